@@ -1,0 +1,1 @@
+"""Agents: whatever chooses the next action."""

@@ -1,0 +1,1 @@
+"""Reading a screen without its markup."""
