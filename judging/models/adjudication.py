@@ -1,0 +1,82 @@
+"""Disagreements and how they end: the reference verdict."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from judging.models.studies import StudyItem
+
+
+class Dispute(models.Model):
+    """Labels of one run that differ (or hold an unsure or a not executable).
+
+    `version` grows with every decision taken, so that of two adjudicators the first wins.
+    """
+
+    item = models.OneToOneField(StudyItem, models.CASCADE, related_name="dispute")
+    opened_at = models.DateTimeField(auto_now_add=True)
+    order_seed = models.BigIntegerField()
+    """Decides which label is shown as A and which as B: says nothing about who gave it."""
+    version = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        verbose_name = _("dispute")
+
+    def __str__(self) -> str:
+        return f"dispute over {self.item_id}"
+
+
+class DisputeMessage(models.Model):
+    """A contribution to the discussion. `proposal` is the author's own verdict after it, if any."""
+
+    dispute = models.ForeignKey(Dispute, models.CASCADE, related_name="messages")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
+    text = models.TextField()
+    proposal = models.CharField(max_length=15, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["dispute", "created_at", "id"]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class ReferenceVerdict(models.Model):
+    """The verdict that evaluators are held against. A run never has two authoritative ones."""
+
+    class Verdict(models.TextChoices):
+        SUCCESS = "success", _("success")
+        FAILURE = "failure", _("failure")
+        NOT_EXECUTABLE = "not_executable", _("not executable")
+
+    class Origin(models.TextChoices):
+        AGREED = "agreed", _("both annotators agreed")
+        CONSENSUS = "consensus", _("agreed in discussion")
+        ADJUDICATED = "adjudicated", _("adjudicated")
+        IMPORTED = "imported", _("imported")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    item = models.OneToOneField(StudyItem, models.CASCADE, related_name="verdict")
+    run = models.ForeignKey("runs.Run", models.PROTECT, related_name="verdicts")
+    verdict = models.CharField(max_length=15, choices=Verdict)
+    origin = models.CharField(max_length=12, choices=Origin)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True)
+    rationale = models.TextField(blank=True)
+    decided_at = models.DateTimeField()
+    is_authoritative = models.BooleanField(default=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run"],
+                condition=models.Q(is_authoritative=True),
+                name="one_authoritative_verdict_per_run",
+            ),
+        ]
+        verbose_name = _("reference verdict")
+
+    def __str__(self) -> str:
+        return self.verdict

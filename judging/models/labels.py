@@ -1,0 +1,129 @@
+"""People's labels, from the moment a run is handed out to the last change."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from judging.models.studies import Guideline, Study, StudyItem
+
+
+class Success(models.TextChoices):
+    """What a person may say of a run."""
+
+    SUCCESS = "success", _("success")
+    FAILURE = "failure", _("failure")
+    UNSURE = "unsure", _("unsure")
+    NOT_EXECUTABLE = "not_executable", _("not executable")
+
+
+class Assignment(models.Model):
+    """A run handed to an annotator: holds the place while leased, and the draft for good."""
+
+    class State(models.TextChoices):
+        LEASED = "leased", _("in work")
+        SUBMITTED = "submitted", _("submitted")
+        SKIPPED = "skipped", _("skipped")
+
+    item = models.ForeignKey(StudyItem, models.CASCADE, related_name="assignments")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="assignments")
+    is_repeat = models.BooleanField(default=False)
+    state = models.CharField(max_length=10, choices=State, default=State.LEASED)
+    leased_until = models.DateTimeField()
+    opened_at = models.DateTimeField()
+    draft = models.JSONField(default=dict)
+    draft_saved_at = models.DateTimeField(null=True)
+    seconds = models.FloatField(default=0.0)
+    """Time with the page open and active, as the page reports it, bounded by the clock."""
+    skip_reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["item", "user", "is_repeat"], name="one_assignment_per_person"
+            ),
+        ]
+        indexes = [models.Index(fields=["user", "state"], name="assignment_by_user")]
+
+    def __str__(self) -> str:
+        return f"{self.item_id} for {self.user_id}"
+
+
+class Label(models.Model):
+    """One person's judgement of one run. Open to change until the last label of the run arrives."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    item = models.ForeignKey(StudyItem, models.CASCADE, related_name="labels")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="labels")
+    is_repeat = models.BooleanField(default=False)
+    """A hidden second look at a run already labelled: for intra-annotator agreement only."""
+    success = models.CharField(max_length=15, choices=Success)
+    confidence = models.PositiveSmallIntegerField(null=True, blank=True)
+    causes = models.JSONField(default=list)
+    failure_step = models.PositiveIntegerField(null=True, blank=True)
+    milestones = models.JSONField(default=list)
+    rationale = models.TextField(blank=True)
+    seconds = models.FloatField(default=0.0)
+    guideline = models.ForeignKey(Guideline, models.PROTECT, null=True)
+    submitted_at = models.DateTimeField()
+    idempotency_key = models.CharField(max_length=64, blank=True)
+    extra = models.JSONField(default=dict)
+    """What an import carried beside: side effect, optimality, looping, raw values."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["item", "annotator", "is_repeat"], name="one_label_per_person"
+            ),
+        ]
+        verbose_name = _("label")
+
+    def __str__(self) -> str:
+        return f"{self.success} by {self.annotator_id}"
+
+
+class LabelRevision(models.Model):
+    """A label as it was before a change."""
+
+    label = models.ForeignKey(Label, models.CASCADE, related_name="revisions")
+    at = models.DateTimeField(auto_now_add=True)
+    content = models.JSONField()
+
+    class Meta:
+        ordering = ["label", "at"]
+
+    def __str__(self) -> str:
+        return f"{self.label_id} at {self.at}"
+
+
+class StepComment(models.Model):
+    """An annotator's remark on a step. Seen by others only once the run's labels are open."""
+
+    item = models.ForeignKey(StudyItem, models.CASCADE, related_name="comments")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
+    step_index = models.PositiveIntegerField()
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["item", "step_index", "id"]
+
+    def __str__(self) -> str:
+        return f"step {self.step_index}: {self.text[:40]}"
+
+
+class Unblinding(models.Model):
+    """The record that somebody came to see what had been hidden, when, and through what."""
+
+    study = models.ForeignKey(Study, models.CASCADE)
+    item = models.ForeignKey(StudyItem, models.CASCADE, null=True)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
+    reason = models.CharField(max_length=200)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-at"]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.reason}"

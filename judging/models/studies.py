@@ -1,0 +1,112 @@
+"""Studies: which runs are judged, by whom, under which rules."""
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Study(models.Model):
+    """A sample of runs that people judge under one protocol."""
+
+    name = models.CharField(_("name"), max_length=200, unique=True)
+    description = models.TextField(_("description"), blank=True)
+    is_demo = models.BooleanField(default=False)
+    is_open = models.BooleanField(_("open"), default=True)
+    labels_per_run = models.PositiveSmallIntegerField(
+        _("labels per run"), default=2, validators=[MinValueValidator(2), MaxValueValidator(5)]
+    )
+    hides_identity = models.BooleanField(_("hide agent and model"), default=True)
+    repeat_share = models.FloatField(
+        _("share of hidden repeats"),
+        default=0.0,
+        validators=[MinValueValidator(0.0), MaxValueValidator(0.5)],
+    )
+    taxonomy = models.JSONField(_("failure causes"), default=list)
+    """Causes of failure to choose from: [{"key", "name"}]."""
+    run_filter = models.JSONField(default=dict)
+    """The filter the sample was drawn from, as the query of the runs table."""
+    sample_seed = models.BigIntegerField(default=0)
+    sample_size = models.PositiveIntegerField(null=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name = _("study")
+        verbose_name_plural = _("studies")
+        permissions = [
+            ("view_audit", "Can read evaluators' verdicts and audits"),
+            ("adjudicate", "Can adjudicate disputes"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Guideline(models.Model):
+    """One version of a study's guidelines (Markdown). Versions are never edited."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="guidelines")
+    version = models.PositiveIntegerField()
+    text = models.TextField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["study", "-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "version"], name="one_guideline_version"),
+        ]
+
+    def __str__(self) -> str:
+        return f"v{self.version}"
+
+
+class StudyMember(models.Model):
+    """A person's part in a study. Being an annotator is what makes a person blind."""
+
+    class Part(models.TextChoices):
+        ANNOTATOR = "annotator", _("annotator")
+        ADJUDICATOR = "adjudicator", _("adjudicator")
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="members")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="study_parts")
+    part = models.CharField(max_length=12, choices=Part)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "user"], name="one_part_per_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} {self.part}"
+
+
+class StudyItem(models.Model):
+    """One run in a study, and how far its judgement has come.
+
+    open -> (labels_per_run labels) -> settled if they agree, else disputed -> settled.
+    """
+
+    class Status(models.TextChoices):
+        OPEN = "open", _("open")
+        DISPUTED = "disputed", _("disputed")
+        SETTLED = "settled", _("settled")
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="items")
+    run = models.ForeignKey("runs.Run", models.PROTECT, related_name="study_items")
+    position = models.PositiveIntegerField()
+    status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
+    n_labels = models.PositiveSmallIntegerField(default=0)
+    """Submitted labels (hidden repeats apart); kept by the services, never above the protocol's."""
+
+    class Meta:
+        ordering = ["study", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "run"], name="run_once_per_study"),
+        ]
+        indexes = [models.Index(fields=["study", "status"], name="item_by_status")]
+
+    def __str__(self) -> str:
+        return f"{self.study_id} #{self.position}"

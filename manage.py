@@ -1,0 +1,11 @@
+#!/usr/bin/env python
+"""Crosscheck's command line: `manage.py help` lists what it can do."""
+
+import os
+import sys
+
+from django.core.management import execute_from_command_line
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webagent.settings.local")
+    execute_from_command_line(sys.argv)

@@ -1,0 +1,24 @@
+"""What is stored of tasks, agents, runs and steps."""
+
+from runs.models.blobs import Attachment, Blob
+from runs.models.events import Event
+from runs.models.imports import ImportJob
+from runs.models.people import User
+from runs.models.runs import AgentConfiguration, Experiment, Run, RunStatus
+from runs.models.steps import Step
+from runs.models.tasks import Task, TaskSet
+
+__all__ = [
+    "AgentConfiguration",
+    "Attachment",
+    "Blob",
+    "Event",
+    "Experiment",
+    "ImportJob",
+    "Run",
+    "RunStatus",
+    "Step",
+    "Task",
+    "TaskSet",
+    "User",
+]

@@ -1,0 +1,198 @@
+"""Runs: one execution of one task by one agent configuration, and the queue they wait in."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from runs.querysets.runs import RunQuerySet
+
+
+class FinishedRunError(Exception):
+    """Something tried to change a run that has ended."""
+
+
+class AgentConfiguration(models.Model):
+    """An agent with everything that makes it behave as it does."""
+
+    name = models.CharField(max_length=200)
+    version = models.CharField(max_length=100, blank=True)
+    model = models.CharField(max_length=200, blank=True, db_index=True)
+    """The first model's name; empty for agents without one."""
+    model_names = models.JSONField(default=list)
+    config = models.JSONField(default=dict)
+    config_hash = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name", "version"]
+        verbose_name = _("agent configuration")
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}".strip()
+
+
+class Experiment(models.Model):
+    """Runs that belong together because somebody wants to compare them."""
+
+    name = models.CharField(max_length=200, unique=True)
+    description = models.TextField(blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name = _("experiment")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RunStatus(models.TextChoices):
+    """Where a run is on its way through the queue; says nothing about success."""
+
+    QUEUED = "queued", _("queued")
+    LEASED = "leased", _("leased")
+    RUNNING = "running", _("running")
+    FINISHED = "finished", _("finished")
+    FAILED = "failed", _("failed")
+    CANCELLED = "cancelled", _("cancelled")
+
+    @classmethod
+    def active(cls) -> list[str]:
+        return [cls.QUEUED, cls.LEASED, cls.RUNNING]
+
+    @classmethod
+    def ended(cls) -> list[str]:
+        return [cls.FINISHED, cls.FAILED, cls.CANCELLED]
+
+
+class Run(models.Model):
+    """One execution. `status` is the queue's word, `outcome` the task's, judgements are elsewhere.
+
+    A row whose status is an ended one never changes again. A retry after an infrastructure
+    error is a new row that points back with `retry_of`, and so is a rerun with `rerun_of`.
+    """
+
+    class Outcome(models.TextChoices):
+        SUCCESS = "success", _("success")
+        FAILURE = "failure", _("failure")
+        ERROR = "error", _("error")
+        INCOMPLETE = "incomplete", _("incomplete")
+        NOT_EXECUTABLE = "not_executable", _("not executable")
+        UNKNOWN = "unknown", _("unknown")
+
+    class EndReason(models.TextChoices):
+        TASK_ENDED = "task_ended", _("task ended")
+        AGENT_STOPPED = "agent_stopped", _("agent stopped")
+        AGENT_GAVE_UP = "agent_gave_up", _("agent gave up")
+        MAX_STEPS = "max_steps", _("step limit")
+        TIME_LIMIT = "time_limit", _("time limit")
+        TOKEN_LIMIT = "token_limit", _("token limit")
+        COST_LIMIT = "cost_limit", _("cost limit")
+        MESSAGE_LIMIT = "message_limit", _("message limit")
+        HARNESS_LOOP_STOP = "harness_loop_stop", _("stopped for looping")
+        CANCELLED = "cancelled", _("cancelled")
+        EXCEPTION = "exception", _("exception")
+        KILLED = "killed", _("killed")
+        NEVER_STARTED = "never_started", _("never started")
+        UNKNOWN = "unknown", _("unknown")
+
+    class ErrorOrigin(models.TextChoices):
+        AGENT = "agent", _("agent")
+        ENVIRONMENT = "environment", _("environment")
+        MODEL = "model", _("model")
+        HARNESS = "harness", _("harness")
+        UNKNOWN = "unknown", _("unknown")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    task = models.ForeignKey("runs.Task", models.PROTECT, related_name="runs")
+    agent = models.ForeignKey(AgentConfiguration, models.PROTECT, related_name="runs")
+    experiment = models.ForeignKey(
+        Experiment, models.PROTECT, null=True, blank=True, related_name="runs"
+    )
+    goal = models.TextField(blank=True)
+    """The instruction as this run was given it."""
+    seed = models.BigIntegerField(null=True, blank=True)
+    trial = models.PositiveIntegerField(default=1)
+    max_steps = models.PositiveIntegerField(null=True, blank=True)
+
+    status = models.CharField(max_length=10, choices=RunStatus, default=RunStatus.QUEUED)
+    outcome = models.CharField(max_length=20, choices=Outcome, default=Outcome.UNKNOWN)
+    end_reason = models.CharField(max_length=20, choices=EndReason, default=EndReason.UNKNOWN)
+    reward = models.FloatField(null=True, blank=True)
+    final_answer = models.TextField(null=True, blank=True)
+    final_url = models.TextField(null=True, blank=True)
+    error_message = models.TextField(blank=True)
+    error_origin = models.CharField(max_length=20, choices=ErrorOrigin, blank=True)
+    evidence = models.JSONField(null=True, blank=True)
+    """What the page showed when the run ended, for scoring offline."""
+
+    n_steps = models.PositiveIntegerField(default=0)
+    n_screenshots = models.PositiveIntegerField(default=0)
+    has_anomaly = models.BooleanField(default=False)
+    input_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    output_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    cost = models.DecimalField(max_digits=14, decimal_places=6, null=True, blank=True)
+    seconds = models.FloatField(null=True, blank=True)
+
+    source_format = models.CharField(max_length=40)
+    content_hash = models.CharField(max_length=64, null=True, blank=True, unique=True)
+    """Same content, same hash: what makes importing twice add nothing."""
+    record = models.JSONField(default=dict)
+    """The run as it came in (steps apart), so that it can go out again without loss."""
+
+    rerun_of = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="reruns"
+    )
+    retry_of = models.OneToOneField(
+        "self", models.SET_NULL, null=True, blank=True, related_name="retried_by"
+    )
+    attempt = models.PositiveIntegerField(default=1)
+    superseded = models.BooleanField(default=False)
+    """An attempt that a later one replaced; kept, and left out of lists by default."""
+
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    not_before = models.DateTimeField(null=True, blank=True)
+    lease_owner = models.CharField(max_length=200, blank=True)
+    lease_token = models.PositiveIntegerField(default=0)
+    """Fencing token: grows with every claim, and writes carry it; a stale one is refused."""
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    dispatched_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested_at = models.DateTimeField(null=True, blank=True)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        verbose_name = _("run")
+        permissions = [
+            ("rerun_run", "Can launch and cancel reruns"),
+            ("import_run", "Can import runs"),
+            ("export_run", "Can export runs"),
+        ]
+        indexes = [
+            models.Index(fields=["-created_at", "-id"], name="run_newest"),
+            models.Index(fields=["experiment", "-created_at"], name="run_by_experiment"),
+            models.Index(fields=["outcome", "-created_at"], name="run_by_outcome"),
+            models.Index(fields=["task", "agent"], name="run_by_task_agent"),
+            models.Index(
+                fields=["status", "not_before"],
+                name="run_waiting",
+                condition=models.Q(status__in=["queued", "leased", "running"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task_id} {self.id}"
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it may still change."""
+        return self.status in RunStatus.active()

@@ -1,0 +1,58 @@
+"""Steps of a run: what was seen, thought, done, and caused."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from runs.querysets.steps import StepQuerySet
+
+
+class Step(models.Model):
+    """One step. The columns are what the timeline draws; `record` holds the rest, losslessly."""
+
+    class State(models.TextChoices):
+        LIVE = "live", _("live")
+        SUPERSEDED = "superseded", _("superseded")
+        REPLAYED = "replayed", _("replayed")
+
+    run = models.ForeignKey("runs.Run", models.CASCADE, related_name="steps")
+    index = models.PositiveIntegerField()
+    branch = models.PositiveIntegerField(default=0)
+    state = models.CharField(max_length=10, choices=State, default=State.LIVE)
+    kind = models.CharField(max_length=12, blank=True)
+    """For badge and colour: click, type, nav, scroll, key, message, wait, tab, other."""
+    action = models.TextField(blank=True)
+    """What the agent wrote as its action(s), verbatim; empty where it chose none."""
+    thought = models.TextField(blank=True)
+    url = models.TextField(blank=True)
+    title = models.TextField(blank=True)
+    error = models.TextField(blank=True)
+    reward = models.FloatField(null=True)
+    box = models.JSONField(null=True)
+    """[x, y, width, height] of the acted-on element, in CSS pixels of the screenshot."""
+    point = models.JSONField(null=True)
+    """[x, y] of the click, in CSS pixels of the screenshot."""
+    target = models.TextField(blank=True)
+    """The acted-on element in words: its role and text."""
+    screenshot = models.ForeignKey("runs.Blob", models.PROTECT, null=True, related_name="+")
+    marked_screenshot = models.ForeignKey("runs.Blob", models.PROTECT, null=True, related_name="+")
+    after_screenshot = models.ForeignKey("runs.Blob", models.PROTECT, null=True, related_name="+")
+    tree = models.ForeignKey("runs.Blob", models.PROTECT, null=True, related_name="+")
+    after_tree = models.ForeignKey("runs.Blob", models.PROTECT, null=True, related_name="+")
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    seconds = models.FloatField(null=True)
+    input_tokens = models.PositiveIntegerField(null=True)
+    output_tokens = models.PositiveIntegerField(null=True)
+    cost = models.DecimalField(max_digits=14, decimal_places=6, null=True)
+    record = models.JSONField(default=dict)
+
+    objects = StepQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["run", "index"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "index"], name="one_step_per_index"),
+        ]
+
+    def __str__(self) -> str:
+        return f"step {self.index}"

@@ -1,0 +1,1 @@
+"""Reads, as verbs: every query of the app has its name here."""

@@ -1,0 +1,66 @@
+"""Reads of runs, blinded for whoever looks, and the claims of the queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from django.db import models
+from django.db.models import Case, CharField, F, FloatField, Q, Value, When
+from django.db.models.expressions import Combinable
+
+from runs.visibility import run_policy
+
+if TYPE_CHECKING:
+    from runs.models import User
+
+
+def _hidden_where(
+    condition: Q | None, field: str, output: models.Field[object, object]
+) -> Combinable:
+    """The field's value, or NULL where the condition holds."""
+    if condition is None:
+        return F(field)
+    return Case(When(condition, then=Value(None)), default=F(field), output_field=output)
+
+
+RunRow = TypeVar("RunRow", bound=models.Model, covariant=True)
+
+
+class RunQuerySet(models.QuerySet[RunRow]):
+    """Queries over runs. Generic, since the model is defined above this layer."""
+
+    def shown_to(self, user: User) -> Self:
+        """Runs that the person may open, with what is hidden from them blanked.
+
+        Adds `is_blind`, `is_anonymous` (booleans) and `shown_outcome`, `shown_reward`,
+        `shown_agent`, `shown_model`. Pages filter, sort and show only these, never the bare
+        columns, so that not even an order or a count carries what is hidden.
+        """
+        policy = run_policy()
+        blind, anonymous = policy.blind(user), policy.anonymous(user)
+        return self.filter(policy.visible(user)).annotate(
+            is_blind=_flag(blind),
+            is_anonymous=_flag(anonymous),
+            shown_outcome=_hidden_where(blind, "outcome", CharField()),
+            shown_reward=_hidden_where(blind, "reward", FloatField()),
+            shown_agent=_hidden_where(anonymous, "agent__name", CharField()),
+            shown_model=_hidden_where(anonymous, "agent__model", CharField()),
+        )
+
+    def for_list(self) -> Self:
+        """With everything a row of the table shows."""
+        return self.select_related("task__task_set", "agent", "experiment")
+
+    def latest_attempts(self) -> Self:
+        """Without attempts that a later one replaced."""
+        return self.filter(superseded=False)
+
+
+def _flag(condition: Q | None) -> Combinable:
+    if condition is None:
+        return Value(False, output_field=models.BooleanField())
+    return Case(
+        When(condition, then=Value(True)),
+        default=Value(False),
+        output_field=models.BooleanField(),
+    )

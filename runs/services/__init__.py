@@ -1,0 +1,1 @@
+"""Writes: keyword-only, one transaction each."""

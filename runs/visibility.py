@@ -1,0 +1,41 @@
+"""Who may see what of a run.
+
+The rules live above this app (studies make people blind), so they are reached by the name in
+the setting `RUN_POLICY`. Everything that shows, filters, sorts, counts or exports runs goes
+through `RunQuerySet.shown_to(user)`, which applies them in the database.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils.module_loading import import_string
+
+if TYPE_CHECKING:
+    from runs.models import User
+
+
+class RunPolicy(Protocol):
+    """Conditions over `Run`, for one person. Each is safe to use in any query of runs."""
+
+    def visible(self, user: User) -> Q:
+        """Runs that the person may open at all."""
+        ...
+
+    def blind(self, user: User) -> Q | None:
+        """Runs whose outcome, reward, verdicts and labels are hidden; None where there are none."""
+        ...
+
+    def anonymous(self, user: User) -> Q | None:
+        """Runs whose agent and model are hidden too; None where there are none."""
+        ...
+
+
+@cache
+def run_policy() -> RunPolicy:
+    """The policy named by the settings."""
+    policy: RunPolicy = import_string(settings.RUN_POLICY)()
+    return policy

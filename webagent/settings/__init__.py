@@ -1,0 +1,1 @@
+"""Django settings: `local` (the embedded default), `production`, `test`; all start from `base`."""

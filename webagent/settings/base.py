@@ -1,0 +1,219 @@
+"""Settings that all deployments share."""
+
+import secrets
+import zoneinfo
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+from csp.constants import NONE, SELF
+from django.utils.translation import gettext_lazy as _
+
+from webagent.settings.environment import REPOSITORY, read_environment
+
+ENV = read_environment()
+DATA_DIR = ENV.DATA_DIR.expanduser().resolve()
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+
+
+def read_or_make_secret_key(path: Path) -> str:
+    """The key kept in the data directory; made at the first start, readable by its owner only."""
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(48))
+    return path.read_text().strip()
+
+
+DEBUG = False
+SECRET_KEY = ENV.SECRET_KEY or ""
+ALLOWED_HOSTS = ENV.ALLOWED_HOSTS
+CSRF_TRUSTED_ORIGINS = ENV.CSRF_TRUSTED_ORIGINS
+ROOT_URLCONF = "webagent.urls"
+WSGI_APPLICATION = "webagent.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "runs.User"
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "judging:home"
+
+INSTALLED_APPS = [
+    "judging",
+    "runs",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+    "django_filters",
+    "django_tables2",
+    "axes",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "runs.middleware.FragmentLoginMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_VERBOSE = False
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [REPOSITORY / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "runs.context_processors.frame",
+            ],
+        },
+    },
+]
+
+# Nothing inline, nothing from elsewhere, on any page.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    },
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = "Lax"
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+CSRF_FAILURE_VIEW = "runs.views.errors.csrf_failure"
+
+
+def database(url: str | None, data_dir: Path) -> dict[str, Any]:
+    """Connection settings: PostgreSQL by URL, else SQLite in the data directory.
+
+    SQLite runs in WAL with immediate transactions, so that readers never wait for the one
+    writer and two writers queue instead of failing half-way.
+    """
+    config: dict[str, Any] = dict(dj_database_url.parse(url or f"sqlite:///{data_dir / 'crosscheck.sqlite3'}"))
+    if config["ENGINE"].endswith("sqlite3"):
+        config["OPTIONS"] = {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": (
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
+            ),
+        }
+    else:
+        config["CONN_MAX_AGE"] = 60
+        config["CONN_HEALTH_CHECKS"] = True
+    return config
+
+
+try:
+    DATABASES = {"default": database(ENV.DATABASE_URL, DATA_DIR)}
+except (ValueError, dj_database_url.ParseError) as error:
+    raise SystemExit(f"Crosscheck cannot start, DATABASE_URL is wrong: {error}") from None
+try:
+    zoneinfo.ZoneInfo(ENV.TIME_ZONE)
+except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+    raise SystemExit(
+        f"Crosscheck cannot start, TIME_ZONE is no time zone: {ENV.TIME_ZONE!r}"
+    ) from None
+
+STORAGES = {
+    "default": {
+        "BACKEND": "runs.storage.BlobFileStorage",
+        "OPTIONS": {"location": str(DATA_DIR / "blobs")},
+    },
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+STATIC_URL = "/static/"
+STATIC_ROOT = REPOSITORY / "staticfiles"
+STATICFILES_DIRS = [REPOSITORY / "static"]
+UPLOAD_DIR = DATA_DIR / "uploads"
+FILE_UPLOAD_TEMP_DIR = DATA_DIR / "tmp"
+UPLOAD_DIR.mkdir(exist_ok=True)
+FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
+
+LANGUAGE_CODE = ENV.LANGUAGE
+LANGUAGES = [("en", _("English")), ("ja", _("Japanese"))]
+LOCALE_PATHS = [REPOSITORY / "locale"]
+TIME_ZONE = ENV.TIME_ZONE
+USE_TZ = True
+
+# The database is the queue of record; a message only says "look at this row".
+QUEUE_DIR = DATA_DIR / "queue"
+CELERY_BROKER_URL = ENV.REDIS_URL or "filesystem://"
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}
+if not ENV.REDIS_URL:
+    for name in ("messages", "control"):
+        (QUEUE_DIR / name).mkdir(parents=True, exist_ok=True)
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": str(QUEUE_DIR / "messages"),
+        "data_folder_out": str(QUEUE_DIR / "messages"),
+        "control_folder": str(QUEUE_DIR / "control"),
+        "store_processed": False,
+    }
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ROUTES = {
+    "runs.tasks.execute_run": {"queue": "browser"},
+    "judging.tasks.evaluate_*": {"queue": "judge"},
+}
+CELERY_BEAT_SCHEDULE_FILENAME = str(QUEUE_DIR / "beat")
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "runs.tasks.sweep", "schedule": float(ENV.SWEEP_INTERVAL_S)},
+}
+
+# Who may see what of a run is decided above `runs`, and reached by name.
+RUN_POLICY = "judging.blinding.StudyPolicy"
+
+DJANGO_TABLES2_TEMPLATE = "_fragments/table.html"
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+}

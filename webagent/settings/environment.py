@@ -1,0 +1,82 @@
+"""What the environment may set, parsed once; a bad value stops the start with one line."""
+
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+from pydantic import Field, ValidationError
+from pydantic.functional_validators import BeforeValidator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+
+
+def _split_commas(value: object) -> object:
+    return (
+        [part.strip() for part in value.split(",") if part.strip()]
+        if isinstance(value, str)
+        else value
+    )
+
+
+Words = Annotated[list[str], NoDecode, BeforeValidator(_split_commas)]
+
+
+class Environment(BaseSettings):
+    """Every setting that may come from outside, with its default. Units are in the names."""
+
+    model_config = SettingsConfigDict(case_sensitive=True, extra="ignore")
+
+    DATA_DIR: Path = REPOSITORY / "var"
+    PORT: int = Field(8000, ge=1, le=65535)
+    SECRET_KEY: str | None = Field(None, min_length=32)
+    DATABASE_URL: str | None = None
+    REDIS_URL: str | None = None
+    ALLOWED_HOSTS: Words = []
+    CSRF_TRUSTED_ORIGINS: Words = []
+    LANGUAGE: str = Field("en", pattern="^(en|ja)$")
+    TIME_ZONE: str = "UTC"
+    CHROMIUM_EXECUTABLE: Path | None = None
+
+    # Runs in the background
+    LEASE_S: int = Field(60, ge=5)
+    HEARTBEAT_S: int = Field(10, ge=1)
+    SWEEP_INTERVAL_S: int = Field(15, ge=1)
+    RUN_TIME_LIMIT_S: int = Field(1800, ge=10)
+    MAX_ATTEMPTS: int = Field(3, ge=1, le=10)
+    RETRY_BACKOFF_S: float = Field(5.0, gt=0)
+
+    # Bounds on what comes from outside
+    IMPORT_MAX_UPLOAD_BYTES: int = Field(2 * 1024**3, ge=1)
+    IMPORT_MAX_UNPACKED_BYTES: int = Field(20 * 1024**3, ge=1)
+    IMPORT_MAX_MEMBERS: int = Field(500_000, ge=1)
+    IMPORT_MAX_RATIO: int = Field(200, ge=2)
+    IMPORT_MAX_PIXELS: int = Field(50_000_000, ge=1)
+    IMPORT_MAX_JSON_DEPTH: int = Field(64, ge=4)
+    IMPORT_MAX_TEXT_CHARS: int = Field(10_000_000, ge=1000)
+    IMPORT_MAX_STEPS: int = Field(10_000, ge=1)
+    IMPORT_MAX_PICKLE_BYTES: int = Field(256 * 1024**2, ge=1)
+    IMPORT_MAX_FILE_SECONDS: float = Field(20.0, gt=0)
+
+    # People
+    ASSIGNMENT_LEASE_S: int = Field(3600, ge=60)
+    ORPHAN_GRACE_S: int = Field(24 * 3600, ge=0)
+
+
+def _stop(error: ValidationError) -> NoReturn:
+    problems = "; ".join(
+        f"{'.'.join(map(str, item['loc']))}: {item['msg']} (got {item['input']!r})"
+        for item in error.errors()
+    )
+    raise SystemExit(f"Crosscheck cannot start, a setting is wrong: {problems}")
+
+
+def read_environment() -> Environment:
+    """The settings of this process.
+
+    Raises:
+        SystemExit: with one line naming every setting that is wrong and why.
+    """
+    try:
+        return Environment()
+    except ValidationError as error:
+        _stop(error)

@@ -1,0 +1,9 @@
+"""The embedded default: one machine, SQLite, files, demo accounts."""
+
+from webagent.settings.base import *  # noqa: F403
+from webagent.settings.base import DATA_DIR, ENV, read_or_make_secret_key
+
+DEBUG = True
+SECRET_KEY = ENV.SECRET_KEY or read_or_make_secret_key(DATA_DIR / "secret_key")
+ALLOWED_HOSTS = ENV.ALLOWED_HOSTS or ["localhost", "127.0.0.1", "[::1]"]
+WHITENOISE_USE_FINDERS = True

@@ -1,0 +1,15 @@
+"""For the test suite: the embedded default in a throw-away data directory."""
+
+import os
+import tempfile
+
+os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="crosscheck-test-"))
+
+from webagent.settings.base import *  # noqa: E402, F403
+
+DEBUG = False
+SECRET_KEY = "only-for-the-test-suite-and-nowhere-else"  # noqa: S105
+ALLOWED_HOSTS = ["*"]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+WHITENOISE_USE_FINDERS = True
+AXES_ENABLED = False

@@ -1,0 +1,19 @@
+"""Every address of the site."""
+
+from django.contrib import admin
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import include, path
+from django.views.i18n import set_language
+
+urlpatterns = [
+    path("login/", LoginView.as_view(template_name="login.html"), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("language/", set_language, name="set_language"),
+    path("admin/", admin.site.urls),
+    path("", include("judging.urls")),
+    path("", include("runs.urls")),
+]
+
+handler404 = "runs.views.errors.not_found"
+handler403 = "runs.views.errors.forbidden"
+handler500 = "runs.views.errors.server_error"
