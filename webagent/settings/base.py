@@ -131,7 +131,9 @@ def database(url: str | None, data_dir: Path) -> dict[str, Any]:
     SQLite runs in WAL with immediate transactions, so that readers never wait for the one
     writer and two writers queue instead of failing half-way.
     """
-    config: dict[str, Any] = dict(dj_database_url.parse(url or f"sqlite:///{data_dir / 'crosscheck.sqlite3'}"))
+    config: dict[str, Any] = dict(
+        dj_database_url.parse(url or f"sqlite:///{data_dir / 'crosscheck.sqlite3'}")
+    )
     if config["ENGINE"].endswith("sqlite3"):
         config["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",

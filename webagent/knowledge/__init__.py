@@ -1,1 +1,0 @@
-"""What past runs teach: web knowledge and hints."""

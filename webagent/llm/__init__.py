@@ -1,1 +1,0 @@
-"""Model providers behind one small interface."""

@@ -1,1 +1,0 @@
-"""Noticing that an agent is stuck, and getting it out."""

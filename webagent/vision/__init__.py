@@ -1,1 +1,0 @@
-"""Reading a screen without its markup."""
