@@ -1,6 +1,6 @@
-"""Addresses of judging."""
+"""Addresses of judging, gathered from the parts of the app."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, URLResolver
 
 app_name = "judging"
-urlpatterns: list[URLPattern] = []
+urlpatterns: list[URLPattern | URLResolver] = []

@@ -1,6 +1,6 @@
-"""Addresses of runs."""
+"""Addresses of runs, gathered from the parts of the app."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, URLResolver
 
 app_name = "runs"
-urlpatterns: list[URLPattern] = []
+urlpatterns: list[URLPattern | URLResolver] = []
