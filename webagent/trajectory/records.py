@@ -55,7 +55,7 @@ class EndReason(StrEnum):
     AGENT_GAVE_UP = "agent_gave_up"
     MAX_STEPS = "max_steps"
     TIME_LIMIT = "time_limit"
-    TOKEN_LIMIT = "token_limit"
+    TOKEN_LIMIT = "token_limit"  # noqa: S105
     COST_LIMIT = "cost_limit"
     MESSAGE_LIMIT = "message_limit"
     HARNESS_LOOP_STOP = "harness_loop_stop"
@@ -282,6 +282,7 @@ class ActionRecord(Record):
     dialect: str
     name: str | None = None
     args: tuple[JsonValue, ...] = ()
+    named_args: Json | None = None
     target: Target | None = None
     point: Point | None = None
     coordinate_space: Size | None = None

@@ -1,0 +1,227 @@
+"""What every reader yields: a run with all that belongs to it, or the reason why not."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel
+
+from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.records import (
+    AdjudicationRecord,
+    BlobRecord,
+    EvaluationRecord,
+    LabelRecord,
+    Record,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that was left out or not understood; what surrounds it was read."""
+
+    source: str
+    """The run (or file) it happened in, as the path inside what was given."""
+    file: str
+    field: str
+    reason: str
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "source": self.source,
+            "file": self.file,
+            "field": self.field,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection(Problem):
+    """A run or a whole file that cannot be read. It leaves nothing behind."""
+
+
+class BlobError(ValueError):
+    """A blob's bytes are not there, or no longer those that its hash names."""
+
+
+class BlobStash:
+    """The bytes of a run's blobs, by hash, without holding them in memory.
+
+    Files of the input are read again when asked for; what a reader made itself (a tree's
+    text, a picture out of a message) lies compressed in a temporary file until the stash
+    goes.
+    """
+
+    def __init__(self) -> None:
+        self._readers: dict[str, Callable[[], bytes]] = {}
+        self._made: dict[str, tuple[int, int]] = {}
+        self._directory: tempfile.TemporaryDirectory[str] | None = None
+        self._end = 0
+
+    def __contains__(self, sha256: str) -> bool:
+        return sha256 in self._readers or sha256 in self._made
+
+    def add_reader(self, sha256: str, read: Callable[[], bytes]) -> None:
+        """Remember where bytes of this hash can be read again."""
+        self._readers.setdefault(sha256, read)
+
+    def add_bytes(self, content: bytes) -> str:
+        """Keep bytes that exist nowhere else; their hash."""
+        sha256 = hashlib.sha256(content).hexdigest()
+        if sha256 not in self:
+            packed = zlib.compress(content, 1)
+            with self._spool().open("ab") as file:
+                file.write(packed)
+            self._made[sha256] = (self._end, len(packed))
+            self._end += len(packed)
+        return sha256
+
+    def read(self, sha256: str) -> bytes:
+        """The bytes of this hash, verified.
+
+        Raises:
+            BlobError: they are not here, or have changed since they were hashed.
+        """
+        if sha256 in self._made:
+            start, length = self._made[sha256]
+            with self._spool().open("rb") as file:
+                file.seek(start)
+                content = zlib.decompress(file.read(length))
+        elif sha256 in self._readers:
+            try:
+                content = self._readers[sha256]()
+            except (OSError, ValueError) as error:
+                raise BlobError(f"blob {sha256} cannot be read: {error}") from error
+        else:
+            raise BlobError(f"blob {sha256} is not here")
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise BlobError(f"blob {sha256} has changed since it was first read")
+        return content
+
+    def _spool(self) -> Path:
+        if self._directory is None:
+            self._directory = tempfile.TemporaryDirectory(
+                prefix="crosscheck-", ignore_cleanup_errors=True
+            )
+        return Path(self._directory.name, "blobs")
+
+    def close(self) -> None:
+        """Forget everything now instead of when the last reference goes."""
+        self._readers.clear()
+        self._made.clear()
+        if self._directory is not None:
+            self._directory.cleanup()
+            self._directory = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunBundle:
+    """One run with its task, steps, verdicts and files. Ids are those of the source."""
+
+    source: str
+    """Where it lay, as a path inside what was given."""
+    task: TaskRecord
+    run: RunRecord
+    steps: tuple[StepRecord, ...] = ()
+    evaluations: tuple[EvaluationRecord, ...] = ()
+    labels: tuple[LabelRecord, ...] = ()
+    adjudications: tuple[AdjudicationRecord, ...] = ()
+    blobs: BlobStash = field(default_factory=BlobStash, repr=False, compare=False)
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def content_hash(self) -> str:
+        """The same for the same run, whatever installation it comes from."""
+        return run_content_hash(self.task, self.run, self.steps)
+
+    @property
+    def n_screenshots(self) -> int:
+        """How many observations have a clean picture."""
+        observations = [o for step in self.steps for o in (step.before, step.after) if o]
+        return sum(o.screenshot is not None for o in observations)
+
+    def records(self) -> Iterator[Record]:
+        """Every record, task first."""
+        yield self.task
+        yield self.run
+        yield from self.steps
+        yield from self.evaluations
+        yield from self.labels
+        yield from self.adjudications
+
+    def blob_records(self) -> Iterator[BlobRecord]:
+        """Every blob that is mentioned, each hash once, in order of appearance."""
+        seen: set[str] = set()
+        for record in self.records():
+            for blob in blobs_of(record):
+                if blob.sha256 not in seen:
+                    seen.add(blob.sha256)
+                    yield blob
+
+    def read_blob(self, sha256: str) -> bytes:
+        """The verified bytes of one blob. Raises BlobError."""
+        return self.blobs.read(sha256)
+
+    def with_experiment(self, name: str) -> RunBundle:
+        """The same run, said to belong to another experiment."""
+        return replace(self, run=self.run.model_copy(update={"experiment": name}))
+
+
+def blobs_of(value: object) -> Iterator[BlobRecord]:
+    """Every blob inside a record, in the order of its fields."""
+    if isinstance(value, BlobRecord):
+        yield value
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from blobs_of(getattr(value, name))
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from blobs_of(item)
+
+
+NOT_CONTENT = {
+    "id",
+    "task_id",
+    "experiment",
+    "trial",
+    "attempt",
+    "retry_of",
+    "rerun_of",
+    "superseded_by",
+    "source",
+}
+"""Fields of a run that say where it stands, not what happened in it."""
+
+
+def run_content_hash(task: TaskRecord, run: RunRecord, steps: tuple[StepRecord, ...]) -> str:
+    """SHA-256 over what was to be done, what was done and what came of it.
+
+    Ids, the place among other attempts and the path it was read from are left out: they
+    differ from one installation to the next.
+    """
+    digest = hashlib.sha256()
+    identity = {
+        "task_set": task.task_set.name,
+        "version": task.task_set.version,
+        "external_id": task.external_id,
+    }
+    digest.update(hashed_json(identity))
+    digest.update(hashed_json(run, exclude=NOT_CONTENT))
+    for step in steps:
+        digest.update(hashed_json(step, exclude={"run_id"}))
+    return digest.hexdigest()

@@ -1,0 +1,65 @@
+"""One spelling for one content: sorted keys, no spaces, UTF-8, no NaN, decimals in plain form."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Set
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from webagent.trajectory.records import Record
+
+
+def canonical_json(value: Record) -> bytes:
+    """The one UTF-8 line of a record, ended by a line feed.
+
+    Unknown (None) fields are left out; None inside free JSON stays. Decimals lose trailing
+    zeros, so that a database column's scale does not change the spelling.
+    """
+    return _spell(_plain(value.model_dump(exclude_none=True)))
+
+
+def hashed_json(value: Record | dict[str, Any], exclude: Set[str] = frozenset()) -> bytes:
+    """Like `canonical_json`, for hashing only: whole floats are spelled as integers.
+
+    Databases may hand back 2.0 as 2 inside free JSON; the content is the same.
+    """
+    plain = value.model_dump(exclude_none=True) if isinstance(value, Record) else value
+    kept = {key: item for key, item in plain.items() if key not in exclude}
+    return _spell(_plain(kept, whole_floats=True))
+
+
+def plain_decimal(value: Decimal) -> str:
+    """A decimal without exponent and without trailing zeros: `0.0010` -> `0.001`."""
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _spell(plain: Any) -> bytes:
+    text = json.dumps(
+        plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
+    return text.encode() + b"\n"
+
+
+def _plain(value: Any, *, whole_floats: bool = False) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item, whole_floats=whole_floats) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, whole_floats=whole_floats) for item in value]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if whole_floats and value.is_integer() else value
+    if isinstance(value, Decimal):
+        return plain_decimal(value)
+    if isinstance(value, datetime):
+        return _utc(value)
+    return value
+
+
+def _utc(value: datetime) -> str:
+    aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    return aware.isoformat().replace("+00:00", "Z")

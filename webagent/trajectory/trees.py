@@ -1,0 +1,149 @@
+"""Files under names: a folder, seen the same way as an archive, and never followed outside."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import Problem
+
+READ_CHUNK = 1 << 16
+
+
+class TreeError(ValueError):
+    """A file of the tree is not there, damaged, or of a kind that is not read."""
+
+
+class Tree(Protocol):
+    """Regular files under relative names with `/`, in sorted order."""
+
+    label: str
+    names: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    """Entries that were refused (links, odd names, specials), one by one."""
+
+    def size(self, name: str) -> int:
+        """Bytes of the file as declared, decompressed."""
+
+    def open(self, name: str) -> BinaryIO:
+        """A stream of its bytes. Raises TreeError."""
+
+    def close(self) -> None:
+        """Let go of what is open."""
+
+
+def read_file(tree: Tree, name: str, limit: int) -> bytes:
+    """All bytes of one file.
+
+    Raises:
+        BoundError: it has more than `limit` bytes.
+        TreeError: it is damaged.
+    """
+    chunks, total = [], 0
+    with tree.open(name) as stream:
+        while chunk := _read_some(stream):
+            total += len(chunk)
+            if total > limit:
+                raise BoundError(f"more than {limit} bytes")
+            chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _read_some(stream: BinaryIO) -> bytes:
+    try:
+        return stream.read(READ_CHUNK)
+    except BoundError:
+        raise
+    except (OSError, EOFError, ValueError) as error:
+        raise TreeError(f"damaged: {error}") from error
+
+
+def why_name_is_refused(name: str, bounds: Bounds) -> str | None:
+    """Why a name from an archive is not taken; None if it is harmless."""
+    parts = name.split("/")
+    if not name or name.startswith("/") or "\\" in name or "\0" in name:
+        return "absolute path or forbidden character"
+    if ".." in parts or (len(parts[0]) > 1 and parts[0][1] == ":"):
+        return "path leads outside"
+    if any(part in ("", ".") for part in parts):
+        return "empty path segment"
+    if any(ord(char) < 32 or 0xD800 <= ord(char) <= 0xDFFF for char in name):
+        return "control character in the name"
+    if len(name) > bounds.path_chars or len(parts) > bounds.path_depth:
+        return "path too long or too deep"
+    return None
+
+
+class FolderTree:
+    """A folder. Links are taken only to regular files inside it; special files never."""
+
+    def __init__(self, folder: Path, bounds: Bounds, label: str | None = None) -> None:
+        self._root = folder.resolve(strict=True)
+        self._bounds = bounds
+        self.label = label or self._root.name
+        self._problems: list[Problem] = []
+        self._paths: dict[str, Path] = {}
+        for name, path in self._walk(self._root, ""):
+            self._paths[name] = path
+            if len(self._paths) > bounds.members:
+                raise BoundError(f"more than {bounds.members} files")
+        self.names = tuple(sorted(self._paths))
+        self.problems = tuple(self._problems)
+
+    def size(self, name: str) -> int:
+        return self._paths[name].stat().st_size
+
+    def open(self, name: str) -> BinaryIO:
+        if name not in self._paths:
+            raise TreeError("not there")
+        try:
+            # The path was resolved; O_NOFOLLOW refuses one that became a link since.
+            descriptor = os.open(self._paths[name], os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            raise TreeError(f"cannot be opened: {error.strerror}") from error
+        return os.fdopen(descriptor, "rb")
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _walk(self, folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            self._refuse(prefix or ".", f"folder cannot be read: {error.strerror}")
+            return
+        for entry in entries:
+            name = prefix + entry.name
+            reason = why_name_is_refused(name, self._bounds)
+            if reason:
+                self._refuse(name, reason)
+            elif entry.is_symlink():
+                yield from self._linked(name, Path(entry.path))
+            elif entry.is_dir():
+                yield from self._walk(Path(entry.path), name + "/")
+            elif entry.is_file():
+                yield name, Path(entry.path)
+            else:
+                self._refuse(name, "not a regular file")
+
+    def _linked(self, name: str, path: Path) -> Iterator[tuple[str, Path]]:
+        try:
+            target = path.resolve(strict=True)
+            inside = target.is_relative_to(self._root)
+            regular = stat.S_ISREG(target.stat().st_mode)
+        except (OSError, RuntimeError):
+            self._refuse(name, "link that leads nowhere")
+            return
+        if inside and regular:
+            yield name, target
+        else:
+            self._refuse(name, "link that leaves the folder" if not inside else "link to a folder")
+
+    def _refuse(self, name: str, reason: str) -> None:
+        if len(self._problems) < self._bounds.problems:
+            shown = name.encode("utf-8", "replace").decode()
+            self._problems.append(Problem(self.label, shown, "name", reason))
