@@ -62,12 +62,16 @@ class Environment(BaseSettings):
     ORPHAN_GRACE_S: int = Field(24 * 3600, ge=0)
 
 
+SECRET_NAMES = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL")
+
+
 def _stop(error: ValidationError) -> NoReturn:
-    problems = "; ".join(
-        f"{'.'.join(map(str, item['loc']))}: {item['msg']} (got {item['input']!r})"
-        for item in error.errors()
-    )
-    raise SystemExit(f"Crosscheck cannot start, a setting is wrong: {problems}")
+    problems = []
+    for item in error.errors():
+        name = ".".join(map(str, item["loc"]))
+        given = "" if name in SECRET_NAMES else f" (got {item['input']!r})"
+        problems.append(f"{name}: {item['msg']}{given}")
+    raise SystemExit("Crosscheck cannot start, a setting is wrong: " + "; ".join(problems))
 
 
 def read_environment() -> Environment:

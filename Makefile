@@ -1,0 +1,65 @@
+# Two commands matter: `make run` and `make test`. Both set up everything they need.
+SHELL := /bin/bash
+PYTHON := .venv/bin/python
+INSTALLED := .venv/.installed
+INSTALLED_DEV := .venv/.installed-dev
+
+.PHONY: run test check unit integration browser-test install format messages lock benchmarks clean
+
+run: install
+	@scripts/find_browser.sh || true
+	@$(PYTHON) scripts/messages.py compile
+	@$(PYTHON) manage.py migrate --verbosity 0
+	@$(PYTHON) manage.py load_demo --if-empty
+	@exec $(PYTHON) manage.py serve
+
+test: $(INSTALLED_DEV)
+	@scripts/install_services.sh
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory integration
+
+install: $(INSTALLED)
+
+$(INSTALLED): requirements.txt scripts/install.sh
+	@scripts/install.sh requirements.txt
+	@touch $@
+
+$(INSTALLED_DEV): $(INSTALLED) requirements-dev.txt
+	@scripts/install.sh requirements-dev.txt
+	@touch $@
+
+check: $(INSTALLED_DEV)
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	DJANGO_SETTINGS_MODULE=webagent.settings.test $(PYTHON) manage.py makemigrations --check --dry-run
+	$(PYTHON) scripts/messages.py check
+
+# SQLite, the file-system broker and files on disk: what `make run` uses.
+unit: $(INSTALLED_DEV)
+	@$(PYTHON) scripts/messages.py compile
+	.venv/bin/pytest
+
+# The same suite on PostgreSQL and Redis, started for the occasion.
+integration: $(INSTALLED_DEV)
+	@$(PYTHON) scripts/messages.py compile
+	$(PYTHON) scripts/with_services.py .venv/bin/pytest
+
+format: $(INSTALLED_DEV)
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+
+messages: $(INSTALLED_DEV)
+	$(PYTHON) scripts/messages.py update
+
+lock:
+	uv pip compile requirements.in --override overrides.txt -o requirements.txt --no-header --no-annotate --python-version 3.11
+	uv pip compile requirements-dev.in -o requirements-dev.txt --no-header --no-annotate --python-version 3.11
+
+benchmarks: $(INSTALLED_DEV)
+	$(PYTHON) -m tests.benchmarks
+
+clean:
+	rm -rf .venv var staticfiles

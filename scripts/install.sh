@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Makes the virtual environment and installs one pinned requirements file into it.
+# --no-deps: the file lists every package; BrowserGym's metadata would ask for an old Playwright.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+file=$1
+
+find_python() {
+    for name in python3.13 python3.12 python3.11 python3; do
+        if command -v "$name" >/dev/null &&
+            "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            command -v "$name"
+            return
+        fi
+    done
+    echo "Crosscheck needs Python 3.11 or newer; install it and try again." >&2
+    exit 1
+}
+
+make_venv() {
+    local python
+    python=$(find_python)
+    "$python" -m venv .venv 2>/dev/null && return
+    rm -rf .venv
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null
+        "$python" -m venv .venv
+    else
+        echo "Python cannot make virtual environments here. On Debian or Ubuntu:" >&2
+        echo "    sudo apt-get install python3-venv" >&2
+        exit 1
+    fi
+}
+
+[ -x .venv/bin/python ] || { echo "Making the virtual environment …"; make_venv; }
+echo "Installing $file …"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r "$file"

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# What the tests need beside Python: PostgreSQL, Redis, Chromium and a Japanese font.
+# Installs by apt when root, else says exactly what is missing.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+missing=()
+ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
+command -v redis-server >/dev/null || missing+=(redis-server)
+.venv/bin/python -m webagent.environment.browser >/dev/null 2>&1 || missing+=(chromium)
+[ ${#missing[@]} = 0 ] && exit 0
+
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "Installing ${missing[*]} …"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq && apt-get install -y -qq "${missing[@]}" >/dev/null && exit 0
+fi
+echo "The tests need: ${missing[*]}. On Debian or Ubuntu:" >&2
+echo "    sudo apt-get install ${missing[*]}" >&2
+echo "On macOS: brew install postgresql redis, and Chrome or Chromium." >&2
+exit 1

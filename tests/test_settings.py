@@ -1,0 +1,94 @@
+"""A bad setting stops the start with one clear line, before anything else happens."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def start(settings_module: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY")
+    }
+    return subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=ROOT,
+        env=kept | {"DJANGO_SETTINGS_MODULE": settings_module} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "eighty"),
+        ("PORT", "70000"),
+        ("LANGUAGE", "tlh"),
+        ("TIME_ZONE", "Mars/Olympus"),
+        ("DATABASE_URL", "nonsense://x"),
+        ("MAX_ATTEMPTS", "0"),
+        ("SECRET_KEY", "short"),
+    ],
+)
+def test_wrong_value_is_named_in_one_line(tmp_path: Path, name: str, value: str) -> None:
+    ended = start("webagent.settings.local", DATA_DIR=str(tmp_path), **{name: value})
+    assert ended.returncode != 0
+    assert name in ended.stderr
+    assert len(ended.stderr.strip().splitlines()) == 1
+
+
+def test_secret_values_are_not_echoed(tmp_path: Path) -> None:
+    ended = start("webagent.settings.local", DATA_DIR=str(tmp_path), SECRET_KEY="too-short-secret")
+    assert "too-short-secret" not in ended.stderr + ended.stdout
+
+
+@pytest.mark.parametrize("missing", ["SECRET_KEY", "DATABASE_URL", "REDIS_URL", "ALLOWED_HOSTS"])
+def test_production_demands_what_it_needs(tmp_path: Path, missing: str) -> None:
+    given = {
+        "SECRET_KEY": "x" * 50,
+        "DATABASE_URL": "postgresql://u@localhost/d",
+        "REDIS_URL": "redis://localhost",
+        "ALLOWED_HOSTS": "example.org",
+    }
+    del given[missing]
+    ended = start("webagent.settings.production", DATA_DIR=str(tmp_path), **given)
+    assert ended.returncode != 0
+    assert ended.stderr.strip() == (f"Crosscheck cannot start, {missing} must be set in production")
+
+
+def test_production_settings_pass_the_deployment_check(tmp_path: Path) -> None:
+    given = {
+        "SECRET_KEY": "k7Jq-2mZ" * 8,
+        "DATABASE_URL": "postgresql://u@localhost/d",
+        "REDIS_URL": "redis://localhost",
+        "ALLOWED_HOSTS": "example.org",
+        "DATA_DIR": str(tmp_path),
+        "DJANGO_SETTINGS_MODULE": "webagent.settings.production",
+    }
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOT,
+        env=os.environ | given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_local_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
+    assert start("webagent.settings.local", DATA_DIR=str(tmp_path)).returncode == 0
+    key = tmp_path / "secret_key"
+    first = key.read_text()
+    assert len(first) >= 50
+    assert key.stat().st_mode & 0o077 == 0
+    assert start("webagent.settings.local", DATA_DIR=str(tmp_path)).returncode == 0
+    assert key.read_text() == first
