@@ -1,0 +1,127 @@
+// What every page has: menus, dialogs, theme, toasts, `/` and `?`. No page depends on it to be read.
+(() => {
+  "use strict";
+  const text = document.body.dataset;
+
+  const isTyping = (target) =>
+    target instanceof Element &&
+    (target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable=true]") !== null);
+
+  function toast(words, level = "error") {
+    const item = document.createElement("li");
+    item.className = `message ${level}`;
+    const said = document.createElement("span");
+    said.textContent = words;
+    const close = document.createElement("button");
+    close.className = "button quiet small";
+    close.dataset.dismisses = "";
+    close.textContent = text.textClose;
+    item.append(said, close);
+    document.getElementById("toasts").append(item);
+    leaveSoon(item);
+  }
+
+  // Good news goes by itself; bad news stays until it is closed.
+  function leaveSoon(item) {
+    if (item.matches(".success, .info")) setTimeout(() => item.remove(), 6000);
+  }
+
+  function chooseTheme(theme) {
+    document.documentElement.dataset.theme = theme;
+    document.cookie = `theme=${theme}; path=/; max-age=31536000; samesite=lax`;
+    for (const button of document.querySelectorAll("[data-theme-choice]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.themeChoice === theme));
+    }
+  }
+
+  function toggle(button) {
+    const target = document.getElementById(button.dataset.toggles);
+    const open = target.classList.toggle("open");
+    button.setAttribute("aria-expanded", String(open));
+  }
+
+  document.addEventListener("click", (event) => {
+    const on = (selector) => event.target.closest(selector);
+    const menu = on("details[data-menu]");
+    for (const open of document.querySelectorAll("details[data-menu][open]")) {
+      if (open !== menu) open.open = false;
+    }
+    if (on("[data-theme-choice]")) chooseTheme(on("[data-theme-choice]").dataset.themeChoice);
+    if (on("[data-toggles]")) toggle(on("[data-toggles]"));
+    if (on("[data-dismisses]")) on("[data-dismisses]").closest("li, .message").remove();
+    if (on("[data-opens-dialog]")) {
+      if (menu) menu.open = false;
+      document.getElementById(on("[data-opens-dialog]").dataset.opensDialog).showModal();
+    }
+    if (on("[data-closes-dialog]")) on("dialog").close();
+    if (event.target instanceof HTMLDialogElement) event.target.close(); // the backdrop
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      const menu = document.querySelector("details[data-menu][open]");
+      if (menu) {
+        menu.open = false;
+        menu.querySelector("summary").focus();
+      } else if (isTyping(event.target)) event.target.blur();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (document.querySelector("dialog[open]")) return;
+    if (event.key === "/") {
+      const search = document.querySelector("[data-search]") || document.getElementById("search");
+      if (!search) return;
+      event.preventDefault();
+      search.focus();
+      search.select();
+    } else if (event.key === "?") {
+      event.preventDefault();
+      document.getElementById("keys").showModal();
+    }
+  });
+
+  // Tabs whose panels are all on the page: arrows move, only one panel is shown.
+  document.addEventListener("click", (event) => {
+    const tab = event.target.closest("[data-tabs] > [role=tab]");
+    if (tab) selectTab(tab);
+  });
+  document.addEventListener("keydown", (event) => {
+    const tab = event.target instanceof Element && event.target.closest("[data-tabs] > [role=tab]");
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!tab || !by) return;
+    const all = [...tab.parentElement.querySelectorAll("[role=tab]")];
+    const next = all[(all.indexOf(tab) + by + all.length) % all.length];
+    event.preventDefault();
+    event.stopPropagation();
+    next.focus();
+    selectTab(next);
+  });
+
+  function selectTab(tab) {
+    for (const other of tab.parentElement.querySelectorAll("[role=tab]")) {
+      const on = other === tab;
+      other.setAttribute("aria-selected", String(on));
+      other.tabIndex = on ? 0 : -1;
+      const panel = document.getElementById(other.getAttribute("aria-controls"));
+      if (panel) panel.hidden = !on;
+    }
+    tab.dispatchEvent(new CustomEvent("tab-selected", { bubbles: true, detail: tab.getAttribute("aria-controls") }));
+  }
+
+  document.addEventListener("htmx:responseError", (event) => {
+    const status = event.detail.xhr.status;
+    toast(status === 403 ? text.textForbidden : status === 404 ? text.textGone : text.textFailed);
+  });
+  document.addEventListener("htmx:sendError", () => toast(text.textOffline));
+  document.addEventListener("toast", (event) => toast(event.detail.text, event.detail.level));
+  // A fragment may ask for a dialog to be shown once it is there.
+  document.addEventListener("htmx:afterSwap", (event) => {
+    const dialog = event.detail.target.closest?.("dialog[data-opens-on-swap]");
+    if (dialog && !dialog.open) dialog.showModal();
+  });
+
+  new MutationObserver((changes) => {
+    for (const change of changes) change.addedNodes.forEach((node) => node instanceof Element && leaveSoon(node));
+  }).observe(document.getElementById("toasts"), { childList: true });
+  document.querySelectorAll("#toasts > li").forEach(leaveSoon);
+})();

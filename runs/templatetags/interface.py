@@ -1,0 +1,102 @@
+"""How values read on every page: durations, money, moments, verdicts, cells."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from django import template
+from django.utils import formats, timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+register = template.Library()
+
+VERDICTS = {
+    "success": gettext_lazy("success"),
+    "failure": gettext_lazy("failure"),
+    "error": gettext_lazy("error"),
+    "incomplete": gettext_lazy("incomplete"),
+    "not_executable": gettext_lazy("not executable"),
+    "unknown": gettext_lazy("unknown"),
+    "unsure": gettext_lazy("unsure"),
+    "passed": gettext_lazy("passed"),
+    "failed": gettext_lazy("failed"),
+    "not_applicable": gettext_lazy("not applicable"),
+    "disputed": gettext_lazy("disputed"),
+}
+
+CELLS = {
+    "tp": gettext_lazy("true positive: reference success, passed"),
+    "fn": gettext_lazy("false negative: reference success, not passed"),
+    "tn": gettext_lazy("true negative: reference failure, not passed"),
+    "fp": gettext_lazy("false positive: reference failure, passed"),
+    "none": gettext_lazy("no verdict from the evaluator"),
+}
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """Seconds in words: 0.8 s, 12 s, 3 min 20 s, 2 h 5 min; a dash for unknown."""
+    if seconds is None:
+        return "—"
+    if seconds < 10:
+        return _("%(n)s s") % {"n": formats.number_format(round(seconds, 1), 1)}
+    whole = round(seconds)
+    if whole < 60:
+        return _("%(n)s s") % {"n": whole}
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        text = _("%(m)s min %(s)s s") if rest else _("%(m)s min")
+        return text % {"m": minutes, "s": rest}
+    hours, minutes = divmod(minutes, 60)
+    text = _("%(h)s h %(m)s min") if minutes else _("%(h)s h")
+    return text % {"h": hours, "m": minutes}
+
+
+@register.filter
+def money(amount: Decimal | float | None) -> str:
+    """An amount in US dollars with as many digits as it needs; a dash for unknown."""
+    if amount is None:
+        return "—"
+    digits = 2 if not amount or abs(amount) >= 1 else 4
+    return f"${formats.number_format(amount, digits)}"
+
+
+@register.filter
+def moment(at: datetime | None) -> str | SafeString:
+    """Date and time in the reader's format, with the zone on hover; a dash for unknown."""
+    if at is None:
+        return "—"
+    local = timezone.localtime(at)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        at.isoformat(),
+        f"{formats.date_format(local, 'DATETIME_FORMAT')} {local.tzname()}",
+        formats.date_format(local, "SHORT_DATETIME_FORMAT"),
+    )
+
+
+@register.filter
+def steps(count: int) -> str:
+    """A number of steps in words."""
+    return ngettext("%(n)s step", "%(n)s steps", count) % {"n": formats.number_format(count)}
+
+
+@register.simple_tag
+def verdict(value: str | None) -> SafeString:
+    """An outcome or verdict with its mark; "hidden" for None, a dash for ""."""
+    if value is None:
+        return format_html(
+            '<span class="verdict hidden" title="{}">{}</span>',
+            _("Hidden until you have judged this run and it is settled"),
+            _("hidden"),
+        )
+    return format_html('<span class="verdict {}">{}</span>', value, VERDICTS.get(value, value))
+
+
+@register.simple_tag
+def cell(name: str) -> SafeString:
+    """One of the cells tp, fn, tn, fp, none as a badge."""
+    word = "—" if name == "none" else name.upper()
+    return format_html('<abbr class="cell {}" title="{}">{}</abbr>', name, CELLS[name], word)
