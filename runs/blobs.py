@@ -1,0 +1,170 @@
+"""The blob store: content in, hash out, and back.
+
+Files are written first and rows second, so a process that is killed or a disk that is full
+leaves at most a file that no row names (`manage.py check_blobs` finds it), never a row
+without its file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+import zstandard
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import default_storage
+
+from runs.bounds import import_bounds
+from runs.models import Blob
+from runs.thumbnails import make_thumbnail
+from webagent.trajectory.images import ImageError, look_at_image
+
+UNKNOWN_TYPE = "application/octet-stream"
+TEXT_TYPES = {"application/json", "application/x-ndjson", "application/xml", "application/har+json"}
+ZSTD_LEVEL = 6
+ROWS_PER_QUERY = 500
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
+
+
+class MissingBlobError(LookupError):
+    """A row or a file of the store is not there, or no longer what it was."""
+
+
+def store_blob(content: bytes, media_type: str) -> Blob:
+    """Keep these bytes, once; the row that stands for them, saved.
+
+    See `BlobBatch.add` for what is made of the media type.
+    """
+    known = Blob.objects.filter(pk=hashlib.sha256(content).hexdigest()).first()
+    if known is not None:
+        return known
+    batch = BlobBatch()
+    blob = batch.add(content, media_type)
+    batch.save()
+    return Blob.objects.get(pk=blob.pk)
+
+
+def read_blob(blob: str | Blob) -> bytes:
+    """The bytes of a blob, given its hash or its row. They are not hashed again.
+
+    Raises:
+        MissingBlobError: there is no such blob, or its file is gone or damaged.
+    """
+    row = _row(blob)
+    try:
+        with default_storage.open(storage_name(row)) as file:
+            content: bytes = file.read()
+        if row.compressed:
+            content = zstandard.ZstdDecompressor().decompress(content, max_output_size=row.size)
+    except (OSError, zstandard.ZstdError) as error:
+        raise MissingBlobError(f"the file of blob {row.pk} is gone or damaged") from error
+    return content
+
+
+def open_blob(blob: str | Blob) -> File[bytes]:
+    """The stored file of a blob that is not compressed (pictures, videos), for streaming.
+
+    Raises:
+        MissingBlobError: as `read_blob`.
+    """
+    row = _row(blob)
+    if row.compressed:
+        return ContentFile(read_blob(row))
+    try:
+        return default_storage.open(storage_name(row))
+    except OSError as error:
+        raise MissingBlobError(f"the file of blob {row.pk} is gone") from error
+
+
+def storage_name(blob: Blob) -> str:
+    """Where the store keeps it: `ab/cd/abcd…`, ending in `.zst` where compressed."""
+    sha256 = blob.pk
+    ending = ".zst" if blob.compressed else ""
+    return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{ending}"
+
+
+def known_hashes(hashes: Iterable[str]) -> set[str]:
+    """Those of the hashes that have a row already."""
+    wanted = sorted(set(hashes))
+    known: set[str] = set()
+    for start in range(0, len(wanted), ROWS_PER_QUERY):
+        some = wanted[start : start + ROWS_PER_QUERY]
+        known.update(Blob.objects.filter(pk__in=some).values_list("pk", flat=True))
+    return known
+
+
+class BlobBatch:
+    """Blobs on their way in: `add` writes their files, `save` inserts all rows at once.
+
+    Add before a transaction begins (files take time, a transaction holds locks), save inside.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[str, Blob] = {}
+        self.undecodable: dict[str, str] = {}
+        """Hash -> reason, for pictures of which no thumbnail could be made."""
+
+    def add(self, content: bytes, media_type: str) -> Blob:
+        """Write the file, and a thumbnail's if it is a picture; the row, not saved yet.
+
+        A picture's media type is read from its bytes: what claims to be one and is not (or is
+        larger than the bounds) is kept as mere bytes.
+        """
+        sha256 = hashlib.sha256(content).hexdigest()
+        if sha256 in self._rows:
+            return self._rows[sha256]
+        media_type = media_type.split(";")[0].strip().lower()
+        if not _MEDIA_TYPE.fullmatch(media_type):
+            media_type = UNKNOWN_TYPE
+        blob = Blob(sha256=sha256, media_type=media_type, size=len(content))
+        if media_type.startswith("image/"):
+            self._look(blob, content)
+        elif media_type.startswith("text/") or media_type in TEXT_TYPES:
+            packed = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(content)
+            if len(packed) < len(content):
+                blob.compressed, content = True, packed
+        return self._keep(blob, content)
+
+    def save(self) -> None:
+        """Insert the rows that are not there yet. In order, so that two batches cannot deadlock."""
+        rows = [self._rows[sha256] for sha256 in sorted(self._rows)]
+        Blob.objects.bulk_create(rows, ignore_conflicts=True, batch_size=ROWS_PER_QUERY)
+
+    def _look(self, blob: Blob, content: bytes) -> None:
+        try:
+            facts = look_at_image(content, import_bounds())
+        except ImageError as error:
+            blob.media_type = UNKNOWN_TYPE
+            self.undecodable[blob.pk] = str(error)
+            return
+        blob.media_type, blob.width, blob.height = facts.media_type, facts.width, facts.height
+        try:
+            small = make_thumbnail(content)
+        except ImageError as error:
+            self.undecodable[blob.pk] = str(error)
+            return
+        thumbnail = Blob(
+            sha256=hashlib.sha256(small.content).hexdigest(),
+            media_type="image/webp",
+            size=len(small.content),
+            width=small.width,
+            height=small.height,
+        )
+        blob.thumbnail = self._keep(thumbnail, small.content)
+
+    def _keep(self, blob: Blob, stored: bytes) -> Blob:
+        if blob.pk in self._rows:
+            return self._rows[blob.pk]
+        default_storage.save(storage_name(blob), ContentFile(stored))
+        self._rows[blob.pk] = blob
+        return blob
+
+
+def _row(blob: str | Blob) -> Blob:
+    if isinstance(blob, Blob):
+        return blob
+    row = Blob.objects.filter(pk=blob).first()
+    if row is None:
+        raise MissingBlobError(f"there is no blob {blob}")
+    return row
