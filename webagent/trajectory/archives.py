@@ -8,11 +8,11 @@ import zipfile
 import zlib
 from collections import Counter
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO, cast
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
-from webagent.trajectory.trees import TreeError, why_name_is_refused
+from webagent.trajectory.trees import READ_ERRORS, TreeError, why_name_is_refused
 
 GZIP_MAGIC = b"\x1f\x8b"
 CENTRAL_HEADER = b"PK\x01\x02"
@@ -33,17 +33,20 @@ class ZipTree:
         self._bounds = bounds
         self._file = _CheckedFile(given, bounds)
         try:
-            self._zip = zipfile.ZipFile(self._file)
+            self._zip = zipfile.ZipFile(cast(IO[bytes], self._file))
         except BoundError:
             self._file.close()
             raise
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        except READ_ERRORS as error:
             self._file.close()
             raise TreeError(f"not a readable zip: {error}") from error
         self._problems: list[Problem] = []
         self._members = self._accept(self._zip.infolist())
         self.names = tuple(sorted(self._members))
         self.problems = tuple(self._problems)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._members
 
     def size(self, name: str) -> int:
         return self._members[name].file_size
@@ -54,9 +57,10 @@ class ZipTree:
         member = self._members[name]
         try:
             stream = self._zip.open(member)
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError) as why:
-            raise TreeError(f"damaged: {why}") from why
-        return _MemberStream(stream, member, self._bounds)
+        except (*READ_ERRORS, RuntimeError) as error:
+            raise TreeError(f"damaged: {error}") from error
+        # zipfile never hands out more than the declared size, which was checked on opening.
+        return cast(BinaryIO, stream)
 
     def close(self) -> None:
         self._zip.close()
@@ -139,12 +143,40 @@ def _check_ratio(size: int, packed: int, bounds: Bounds) -> None:
         raise BoundError(f"decompresses to more than {bounds.ratio} times its size")
 
 
-class _MemberStream(io.RawIOBase, BinaryIO):  # type: ignore[misc]
-    """A member's bytes, stopped as soon as it grows beyond what is allowed."""
+class _CheckedFile:
+    """The archive's own bytes, refusing a listing of members that is too long to hold."""
 
-    def __init__(self, inner: BinaryIO | zipfile.ZipExtFile, member: zipfile.ZipInfo, bounds: Bounds) -> None:
-        super().__init__()
-        self._inner = inner
-        self._member = member
-        self._bounds = bounds
-        self._total = 0
+    def __init__(self, given: Path | BinaryIO, bounds: Bounds) -> None:
+        self._owned = isinstance(given, Path)
+        self._file = given.open("rb") if isinstance(given, Path) else given
+        self._members = bounds.members
+        self._listing_bytes = bounds.members * CENTRAL_HEADER_BYTES
+        try:
+            size = self._file.seek(0, io.SEEK_END)
+        except OSError as error:
+            raise TreeError(f"cannot be read: {error}") from error
+        if size > bounds.upload_bytes:
+            self.close()
+            raise BoundError(f"more than {bounds.upload_bytes} bytes")
+
+    def read(self, size: int = -1) -> bytes:
+        """Like a file; the one large read that zipfile makes is the listing of members."""
+        if size > self._listing_bytes:
+            raise BoundError("the listing of members is too long")
+        content = self._file.read(size)
+        if len(content) > (1 << 20) and content.count(CENTRAL_HEADER) > self._members:
+            raise BoundError(f"more than {self._members} members")
+        return content
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        if self._owned:
+            self._file.close()

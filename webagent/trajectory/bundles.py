@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from pydantic import BaseModel
 
@@ -51,6 +51,13 @@ class Rejection(Problem):
 
 class BlobError(ValueError):
     """A blob's bytes are not there, or no longer those that its hash names."""
+
+
+class BlobSource(Protocol):
+    """Where the bytes of a run's blobs come from."""
+
+    def read(self, sha256: str) -> bytes:
+        """The verified bytes of this hash. Raises BlobError."""
 
 
 class BlobStash:
@@ -141,7 +148,7 @@ class RunBundle:
     evaluations: tuple[EvaluationRecord, ...] = ()
     labels: tuple[LabelRecord, ...] = ()
     adjudications: tuple[AdjudicationRecord, ...] = ()
-    blobs: BlobStash = field(default_factory=BlobStash, repr=False, compare=False)
+    blobs: BlobSource = field(default_factory=BlobStash, repr=False, compare=False)
     problems: tuple[Problem, ...] = ()
 
     @property

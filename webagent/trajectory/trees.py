@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -12,6 +14,8 @@ from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
 
 READ_CHUNK = 1 << 16
+READ_ERRORS = (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, NotImplementedError)
+"""What reading damaged archives and folders may raise."""
 
 
 class TreeError(ValueError):
@@ -25,6 +29,9 @@ class Tree(Protocol):
     names: tuple[str, ...]
     problems: tuple[Problem, ...]
     """Entries that were refused (links, odd names, specials), one by one."""
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a file of that name is there."""
 
     def size(self, name: str) -> int:
         """Bytes of the file as declared, decompressed."""
@@ -58,7 +65,7 @@ def _read_some(stream: BinaryIO) -> bytes:
         return stream.read(READ_CHUNK)
     except BoundError:
         raise
-    except (OSError, EOFError, ValueError) as error:
+    except READ_ERRORS as error:
         raise TreeError(f"damaged: {error}") from error
 
 
@@ -93,6 +100,9 @@ class FolderTree:
                 raise BoundError(f"more than {bounds.members} files")
         self.names = tuple(sorted(self._paths))
         self.problems = tuple(self._problems)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._paths
 
     def size(self, name: str) -> int:
         return self._paths[name].stat().st_size

@@ -1,0 +1,139 @@
+"""What is left of a zip whose end is missing: its members in order, up to the cut."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import Problem
+from webagent.trajectory.trees import TreeError, why_name_is_refused
+
+LOCAL_MAGIC = b"PK\x03\x04"
+_LOCAL = struct.Struct("<4s5H3L2H")
+_STORED, _DEFLATED = 0, 8
+_SIZE_FOLLOWS = 0x8
+_ENCRYPTED = 0x1
+_ZIP64_SIZE = 0xFFFFFFFF
+_ZIP64_FIELD = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    start: int
+    packed: int
+    size: int
+    deflated: bool
+
+
+def starts_like_zip(given: Path | BinaryIO) -> bool:
+    """Whether the first bytes are those of a zip's first member."""
+    if isinstance(given, Path):
+        with given.open("rb") as file:
+            return file.read(4) == LOCAL_MAGIC
+    given.seek(0)
+    return given.read(4) == LOCAL_MAGIC
+
+
+class CutZipTree:
+    """The members of a cut zip, found from their own headers; the last one may be cut too.
+
+    Only writers that put sizes in front of members (ours does) can be read like this.
+    """
+
+    def __init__(self, given: Path | BinaryIO, bounds: Bounds, label: str) -> None:
+        self.label = label
+        self._bounds = bounds
+        self._owned = isinstance(given, Path)
+        self._file = given.open("rb") if isinstance(given, Path) else given
+        self._end = self._file.seek(0, io.SEEK_END)
+        self._members: dict[str, _Member] = {}
+        self._problems = [Problem(label, label, "archive", "cut short: the end is missing")]
+        self._scan()
+        if not self._members:
+            self.close()
+            raise TreeError("a zip that is cut short, with nothing whole in it")
+        self.names = tuple(sorted(self._members))
+        self.problems = tuple(self._problems)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._members
+
+    def size(self, name: str) -> int:
+        return self._members[name].size
+
+    def open(self, name: str) -> BinaryIO:
+        if name not in self._members:
+            raise TreeError("not there")
+        member = self._members[name]
+        self._file.seek(member.start)
+        packed = self._file.read(member.packed)
+        if not member.deflated:
+            return io.BytesIO(packed)
+        try:
+            return io.BytesIO(zlib.decompressobj(-15).decompress(packed, member.size))
+        except zlib.error as error:
+            raise TreeError(f"damaged: {error}") from error
+
+    def close(self) -> None:
+        if self._owned:
+            self._file.close()
+
+    def _scan(self) -> None:
+        position, total = 0, 0
+        while header := self._header(position):
+            name, member = header
+            reason = why_name_is_refused(name, self._bounds)
+            total += member.size
+            if name in self._members:
+                reason = "the name stands there twice"
+            if member.size > self._bounds.member_bytes or total > self._bounds.total_bytes:
+                raise BoundError("more bytes than allowed when decompressed")
+            if member.size > max(self._bounds.ratio_from_bytes, self._bounds.ratio * member.packed):
+                raise BoundError(f"decompresses to more than {self._bounds.ratio} times its size")
+            if len(self._members) >= self._bounds.members:
+                raise BoundError(f"more than {self._bounds.members} members")
+            if reason:
+                self._problems.append(Problem(self.label, name, "name", reason))
+            elif not name.endswith("/"):
+                self._members[name] = member
+            position = member.start + member.packed
+
+    def _header(self, position: int) -> tuple[str, _Member] | None:
+        self._file.seek(position)
+        raw = self._file.read(_LOCAL.size)
+        if len(raw) < _LOCAL.size:
+            return None
+        magic, _, flags, method, _, _, _, packed, size, name_len, extra_len = _LOCAL.unpack(raw)
+        if magic != LOCAL_MAGIC or flags & (_SIZE_FOLLOWS | _ENCRYPTED):
+            return None
+        if method not in (_STORED, _DEFLATED):
+            return None
+        name = self._file.read(name_len)
+        extra = self._file.read(extra_len)
+        if len(name) < name_len or len(extra) < extra_len:
+            return None
+        if _ZIP64_SIZE in (packed, size):
+            sizes = _zip64_sizes(extra)
+            if sizes is None:
+                return None
+            size, packed = sizes
+        start = position + _LOCAL.size + name_len + extra_len
+        whole = min(packed, self._end - start)
+        text = name.decode("utf-8", "replace")
+        return text, _Member(start, whole, size, method == _DEFLATED)
+
+
+def _zip64_sizes(extra: bytes) -> tuple[int, int] | None:
+    position = 0
+    while position + 4 <= len(extra):
+        tag, length = struct.unpack_from("<2H", extra, position)
+        if tag == _ZIP64_FIELD and length >= 16:
+            size, packed = struct.unpack_from("<2Q", extra, position + 4)
+            return size, packed
+        position += 4 + length
+    return None

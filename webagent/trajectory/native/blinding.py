@@ -1,0 +1,99 @@
+"""What a blind export leaves out: everything that gives away a verdict, or who acted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    Outcome,
+    Record,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+    Totals,
+)
+
+R = TypeVar("R", bound=Record)
+HIDDEN_NAME = "hidden"
+
+_TASK = {"eval": None, "reference": None, "reference_length": None, "infeasible_reason": None}
+_RUN = {
+    "outcome": Outcome.UNKNOWN,
+    "reward": None,
+    "claimed_success": None,
+    "evidence": None,
+    "logs": (),
+    "artefacts": (),
+}
+_STEP = {"reward": None, "terminated": None, "truncated": None, "metrics": None, "events": ()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blinding:
+    """Strips references, verdicts and rewards from runs, and names if `hide_agent`.
+
+    Only fields whose meaning is known stay: unknown keys and free-form extras go, because
+    nobody can say what they give away. So do logs and artefacts, which hold rewards.
+    """
+
+    hide_agent: bool = False
+
+    def apply(self, bundle: RunBundle) -> RunBundle:
+        """The same run as somebody may see it who is still to judge it."""
+        return replace(
+            bundle,
+            task=self._known(bundle.task).model_copy(update=_TASK),
+            run=self._run(bundle.run),
+            steps=tuple(self._step(step) for step in bundle.steps),
+            evaluations=(),
+            labels=(),
+            adjudications=(),
+            problems=(),
+        )
+
+    def _run(self, run: RunRecord) -> RunRecord:
+        changes: dict[str, Any] = {
+            **_RUN,
+            "source": SourceRecord(format=run.source.format),
+            "agent": AgentRecord(name=run.agent.name, version=run.agent.version),
+            "events": tuple(event.model_copy(update={"detail": None}) for event in run.events),
+        }
+        if run.error:
+            changes["error"] = run.error.model_copy(update={"stack": None})
+        if self.hide_agent:
+            changes |= {
+                "agent": AgentRecord(name=HIDDEN_NAME),
+                "models": (),
+                "experiment": None,
+                "totals": Totals(),
+                "environment": None,
+                "error": None,
+            }
+        return self._known(run.model_copy(update=changes))
+
+    def _step(self, step: StepRecord) -> StepRecord:
+        changes: dict[str, Any] = dict(_STEP)
+        if self.hide_agent:
+            changes |= {"llm_calls": (), "messages": ()}
+        return self._known(step.model_copy(update=changes))
+
+    def _known(self, record: R) -> R:
+        """The record, and all records inside, with the fields of the format only."""
+        known: R = self._strip(record)
+        return known
+
+    def _strip(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(self._strip(item) for item in value)
+        if not isinstance(value, Record):
+            return value
+        fields = {name: self._strip(getattr(value, name)) for name in type(value).model_fields}
+        if "extra" in fields:
+            fields["extra"] = None
+        if isinstance(value, BlobRecord) and self.hide_agent:
+            fields["name"] = None
+        return type(value).model_construct(**fields)

@@ -1,0 +1,63 @@
+"""Runs whose files are not all there: the mention goes, a gap says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.records import BlobPart, BlobRecord, Gap, Record
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A blob that is mentioned and cannot be had."""
+
+    blob: BlobRecord
+    name: str
+    why: str
+
+
+def without_missing(bundle: RunBundle, missing: list[Missing]) -> RunBundle:
+    """The run without mention of those blobs, and with a gap and a problem for each."""
+    hashes = frozenset(item.blob.sha256 for item in missing)
+    run = without_blobs(bundle.run, hashes)
+    gaps = tuple(Gap(what=m.blob.role, where=m.blob.sha256, why=m.why) for m in missing)
+    return replace(
+        bundle,
+        task=without_blobs(bundle.task, hashes),
+        run=run.model_copy(update={"gaps": (*run.gaps, *gaps)}),
+        steps=tuple(without_blobs(step, hashes) for step in bundle.steps),
+        evaluations=tuple(without_blobs(item, hashes) for item in bundle.evaluations),
+        problems=(
+            *bundle.problems,
+            *(Problem(bundle.source, m.name, m.blob.role, m.why) for m in missing),
+        ),
+    )
+
+
+def without_blobs(record: R, hashes: frozenset[str]) -> R:
+    """The record without any blob of these hashes."""
+    stripped: R = _strip(record, hashes)
+    return stripped
+
+
+def _strip(value: Any, hashes: frozenset[str]) -> Any:
+    if isinstance(value, BlobRecord):
+        return None if value.sha256 in hashes else value
+    if isinstance(value, BlobPart):
+        return None if value.blob.sha256 in hashes else value
+    if isinstance(value, Record):
+        changes = {}
+        for name in type(value).model_fields:
+            old = getattr(value, name)
+            new = _strip(old, hashes)
+            if new is not old:
+                changes[name] = new
+        return value.model_copy(update=changes) if changes else value
+    if isinstance(value, tuple):
+        kept = tuple(new for item in value if (new := _strip(item, hashes)) is not None)
+        return kept if kept != value else value
+    return value

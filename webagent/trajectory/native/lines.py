@@ -1,0 +1,113 @@
+"""JSON Lines: found again by the run they belong to, without holding them in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.texts import storable_json
+from webagent.trajectory.trees import READ_ERRORS, Tree
+
+
+class LineError(ValueError):
+    """A line that cannot be read. `field` says where inside, as far as known."""
+
+    def __init__(self, reason: str, field: str = "") -> None:
+        super().__init__(reason)
+        self.field = field
+
+
+def read_json(content: bytes, bounds: Bounds) -> dict[str, Any]:
+    """One JSON object with storable text.
+
+    Raises:
+        LineError: no JSON object, or nested too deeply.
+    """
+    try:
+        value = json.loads(content)
+        if not isinstance(value, dict):
+            raise LineError("not a JSON object")
+        clean: dict[str, Any] = storable_json(value, bounds.text_chars, bounds.json_depth)
+    except LineError:
+        raise
+    except RecursionError as error:
+        raise LineError("nested too deeply") from error
+    except ValueError as error:
+        raise LineError(f"not readable as JSON: {error}") from error
+    return clean
+
+
+class Lines:
+    """One JSON Lines file of a tree, copied to a temporary file and indexed by a key."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        name: str,
+        key: str,
+        bounds: Bounds,
+        report: Callable[[int, LineError], None],
+    ) -> None:
+        """Read the file once. Lines that are no JSON objects go to `report` (line, why)."""
+        self._bounds = bounds
+        self._spool: IO[bytes] = tempfile.TemporaryFile(prefix="crosscheck-")  # noqa: SIM115 close()
+        self._offsets: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self.count = self.bytes = 0
+        digest = hashlib.sha256()
+        number = start = 0
+        lines = _lines(tree, name, bounds)
+        while True:
+            number += 1
+            try:
+                line = next(lines, b"")
+                if not line:
+                    break
+                digest.update(line)
+                self._spool.write(line)
+                owner = read_json(line, bounds).get(key)
+                if not isinstance(owner, str):
+                    raise LineError("missing or not a text", key)
+                self._offsets[owner].append((start, number))
+                self.count += 1
+            except LineError as error:
+                report(number, error)
+            start = self._spool.tell()
+        self.bytes = start
+        self.sha256 = digest.hexdigest()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._offsets
+
+    def __iter__(self) -> Iterator[str]:
+        """Every key, in order of first appearance."""
+        return iter(self._offsets)
+
+    def get(self, key: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Number and content of each line with that key, in the order of the file."""
+        for offset, number in self._offsets.get(key, ()):
+            self._spool.seek(offset)
+            yield number, read_json(self._spool.readline(), self._bounds)
+
+    def close(self) -> None:
+        self._spool.close()
+
+
+def _lines(tree: Tree, name: str, bounds: Bounds) -> Iterator[bytes]:
+    """Each line with its end. Raises LineError where the file is damaged or a line too long."""
+    if name not in tree:
+        return
+    try:
+        with tree.open(name) as stream:
+            while line := stream.readline(bounds.line_bytes + 1):
+                if len(line) > bounds.line_bytes:
+                    raise LineError(f"a line of more than {bounds.line_bytes} bytes")
+                yield line
+    except LineError:
+        raise
+    except READ_ERRORS as error:
+        raise LineError(f"damaged from here on: {error}") from error

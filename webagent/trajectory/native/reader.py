@@ -1,0 +1,264 @@
+"""Read the native format run by run; what is whole is read, the rest is said."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import BlobStash, Problem, Rejection, RunBundle
+from webagent.trajectory.cut_archives import CutZipTree
+from webagent.trajectory.images import ImageError, look_at_image
+from webagent.trajectory.native.blobs import Missing, without_missing
+from webagent.trajectory.native.lines import LineError, Lines, read_json
+from webagent.trajectory.native.manifest import (
+    ADJUDICATIONS,
+    BLOBS,
+    EVALUATIONS,
+    LABELS,
+    LINE_FILES,
+    MANIFEST,
+    N_STEPS,
+    RUNS,
+    STEPS,
+    TASKS,
+    Manifest,
+)
+from webagent.trajectory.records import (
+    FORMAT_NAME,
+    FORMAT_VERSION,
+    AdjudicationRecord,
+    BlobRecord,
+    EvaluationRecord,
+    LabelRecord,
+    Record,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+)
+from webagent.trajectory.trees import Tree, TreeError, read_file
+
+R = TypeVar("R", bound=Record)
+_KEYS = {TASKS: "id", RUNS: "id"}
+
+
+class NativeReader:
+    """Reads `manifest.json` with its JSON Lines and blobs, at the root or in subfolders."""
+
+    name = "native"
+
+    def count(self, tree: Tree, bounds: Bounds) -> int:
+        """Runs as the manifests say; at least 1 where there is a native file at all."""
+        total = 0
+        for root in _roots(tree, bounds):
+            manifest = _manifest(tree, root, bounds)
+            listed = manifest.files.get(RUNS) if isinstance(manifest, Manifest) else None
+            total += min(listed.count, bounds.runs) if listed else 1
+        return total
+
+    def read(self, tree: Tree, bounds: Bounds) -> Iterator[RunBundle | Problem]:
+        """Each run, with its verdicts; problems of the file itself first."""
+        for root in _roots(tree, bounds):
+            found = _manifest(tree, root, bounds)
+            if isinstance(found, Rejection):
+                yield found
+                continue
+            if found is None:
+                yield Problem(_source(tree, root), root + MANIFEST, "", "missing")
+            yield from _NativeFile(tree, root, found, bounds).read()
+
+
+def _roots(tree: Tree, bounds: Bounds) -> list[str]:
+    """Prefixes (`""` or `folder/`) under which a native file lies."""
+    roots = []
+    for name in tree.names:
+        prefix, _, last = name.rpartition("/")
+        root = f"{prefix}/" if prefix else ""
+        if last == MANIFEST:
+            try:
+                head = read_json(read_file(tree, name, bounds.json_bytes), bounds)
+            except (LineError, TreeError, BoundError):
+                continue
+            if head.get("format") == FORMAT_NAME:
+                roots.append(root)
+        elif last == RUNS and root + MANIFEST not in tree and root + STEPS in tree:
+            roots.append(root)
+    return roots
+
+
+def _manifest(tree: Tree, root: str, bounds: Bounds) -> Manifest | Rejection | None:
+    if root + MANIFEST not in tree:
+        return None
+    refuse = partial(Rejection, _source(tree, root), root + MANIFEST)
+    try:
+        content = read_json(read_file(tree, root + MANIFEST, bounds.json_bytes), bounds)
+        manifest = Manifest.model_validate(content)
+    except ValidationError as error:
+        return refuse(*_first(error))
+    except (LineError, TreeError, BoundError) as error:
+        return refuse("", str(error))
+    if manifest.version > FORMAT_VERSION:
+        return refuse("version", f"version {manifest.version} is newer than {FORMAT_VERSION}")
+    return manifest
+
+
+def _source(tree: Tree, root: str) -> str:
+    return f"{tree.label}/{root}".rstrip("/")
+
+
+def _first(error: ValidationError) -> tuple[str, str]:
+    """Field and reason of the first thing that is wrong."""
+    detail = error.errors(include_url=False, include_input=False)[0]
+    return ".".join(str(part) for part in detail["loc"]), detail["msg"]
+
+
+class _NativeFile:
+    """One native file, opened: its lines indexed, its blobs found."""
+
+    def __init__(self, tree: Tree, root: str, manifest: Manifest | None, bounds: Bounds) -> None:
+        self._tree = tree
+        self._root = root
+        self._manifest = manifest
+        self._bounds = bounds
+        self._source = _source(tree, root)
+        self._problems: list[Problem] = []
+        self._blobs = {
+            name.rpartition("/")[2].split(".")[0]: name
+            for name in tree.names
+            if name.startswith(f"{root}{BLOBS}/")
+        }
+
+    def read(self) -> Iterator[RunBundle | Problem]:
+        files = {name: self._lines(name) for name in LINE_FILES}
+        try:
+            yield from self._problems
+            for run_id in files[RUNS]:
+                yield self._run(run_id, files)
+            for name in (STEPS, EVALUATIONS, LABELS, ADJUDICATIONS):
+                for run_id in files[name]:
+                    if run_id not in files[RUNS]:
+                        reason = f"run {run_id} is not in {RUNS}"
+                        yield Problem(self._source, self._root + name, "run_id", reason)
+        finally:
+            for lines in files.values():
+                lines.close()
+
+    def _lines(self, name: str) -> Lines:
+        def report(number: int, error: LineError) -> None:
+            if len(self._problems) < self._bounds.problems:
+                where = f"line {number} {error.field}".rstrip()
+                self._problems.append(Problem(self._source, self._root + name, where, str(error)))
+
+        key = _KEYS.get(name, "run_id")
+        lines = Lines(self._tree, self._root + name, key, self._bounds, report)
+        listed = self._manifest.files.get(name) if self._manifest else None
+        if listed and (listed.sha256, listed.bytes) != (lines.sha256, lines.bytes):
+            reason = (
+                f"not as the manifest says: {lines.count} of {listed.count} lines,"
+                f" {lines.bytes} of {listed.bytes} bytes"
+            )
+            self._problems.append(Problem(self._source, self._root + name, "sha256", reason))
+        return lines
+
+    def _run(self, run_id: str, files: dict[str, Lines]) -> RunBundle | Rejection:
+        source = f"{self._source}#{run_id}"
+        stash = BlobStash()
+        file = RUNS
+        try:
+            (number, line), *others = files[RUNS].get(run_id)
+            if others:
+                raise LineError("the id stands there twice", f"line {others[0][0]} id")
+            n_steps = line.pop(N_STEPS, None)
+            run = _parse(RunRecord, number, line)
+            file = TASKS
+            task = self._task(run.task_id, files[TASKS])
+            file = STEPS
+            steps = _parse_all(StepRecord, files[STEPS].get(run_id), self._bounds.steps_per_run)
+            if n_steps is not None and n_steps != len(steps):
+                raise LineError(f"{len(steps)} of {n_steps} steps are here", N_STEPS)
+            file = EVALUATIONS
+            evaluations = _parse_all(EvaluationRecord, files[EVALUATIONS].get(run_id))
+            file = LABELS
+            labels = _parse_all(LabelRecord, files[LABELS].get(run_id))
+            file = ADJUDICATIONS
+            adjudications = _parse_all(AdjudicationRecord, files[ADJUDICATIONS].get(run_id))
+        except LineError as error:
+            return Rejection(source, self._root + file, error.field, str(error))
+        bundle = RunBundle(
+            source=source,
+            task=task,
+            run=run,
+            steps=steps,
+            evaluations=evaluations,
+            labels=labels,
+            adjudications=adjudications,
+            blobs=stash,
+        )
+        missing = self._take_blobs(bundle, stash)
+        if not missing:
+            return bundle
+        if isinstance(self._tree, CutZipTree):
+            first = missing[0]
+            return Rejection(source, first.name, first.blob.role, first.why)
+        return without_missing(bundle, missing)
+
+    def _task(self, task_id: str, tasks: Lines) -> TaskRecord:
+        found = next(tasks.get(task_id), None)
+        if found is None:
+            raise LineError(f"task {task_id} is not in {TASKS}", "task_id")
+        return _parse(TaskRecord, *found)
+
+    def _take_blobs(self, bundle: RunBundle, stash: BlobStash) -> list[Missing]:
+        """Put every blob whose bytes are right into the stash; those that are not come back."""
+        missing = []
+        for blob in bundle.blob_records():
+            name = self._blobs.get(blob.sha256)
+            try:
+                if name is None:
+                    raise TreeError("not in the file")
+                _verify(blob, read_file(self._tree, name, self._limit(blob)), self._bounds)
+            except (TreeError, BoundError, ImageError) as error:
+                missing.append(Missing(blob, name or f"{self._root}{BLOBS}", str(error)))
+            else:
+                stash.add_reader(
+                    blob.sha256, partial(read_file, self._tree, name, self._limit(blob))
+                )
+        return missing
+
+    def _limit(self, blob: BlobRecord) -> int:
+        video = blob.media_type.startswith("video/")
+        return self._bounds.video_bytes if video else self._bounds.blob_bytes
+
+
+def _verify(blob: BlobRecord, content: bytes, bounds: Bounds) -> None:
+    if hashlib.sha256(content).hexdigest() != blob.sha256:
+        raise TreeError("the bytes are not those that the hash names")
+    if len(content) != blob.bytes:
+        raise TreeError(f"{len(content)} bytes instead of {blob.bytes}")
+    if blob.media_type.startswith("image/"):
+        facts = look_at_image(content, bounds)
+        if facts.media_type != blob.media_type:
+            raise ImageError(f"{facts.media_type} instead of {blob.media_type}")
+
+
+def _parse(kind: type[R], number: int, line: dict[str, Any]) -> R:
+    try:
+        return kind.model_validate(line)
+    except ValidationError as error:
+        field, reason = _first(error)
+        raise LineError(reason, f"line {number} {field}") from error
+
+
+def _parse_all(
+    kind: type[R], lines: Iterator[tuple[int, dict[str, Any]]], limit: int | None = None
+) -> tuple[R, ...]:
+    records: list[R] = []
+    for number, line in lines:
+        if limit is not None and len(records) >= limit:
+            raise LineError(f"more than {limit} lines for one run", f"line {number}")
+        records.append(_parse(kind, number, line))
+    return tuple(records)
