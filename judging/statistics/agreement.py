@@ -1,0 +1,223 @@
+"""Do the labels of several people agree, beyond what chance would give?
+
+Every coefficient here is a function of sums over runs, so one pass over the labels serves the
+figure and its bootstrap. Ratings have shape (runs, raters), ragged allowed; None is a missing
+label, and a run with fewer than two labels says nothing about agreement.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from judging.statistics.bootstrap import (
+    RESAMPLES,
+    Floats,
+    Statistic,
+    bootstrap_interval,
+    divide,
+    totals_by_cluster,
+)
+from judging.statistics.figures import Figure, Interval, Reason, Undefined
+
+Ratings = Sequence[Sequence[Hashable | None]]
+
+
+class Coefficient(StrEnum):
+    """The ways to put a number on agreement."""
+
+    RAW = "raw"
+    KAPPA = "kappa"
+    ALPHA = "alpha"
+    AC1 = "ac1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """What each run adds to each sum, and the coefficient as a function of the sums."""
+
+    cells: Floats
+    statistic: Statistic
+
+
+def raw_agreement(ratings: Ratings) -> Figure:
+    """Mean share of rater pairs that gave the same label, in [0, 1]."""
+    return _figure(_raw(ratings))
+
+
+def cohen_kappa(first: Sequence[Hashable | None], second: Sequence[Hashable | None]) -> Figure:
+    """Cohen's kappa of two raters over any number of categories; runs lacking a label drop out.
+
+    (po − pe) / (1 − pe), pe = Σ_c p₁(c)·p₂(c). Undefined where both gave one and the same
+    label throughout.
+
+    Source: Cohen (1960), Educational and Psychological Measurement 20.
+    """
+    return _figure(_kappa(list(zip(first, second, strict=True))))
+
+
+def krippendorff_alpha(ratings: Ratings) -> Figure:
+    """Krippendorff's alpha for nominal labels, any number of raters, missing labels allowed.
+
+    1 − Do/De from the coincidence matrix o(c,k), where a run with m labels adds 1/(m−1) for
+    every ordered pair of labels: Do = Σ_{c≠k} o(c,k), De = Σ_{c≠k} n(c)·n(k) / (n − 1).
+    Undefined where all labels are the same.
+
+    Source: Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
+    """
+    return _figure(_alpha(ratings))
+
+
+def gwet_ac1(ratings: Ratings, categories: Sequence[Hashable] | None = None) -> Figure:
+    """Gwet's AC1, any number of raters, missing labels allowed. Steady where one class prevails.
+
+    (pa − pe) / (1 − pe), pe = Σ_c π(c)(1 − π(c)) / (q − 1), with π(c) the mean share of label c
+    in a run and q the number of categories.
+
+    Args:
+        categories: all labels that could have been given; those that occur by default, and then
+            a single one leaves the figure undefined.
+
+    Source: Gwet (2008), British Journal of Mathematical and Statistical Psychology 61.
+    """
+    return _figure(_ac1(ratings, categories))
+
+
+def agreement_interval(
+    coefficient: Coefficient,
+    ratings: Ratings,
+    clusters: Sequence[Hashable],
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+    categories: Sequence[Hashable] | None = None,
+) -> Interval | Undefined:
+    """Bootstrap interval of a coefficient, whole tasks resampled.
+
+    Args:
+        clusters: the task of each run.
+        categories: as for `gwet_ac1`.
+    """
+    if coefficient is Coefficient.RAW:
+        sums = _raw(ratings)
+    elif coefficient is Coefficient.KAPPA:
+        sums = _kappa([(row[0], row[1]) for row in _two_columns(ratings)])
+    elif coefficient is Coefficient.ALPHA:
+        sums = _alpha(ratings)
+    else:
+        sums = _ac1(ratings, categories)
+    if isinstance(sums, Undefined):
+        return sums
+    totals = totals_by_cluster(sums.cells, clusters)
+    return bootstrap_interval(totals, sums.statistic, seed=seed, resamples=resamples, level=level)
+
+
+def _figure(sums: _Sums | Undefined) -> Figure:
+    if isinstance(sums, Undefined):
+        return sums
+    value = float(sums.statistic(sums.cells.sum(axis=0, keepdims=True))[0])
+    return Undefined(Reason.ONE_CLASS) if np.isnan(value) else value
+
+
+def _two_columns(ratings: Ratings) -> Ratings:
+    if any(len(row) != 2 for row in ratings):
+        raise ValueError("Cohen's kappa takes exactly two raters")
+    return ratings
+
+
+def _counts(ratings: Ratings) -> tuple[Floats, list[Hashable]]:
+    """Labels given per run and category, shape (runs, categories)."""
+    present = [[label for label in row if label is not None] for row in ratings]
+    labels = list(dict.fromkeys(label for row in present for label in row))
+    index = {label: column for column, label in enumerate(labels)}
+    counts = np.zeros((len(present), len(labels)))
+    for row, given in enumerate(present):
+        for label, times in Counter(given).items():
+            counts[row, index[label]] = times
+    return counts, labels
+
+
+def _agreeing(counts: Floats) -> tuple[Floats, Floats]:
+    """Per run: share of agreeing rater pairs, and 1 where the run has two labels at all."""
+    given = counts.sum(axis=1)
+    paired = (given >= 2).astype(np.float64)
+    share = divide((counts * (counts - 1)).sum(axis=1), given * (given - 1))
+    return np.nan_to_num(share), paired
+
+
+def _raw(ratings: Ratings) -> _Sums | Undefined:
+    share, paired = _agreeing(_counts(ratings)[0])
+    if not paired.any():
+        return Undefined(Reason.NO_PAIRS)
+    return _Sums(np.column_stack([share, paired]), lambda s: divide(s[:, 0], s[:, 1]))
+
+
+def _kappa(pairs: Sequence[tuple[Hashable | None, Hashable | None]]) -> _Sums | Undefined:
+    complete = [None not in pair for pair in pairs]
+    if not any(complete):
+        return Undefined(Reason.NO_PAIRS)
+    labels = list(dict.fromkeys(label for pair in pairs for label in pair if label is not None))
+    index = {label: column for column, label in enumerate(labels)}
+    size = len(labels)
+    cells = np.zeros((len(pairs), size * size))
+    for row, (first, second) in enumerate(pairs):
+        if first is not None and second is not None:
+            cells[row, index[first] * size + index[second]] = 1
+
+    def kappa(sums: Floats) -> Floats:
+        table = sums.reshape(-1, size, size)
+        whole = table.sum(axis=(1, 2))
+        agreeing = np.trace(table, axis1=1, axis2=2)
+        chance = (table.sum(axis=2) * table.sum(axis=1)).sum(axis=1)
+        # Multiplied through by n²: counts stay whole numbers, so one class gives exactly 0.
+        return divide(whole * agreeing - chance, whole * whole - chance)
+
+    return _Sums(cells, kappa)
+
+
+def _alpha(ratings: Ratings) -> _Sums | Undefined:
+    counts, labels = _counts(ratings)
+    given = counts.sum(axis=1)
+    paired = given >= 2
+    if not paired.any():
+        return Undefined(Reason.NO_PAIRS)
+    counts = np.where(paired[:, None], counts, 0.0)
+    others = np.where(paired, given - 1, 1.0)
+    disagreeing = (counts.sum(axis=1) ** 2 - (counts**2).sum(axis=1)) / others
+    size = len(labels)
+
+    def alpha(sums: Floats) -> Floats:
+        frequency = sums[:, :size]
+        whole = frequency.sum(axis=1)
+        expected = divide(whole**2 - (frequency**2).sum(axis=1), whole - 1)
+        return 1 - divide(sums[:, size], expected)
+
+    return _Sums(np.column_stack([counts, disagreeing]), alpha)
+
+
+def _ac1(ratings: Ratings, categories: Sequence[Hashable] | None) -> _Sums | Undefined:
+    counts, labels = _counts(ratings)
+    if categories is not None and not set(labels) <= set(categories):
+        raise ValueError("a label is none of the categories")
+    share, paired = _agreeing(counts)
+    if not paired.any():
+        return Undefined(Reason.NO_PAIRS)
+    size = len(labels) if categories is None else len(set(categories))
+    if size < 2:
+        return Undefined(Reason.ONE_CLASS)
+    given = counts.sum(axis=1, keepdims=True)
+    rated = (given[:, 0] >= 1).astype(np.float64)
+    shares = np.nan_to_num(divide(counts, np.broadcast_to(given, counts.shape)))
+
+    def ac1(sums: Floats) -> Floats:
+        observed = divide(sums[:, 0], sums[:, 1])
+        usual = divide(sums[:, 3:], np.broadcast_to(sums[:, 2:3], sums[:, 3:].shape))
+        chance = (usual * (1 - usual)).sum(axis=1) / (size - 1)
+        return divide(observed - chance, 1 - chance)
+
+    return _Sums(np.column_stack([share, paired, rated, shares]), ac1)

@@ -1,0 +1,91 @@
+"""Percentile bootstrap that resamples whole clusters, for figures made of sums over runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judging.statistics.figures import Interval, Reason, Undefined
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
+"""From totals, shape (resamples, cells), to figures, shape (resamples,); nan where undefined."""
+
+RESAMPLES = 2000
+LARGEST_BLOCK = 4_000_000  # weights held at a time: 32 MB
+
+
+def totals_by_cluster(cells: Floats, clusters: Sequence[Hashable]) -> Floats:
+    """Sums of each cell over the runs of each cluster.
+
+    Args:
+        cells: shape (runs, cells): what each run adds to each sum.
+        clusters: the cluster (task) of each run.
+
+    Returns:
+        Shape (clusters, cells), clusters in order of first appearance.
+    """
+    if len(clusters) != len(cells):
+        raise ValueError(f"{len(cells)} runs, but {len(clusters)} clusters named")
+    index: dict[Hashable, int] = {}
+    rows = np.fromiter((index.setdefault(each, len(index)) for each in clusters), dtype=np.intp)
+    totals = np.zeros((len(index), cells.shape[1]))
+    np.add.at(totals, rows, cells)
+    return totals
+
+
+def bootstrap_interval(
+    totals: Floats,
+    statistic: Statistic,
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+) -> Interval | Undefined:
+    """The percentile interval of `statistic` when whole clusters are drawn with replacement.
+
+    Runs of one task are not independent, so the task is what is drawn. The same seed gives the
+    same interval. Resamples in which the figure is undefined are left out, and their share is
+    told; where more than half are, there is no interval.
+
+    Args:
+        totals: shape (clusters, cells), as `totals_by_cluster` gives it.
+
+    Source: Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 13;
+        Field and Welsh (2007), Journal of the Royal Statistical Society B 69, for clusters.
+    """
+    clusters = len(totals)
+    if not clusters:
+        return Undefined(Reason.NO_RUNS)
+    if clusters == 1:
+        return Undefined(Reason.ONE_CLUSTER)
+    generator = np.random.default_rng(seed)
+    chances = np.full(clusters, 1 / clusters)
+    block = max(1, LARGEST_BLOCK // clusters)
+    drawn = []
+    for start in range(0, resamples, block):
+        size = min(block, resamples - start)
+        weights = generator.multinomial(clusters, chances, size=size).astype(np.float64)
+        drawn.append(statistic(weights @ totals))
+    figures = np.concatenate(drawn)
+    defined = figures[~np.isnan(figures)]
+    if len(defined) * 2 < resamples:
+        return Undefined(Reason.NEVER_DEFINED)
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(
+        low=float(low),
+        high=float(high),
+        level=level,
+        method="bootstrap by task",
+        seed=seed,
+        resamples=resamples,
+        undefined_share=1 - len(defined) / resamples,
+    )
+
+
+def divide(dividend: Floats, divisor: Floats) -> Floats:
+    """Elementwise quotient; nan where the divisor is 0."""
+    safe = np.where(divisor == 0, 1.0, divisor)
+    return np.where(divisor == 0, np.nan, dividend / safe)

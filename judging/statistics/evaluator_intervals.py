@@ -1,0 +1,71 @@
+"""Bootstrap intervals of an evaluator's figures, whole tasks resampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+
+from judging.statistics.bootstrap import (
+    RESAMPLES,
+    Floats,
+    bootstrap_interval,
+    divide,
+    totals_by_cluster,
+)
+from judging.statistics.confusion import Cell, cell
+from judging.statistics.figures import Interval, Undefined
+
+_COLUMN = {each: column for column, each in enumerate(Cell)}
+
+
+def _f1(tp: Floats, fn: Floats, tn: Floats, fp: Floats, runs: Floats) -> Floats:
+    return divide(2 * tp, 2 * tp + fp + fn)
+
+
+def _kappa(tp: Floats, fn: Floats, tn: Floats, fp: Floats, runs: Floats) -> Floats:
+    return divide(2 * (tp * tn - fp * fn), (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn))
+
+
+_FIGURES: dict[str, Callable[[Floats, Floats, Floats, Floats, Floats], Floats]] = {
+    "accuracy": lambda tp, fn, tn, fp, runs: divide(tp + tn, tp + fn + tn + fp),
+    "precision": lambda tp, fn, tn, fp, runs: divide(tp, tp + fp),
+    "recall": lambda tp, fn, tn, fp, runs: divide(tp, tp + fn),
+    "specificity": lambda tp, fn, tn, fp, runs: divide(tn, tn + fp),
+    "npv": lambda tp, fn, tn, fp, runs: divide(tn, tn + fn),
+    "fn_share": lambda tp, fn, tn, fp, runs: divide(fn, runs),
+    "fnr": lambda tp, fn, tn, fp, runs: divide(fn, tp + fn),
+    "fpr": lambda tp, fn, tn, fp, runs: divide(fp, fp + tn),
+    "f1": _f1,
+    "kappa": _kappa,
+}
+BOOTSTRAPPED = tuple(_FIGURES)
+"""Names of the figures of a `ConfusionMatrix` that have an interval here."""
+
+
+def evaluator_interval(
+    figure: str,
+    pairs: Sequence[tuple[bool, bool | None]],
+    tasks: Sequence[Hashable],
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+) -> Interval | Undefined:
+    """Interval of one of `BOOTSTRAPPED`, where runs share tasks.
+
+    Args:
+        pairs: (succeeded by reference, passed by evaluator or None) of each run.
+        tasks: the task of each run.
+    """
+    formula = _FIGURES[figure]
+    cells = np.zeros((len(pairs), len(Cell)))
+    for row, (succeeded, passed) in enumerate(pairs):
+        cells[row, _COLUMN[cell(succeeded, passed)]] = 1
+    return bootstrap_interval(
+        totals_by_cluster(cells, tasks),
+        lambda s: formula(s[:, 0], s[:, 1], s[:, 2], s[:, 3], s.sum(axis=1)),
+        seed=seed,
+        resamples=resamples,
+        level=level,
+    )

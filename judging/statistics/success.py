@@ -1,0 +1,167 @@
+"""How well an agent does: means with standard errors, repeated trials, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import comb, sqrt
+
+import numpy as np
+
+from judging.statistics.bootstrap import totals_by_cluster
+from judging.statistics.figures import Figure, Reason, Undefined
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean:
+    """A mean with its standard error; `clusters` is None where runs count as independent."""
+
+    value: Figure
+    standard_error: Figure
+    runs: int
+    clusters: int | None = None
+
+
+_NO_RUNS = Mean(value=Undefined(Reason.NO_RUNS), standard_error=Undefined(Reason.NO_RUNS), runs=0)
+
+
+def success_rate(successes: int, runs: int) -> Mean:
+    """Share of successes among single trials; SE = sqrt(p(1 − p)/n)."""
+    if not 0 <= successes <= runs:
+        raise ValueError(f"{successes} of {runs} is no share")
+    if not runs:
+        return Mean(
+            value=Undefined(Reason.NO_RUNS), standard_error=Undefined(Reason.NO_RUNS), runs=0
+        )
+    rate = successes / runs
+    return Mean(value=rate, standard_error=sqrt(rate * (1 - rate) / runs), runs=runs)
+
+
+def mean(values: Sequence[float]) -> Mean:
+    """Mean of independent values; SE = s/√n with the sample's standard deviation s (n − 1).
+
+    Independence is what makes it right: for several trials of a task see `clustered_mean`.
+    """
+    count = len(values)
+    if not count:
+        return Mean(
+            value=Undefined(Reason.NO_RUNS), standard_error=Undefined(Reason.NO_RUNS), runs=0
+        )
+    array = np.asarray(values, dtype=np.float64)
+    if count == 1:
+        return Mean(value=float(array[0]), standard_error=Undefined(Reason.TOO_FEW_RUNS), runs=1)
+    error = float(array.std(ddof=1)) / sqrt(count)
+    return Mean(value=float(array.mean()), standard_error=error, runs=count)
+
+
+def clustered_mean(values: Sequence[float], tasks: Sequence[Hashable]) -> Mean:
+    """Mean over all runs, with a standard error that knows that runs share tasks.
+
+    SE² = G/(G − 1) · Σ_g (Σ_{i in g} (x_i − x̄))² / n², G tasks, n runs: the cluster-robust
+    variance of an intercept.
+
+    Source: Miller (2024), Adding Error Bars to Evals, arXiv 2411.00640; small-sample factor as
+        in Cameron and Miller (2015), Journal of Human Resources 50.
+    """
+    count = len(values)
+    if not count:
+        reason = Undefined(Reason.NO_RUNS)
+        return Mean(value=reason, standard_error=reason, runs=0, clusters=0)
+    array = np.asarray(values, dtype=np.float64)
+    centre = float(array.mean())
+    totals = totals_by_cluster((array - centre)[:, None], tasks)
+    groups = len(totals)
+    if groups == 1:
+        error: Figure = Undefined(Reason.ONE_CLUSTER)
+    else:
+        error = sqrt(groups / (groups - 1) * float((totals**2).sum())) / count
+    return Mean(value=centre, standard_error=error, runs=count, clusters=groups)
+
+
+def pass_at_k(trials: int, successes: int, k: int) -> Figure:
+    """Chance that at least one of k trials of a task succeeds, estimated without bias.
+
+    1 − C(n − c, k)/C(n, k) for c successes in n trials.
+
+    Source: Chen et al. (2021), Evaluating Large Language Models Trained on Code, 2107.03374.
+    """
+    _check_trials(trials, successes, k)
+    if trials < k:
+        return Undefined(Reason.TOO_FEW_TRIALS)
+    return 1 - comb(trials - successes, k) / comb(trials, k)
+
+
+def pass_hat_k(trials: int, successes: int, k: int) -> Figure:
+    """Chance that all of k trials of a task succeed (pass^k), estimated without bias.
+
+    C(c, k)/C(n, k) for c successes in n trials.
+
+    Source: Yao et al. (2024), τ-bench, arXiv 2406.12045.
+    """
+    _check_trials(trials, successes, k)
+    if trials < k:
+        return Undefined(Reason.TOO_FEW_TRIALS)
+    return comb(successes, k) / comb(trials, k)
+
+
+def _check_trials(trials: int, successes: int, k: int) -> None:
+    if not 0 <= successes <= trials or k < 1:
+        raise ValueError(f"no such trials: {successes} of {trials}, k = {k}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskMean:
+    """A figure averaged over tasks, and how many tasks had too few trials for it."""
+
+    value: Figure
+    tasks: int
+    left_out: int
+
+
+def mean_pass_at_k(trials: Sequence[tuple[int, int]], k: int) -> TaskMean:
+    """`pass_at_k` averaged over tasks, each given as (trials, successes)."""
+    return _over_tasks([pass_at_k(n, c, k) for n, c in trials])
+
+
+def mean_pass_hat_k(trials: Sequence[tuple[int, int]], k: int) -> TaskMean:
+    """`pass_hat_k` averaged over tasks, each given as (trials, successes)."""
+    return _over_tasks([pass_hat_k(n, c, k) for n, c in trials])
+
+
+def _over_tasks(figures: Sequence[Figure]) -> TaskMean:
+    defined = [figure for figure in figures if not isinstance(figure, Undefined)]
+    left_out = len(figures) - len(defined)
+    if defined:
+        value: Figure = sum(defined) / len(defined)
+    else:
+        value = Undefined(Reason.TOO_FEW_TRIALS if left_out else Reason.NO_RUNS)
+    return TaskMean(value=value, tasks=len(defined), left_out=left_out)
+
+
+def progress_rate(milestones: Sequence[tuple[float, bool]]) -> Figure:
+    """100 · Σ weight·achieved / Σ weight, in percent, over (weight, achieved) of a run.
+
+    Source: Ma et al. (2024), AgentBoard, arXiv 2401.13178, with weights.
+    """
+    if any(weight < 0 for weight, _ in milestones):
+        raise ValueError("a milestone's weight cannot be negative")
+    whole = sum(weight for weight, _ in milestones)
+    if not whole:
+        return Undefined(Reason.NO_MILESTONES)
+    return 100 * sum(weight for weight, achieved in milestones if achieved) / whole
+
+
+def adjusted_score(pass_rate: Figure, failure_progress: Figure, alpha: float = 0.7) -> Figure:
+    """α·pass@k + (1 − α)·mean progress of the failures, both in [0, 1].
+
+    Without any failure there is nothing to add progress for, and the caller passes 1.0.
+    """
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha lies between 0 and 1, not at {alpha}")
+    if isinstance(pass_rate, Undefined):
+        return pass_rate
+    if isinstance(failure_progress, Undefined):
+        return failure_progress
+    if not (0 <= pass_rate <= 1 and 0 <= failure_progress <= 1):
+        raise ValueError(f"{pass_rate} and {failure_progress} are not both shares")
+    return alpha * pass_rate + (1 - alpha) * failure_progress
