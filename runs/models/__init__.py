@@ -7,6 +7,7 @@ from runs.models.people import User
 from runs.models.runs import AgentConfiguration, Experiment, Run, RunStatus
 from runs.models.steps import Step
 from runs.models.tasks import Task, TaskSet
+from runs.models.workers import WorkerBeat
 
 __all__ = [
     "AgentConfiguration",
@@ -21,4 +22,5 @@ __all__ = [
     "Task",
     "TaskSet",
     "User",
+    "WorkerBeat",
 ]

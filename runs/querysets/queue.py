@@ -1,0 +1,127 @@
+"""The queue of record: claims, heartbeats, endings, all as single conditional updates.
+
+Every verb is one UPDATE whose condition is the state it needs, so that of two callers exactly
+one wins on SQLite and PostgreSQL alike. Leases are measured by the database's clock alone.
+A worker's verbs carry the fencing token of its claim and change nothing once it is stale.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Self, TypeVar
+from uuid import UUID
+
+from django.db import models
+from django.db.models import DateTimeField, ExpressionWrapper, F, Q, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Now
+
+# The words of `runs.models.RunStatus`, which stands above this layer.
+QUEUED, LEASED, RUNNING, FAILED, CANCELLED = "queued", "leased", "running", "failed", "cancelled"
+HELD = (LEASED, RUNNING)
+
+RunRow = TypeVar("RunRow", bound=models.Model, covariant=True)
+
+
+def from_now(seconds: float) -> Combinable:
+    """The database's time in so many seconds (negative: ago)."""
+    return ExpressionWrapper(
+        Now() + Value(timedelta(seconds=seconds)), output_field=DateTimeField()
+    )
+
+
+class QueueQuerySet(models.QuerySet[RunRow]):
+    """The verbs of the queue of runs."""
+
+    def due(self) -> Self:
+        """Queued runs that may start now, in the order they came."""
+        waited = Q(not_before=None) | Q(not_before__lte=Now())
+        return self.filter(waited, status=QUEUED).order_by("created_at", "pk")
+
+    def held(self, run_id: UUID, token: int) -> Self:
+        """The run, if the claim with this token still owns it."""
+        return self.filter(pk=run_id, lease_token=token, status__in=HELD)
+
+    def expired(self) -> Self:
+        """Runs whose worker let the lease run out."""
+        return self.filter(status__in=HELD, lease_expires_at__lt=Now())
+
+    def claim(self, run_id: UUID, *, owner: str, lease_s: float) -> RunRow | None:
+        """Lease one due run to `owner`; None if it is not there to be had.
+
+        The returned row carries the fencing token in `lease_token`. `owner` must be a name
+        that no other claim uses.
+        """
+        won = (
+            self.due()
+            .order_by()
+            .filter(pk=run_id, cancel_requested_at=None)
+            .update(
+                status=LEASED,
+                lease_owner=owner,
+                lease_token=F("lease_token") + 1,
+                lease_expires_at=from_now(lease_s),
+                heartbeat_at=Now(),
+            )
+        )
+        return self.filter(pk=run_id, lease_owner=owner, status=LEASED).first() if won else None
+
+    def start(self, run_id: UUID, token: int) -> bool:
+        """leased -> running; False if the lease is no longer ours."""
+        leased = self.held(run_id, token).filter(status=LEASED)
+        return bool(leased.update(status=RUNNING, started_at=Now()))
+
+    def beat(self, run_id: UUID, token: int, *, lease_s: float, **changes: Any) -> bool:
+        """Renew the lease, and write `changes` with it; False if it is no longer ours.
+
+        Inside a transaction this is the fence: it holds the row, so that whatever is written
+        next lands before anyone can take the run away, or not at all.
+        """
+        renewed = {"heartbeat_at": Now(), "lease_expires_at": from_now(lease_s)}
+        return bool(self.held(run_id, token).update(**renewed, **changes))
+
+    def end(self, run_id: UUID, token: int, *, status: str, **changes: Any) -> bool:
+        """End a run that we hold; False if it is no longer ours."""
+        ended = {"status": status, "ended_at": Now(), "lease_expires_at": None}
+        return bool(self.held(run_id, token).update(**ended | changes))
+
+    def end_expired(self, run_id: UUID, token: int, **changes: Any) -> bool:
+        """End a run whose lease ran out; False if its worker has renewed it meanwhile."""
+        return self.expired().filter(pk=run_id).end(run_id, token, **changes)
+
+    def requeue_expired(self) -> int:
+        """Put back what was leased but never started; returns how many."""
+        return (
+            self.expired()
+            .filter(status=LEASED)
+            .update(status=QUEUED, lease_owner="", lease_expires_at=None, dispatched_at=None)
+        )
+
+    def request_cancel(self, run_id: UUID) -> bool:
+        """Ask that a run stops: a waiting one never starts now; False if it has ended already."""
+        active = self.filter(pk=run_id, status__in=(QUEUED, *HELD))
+        return bool(active.update(cancel_requested_at=Now()))
+
+    def end_cancelled(self) -> list[UUID]:
+        """End waiting runs that were asked to stop; returns their ids."""
+        waiting = self.filter(status=QUEUED, cancel_requested_at__isnull=False)
+        return [pk for pk in waiting.values_list("pk", flat=True) if self._cancel(pk)]
+
+    def _cancel(self, run_id: UUID) -> bool:
+        waiting = self.filter(pk=run_id, status=QUEUED, cancel_requested_at__isnull=False)
+        ended = {"outcome": "incomplete", "end_reason": "cancelled", "ended_at": Now()}
+        return bool(waiting.update(status=CANCELLED, **ended))
+
+    def take_undispatched(self, *, older_than_s: float, limit: int | None = None) -> list[UUID]:
+        """Mark due runs without a (recent) message as dispatched; returns their ids.
+
+        A message that nobody took for `older_than_s` counts as lost. A second message does no
+        harm: the claim lets one through.
+        """
+        unsent = Q(dispatched_at=None) | Q(dispatched_at__lt=from_now(-older_than_s))
+        ids = self.due().filter(unsent).values_list("pk", flat=True)[:limit]
+        return [pk for pk in ids if self.filter(unsent, pk=pk).update(dispatched_at=Now())]
+
+    def undispatch(self, run_ids: list[UUID]) -> None:
+        """Forget that messages were sent, since they were not."""
+        self.filter(pk__in=run_ids, status=QUEUED).update(dispatched_at=None)
