@@ -1,0 +1,154 @@
+"""Rows for tests: plain functions with defaults for everything that a test does not care about."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import Permission
+from django.utils import timezone
+from PIL import Image, ImageDraw
+
+from runs.blobs import store_blob
+from runs.models import (
+    AgentConfiguration,
+    Blob,
+    Event,
+    Experiment,
+    Run,
+    RunStatus,
+    Step,
+    Task,
+    TaskSet,
+    User,
+)
+from webagent.trajectory.actions import ActionKind
+
+PASSWORD = "correct horse battery"
+START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+_numbers = itertools.count(1)
+
+PERMISSIONS = {
+    "annotator": [],
+    "adjudicator": ["adjudicate"],
+    "engineer": [
+        "view_run",
+        "view_experiment",
+        "rerun_run",
+        "import_run",
+        "export_run",
+        "view_audit",
+        "add_study",
+        "change_study",
+    ],
+}
+
+
+def make_user(role: str = "engineer", username: str | None = None, **fields: Any) -> User:
+    """A person with the permissions of a role: annotator, adjudicator, engineer or admin."""
+    name = username or f"{role}{next(_numbers)}"
+    user = User.objects.create_user(name, password=PASSWORD, **fields)
+    if role == "admin":
+        user.is_staff = user.is_superuser = True
+        user.save()
+    else:
+        user.user_permissions.set(Permission.objects.filter(codename__in=PERMISSIONS[role]))
+    return user
+
+
+def make_picture(words: str = "page", size: tuple[int, int] = (320, 200)) -> Blob:
+    """A stored PNG that shows the words; other words make another picture."""
+    image = Image.new("RGB", size, "white")
+    ImageDraw.Draw(image).text((20, 20), words, fill="black")
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return store_blob(file.getvalue(), "image/png")
+
+
+def make_text(text: str, media_type: str = "text/plain") -> Blob:
+    """A stored text, such as an accessibility tree."""
+    return store_blob(text.encode(), media_type)
+
+
+def make_task(external_id: str | None = None, site: str = "shopping", **fields: Any) -> Task:
+    task_set, _ = TaskSet.objects.get_or_create(name="webarena", version="raw")
+    values = {"goal": "Find the cheapest hose and put it in the basket", **fields}
+    values.setdefault("task_set", task_set)
+    return Task.objects.create(
+        external_id=external_id or f"task-{next(_numbers)}", site=site, **values
+    )
+
+
+def make_agent(name: str = "generic", model: str = "model-a", **fields: Any) -> AgentConfiguration:
+    key = f"{name}/{model}/{sorted(fields.items())}"
+    agent, _ = AgentConfiguration.objects.get_or_create(
+        config_hash=key[:64], defaults={"name": name, "model": model, **fields}
+    )
+    return agent
+
+
+def make_experiment(name: str | None = None) -> Experiment:
+    return Experiment.objects.create(name=name or f"experiment {next(_numbers)}")
+
+
+def make_run(
+    *,
+    steps: int | Sequence[dict[str, Any]] = 3,
+    task: Task | None = None,
+    agent: AgentConfiguration | None = None,
+    pictures: bool = True,
+    events: Sequence[dict[str, Any]] = (),
+    **fields: Any,
+) -> Run:
+    """A finished run with steps; `steps` is their number or the fields of each.
+
+    With `pictures` every step has a screenshot of its own and a tree.
+    """
+    task = task or make_task()
+    wanted = [{} for _ in range(steps)] if isinstance(steps, int) else list(steps)
+    values: dict[str, Any] = {
+        "status": RunStatus.FINISHED,
+        "outcome": Run.Outcome.SUCCESS,
+        "end_reason": Run.EndReason.TASK_ENDED,
+        "reward": 1.0,
+        "goal": task.goal,
+        "seconds": 0.9 * len(wanted),
+        "started_at": timezone.now(),
+        "source_format": "native",
+        "has_anomaly": bool(events),
+        **fields,
+    }
+    run = Run.objects.create(
+        task=task,
+        agent=agent or make_agent(),
+        n_steps=len(wanted),
+        n_screenshots=len(wanted) if pictures else 0,
+        **values,
+    )
+    Step.objects.bulk_create(
+        _step(run, index, given, pictures) for index, given in enumerate(wanted)
+    )
+    Event.objects.bulk_create(Event(run=run, **event) for event in events)
+    return run
+
+
+def _step(run: Run, index: int, given: dict[str, Any], pictures: bool) -> Step:
+    values: dict[str, Any] = {
+        "kind": ActionKind.CLICK,
+        "action": f"click('a{index}')",
+        "thought": f"I think about step {index}.",
+        "url": f"http://shop.local/page/{index}",
+        "box": [40, 60, 80, 24],
+        "point": [80, 72],
+        "target": 'button "Next"',
+        "seconds": 0.9,
+        "started_at": START + timedelta(seconds=index),
+        **given,
+    }
+    if pictures:
+        values.setdefault("screenshot", make_picture(f"run {run.pk} step {index}"))
+        values.setdefault("tree", make_text(f"RootWebArea 'page {index}'\n\t[a{index}] button"))
+    return Step(run=run, index=index, **values)
