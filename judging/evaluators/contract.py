@@ -1,0 +1,64 @@
+"""What every evaluator takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Protocol
+
+from django.utils.translation import gettext_noop
+
+from judging.matching.outcome import EvaluatorIdentity
+from judging.models import Evaluation
+from runs.models import Run
+
+RUN_ENDED_IN_ERROR = gettext_noop("the run ended in an error")
+RUN_INCOMPLETE = gettext_noop("the run is incomplete")
+RUN_NOT_EXECUTABLE = gettext_noop("the run was not executable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What an evaluator says of one run: the content of an `Evaluation`.
+
+    `reason` says why there is no verdict and is empty where there is one. `details` may hold
+    `checks`, each with name, verdict, expected, actual, normalised, message and rules.
+    """
+
+    verdict: Evaluation.Verdict
+    score: float | None = None
+    reason: str = ""
+    details: Mapping[str, object] = field(default_factory=dict)
+    rationale: str = ""
+    cost: Decimal | None = None
+
+
+class Evaluator(Protocol):
+    """An automatic judge with a fixed configuration. Finds the same for the same run."""
+
+    @property
+    def identity(self) -> EvaluatorIdentity: ...
+
+    def applies_to(self, run: Run) -> bool:
+        """Whether it can have anything to say about the run: cheap, and asked for every run."""
+        ...
+
+    def evaluate(self, run: Run) -> Finding:
+        """Its finding. Reads the run and its task, and changes nothing."""
+        ...
+
+
+def without_outcome(run: Run) -> Finding | None:
+    """The finding on a run that came to no end of its own; None for all others.
+
+    An exception is not a failure of the agent, although benchmarks reward it with 0.
+    """
+    if run.outcome == Run.Outcome.ERROR:
+        details = {"error": run.error_message[:500], "origin": run.error_origin}
+        return Finding(verdict=Evaluation.Verdict.ERROR, reason=RUN_ENDED_IN_ERROR, details=details)
+    if run.outcome == Run.Outcome.INCOMPLETE:
+        return Finding(verdict=Evaluation.Verdict.ERROR, reason=RUN_INCOMPLETE)
+    if run.outcome == Run.Outcome.NOT_EXECUTABLE:
+        return Finding(verdict=Evaluation.Verdict.NOT_APPLICABLE, reason=RUN_NOT_EXECUTABLE)
+    return None

@@ -1,0 +1,97 @@
+"""Matchers: comparisons of answer, final URL and page evidence with a task's specification."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.utils.translation import gettext_noop
+
+from judging.evaluators.contract import Finding, without_outcome
+from judging.evaluators.evidence import EvidenceError, read_pages
+from judging.matching.outcome import (
+    EvaluatorIdentity,
+    Matcher,
+    MatchEvaluation,
+    MatchOutcome,
+    MatchTask,
+    Verdict,
+)
+from judging.models import Evaluation
+from runs.models import Run
+
+NO_SPECIFICATION = gettext_noop("the task has no evaluation specification")
+OTHER_SPECIFICATION = gettext_noop("the task's specification is of another kind")
+UNREADABLE_EVIDENCE = gettext_noop("the captured evidence cannot be read")
+NEEDS_JUDGE = gettext_noop("needs a judge")
+PLACEHOLDER = gettext_noop("the task names a site whose address is not set")
+
+_PLACEHOLDER = re.compile(r"__(?:SHOPPING|SHOPPING_ADMIN|REDDIT|GITLAB|WIKIPEDIA|MAP|HOMEPAGE)__")
+_COMPARED = {
+    "string_match": "reference_answers",
+    "url_match": "reference_url",
+    "program_html": "program_html",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MatcherEvaluator:
+    """A pure matcher over what is stored of a run and its task."""
+
+    matcher: Matcher
+
+    @property
+    def identity(self) -> EvaluatorIdentity:
+        return self.matcher.identity
+
+    def applies_to(self, run: Run) -> bool:
+        return _specification(run) is not None
+
+    def evaluate(self, run: Run) -> Finding:
+        if (finding := without_outcome(run)) is not None:
+            return finding
+        spec = _specification(run)
+        if spec is None:
+            reason = NO_SPECIFICATION if run.task.spec is None else OTHER_SPECIFICATION
+            return Finding(verdict=Evaluation.Verdict.NOT_APPLICABLE, reason=reason)
+        if found := _PLACEHOLDER.search(_compared_text(spec)):
+            details = {"placeholder": found.group()}
+            return _error(PLACEHOLDER, details)
+        try:
+            pages = read_pages(run.evidence)
+        except EvidenceError as error:
+            return _error(UNREADABLE_EVIDENCE, {"error": str(error)[:500]})
+        task = MatchTask(evaluation=spec, intent=run.goal or run.task.goal)
+        outcome = MatchOutcome(answer=run.final_answer, final_url=run.final_url, pages=pages)
+        return _finding(self.matcher.evaluate(task, outcome))
+
+
+def _specification(run: Run) -> Mapping[str, object] | None:
+    """WebArena's evaluation object; None for tasks without one, or with another benchmark's."""
+    spec = run.task.spec
+    return spec if isinstance(spec, dict) and "eval_types" in spec else None
+
+
+def _compared_text(spec: Mapping[str, object]) -> str:
+    """The parts of a specification that its evaluators compare with, as one text."""
+    kinds = spec["eval_types"]
+    named = kinds if isinstance(kinds, list) else []
+    return json.dumps([spec.get(part) for kind, part in _COMPARED.items() if kind in named])
+
+
+def _finding(evaluation: MatchEvaluation) -> Finding:
+    details = evaluation.as_details()
+    if evaluation.verdict is Verdict.NEEDS_JUDGE:
+        return _error(NEEDS_JUDGE, details)
+    return Finding(
+        verdict=Evaluation.Verdict(evaluation.verdict.value),
+        score=evaluation.score,
+        reason=(evaluation.error or "")[:200],
+        details=details,
+    )
+
+
+def _error(reason: str, details: Mapping[str, object]) -> Finding:
+    return Finding(verdict=Evaluation.Verdict.ERROR, reason=reason, details=details)

@@ -1,0 +1,60 @@
+"""Having runs evaluated: when they end, and when somebody asks for it."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from kombu.exceptions import OperationalError
+
+from judging.evaluators.contract import Evaluator
+from judging.evaluators.registry import predefined_evaluators
+from judging.execution.evaluating import evaluate_runs, runs_of, runs_without, version_of
+from judging.models import EvaluatorVersion, Study
+from judging.tasks import evaluate_next_of_study, evaluate_run
+from runs.models import Run
+
+logger = logging.getLogger(__name__)
+
+
+def evaluate_ended_run(*, run_id: UUID) -> None:
+    """Evaluate a run that has just ended by the evaluators that have something to say of it.
+
+    The cheap ones at once, the others in the background.
+    """
+    run = Run.objects.select_related("task").get(pk=run_id)
+    for evaluator in predefined_evaluators(immediate=True):
+        if evaluator.applies_to(run):
+            version = version_of(evaluator)
+            evaluate_runs(runs_without(version, _only(run)), evaluator, version)
+    for evaluator in predefined_evaluators(immediate=False):
+        if evaluator.applies_to(run):
+            version_id = version_of(evaluator).pk
+            transaction.on_commit(partial(_dispatch_run, str(run_id), version_id))
+
+
+def start_study_evaluation(*, study: Study, evaluators: list[Evaluator]) -> list[EvaluatorVersion]:
+    """Have the study's runs evaluated in the background; returns the evaluators with work to do."""
+    started = []
+    for evaluator in evaluators:
+        version = version_of(evaluator)
+        if runs_without(version, runs_of(study)).exists():
+            transaction.on_commit(partial(evaluate_next_of_study.delay, study.pk, version.pk))
+            started.append(version)
+    return started
+
+
+def _only(run: Run) -> QuerySet[Run]:
+    return Run.objects.filter(pk=run.pk).select_related("task")
+
+
+def _dispatch_run(run_id: str, evaluator_id: int) -> None:
+    # The run stands whether or not it can be evaluated now: a broker that is down must not
+    # undo an import, and `manage.py evaluate` makes up for what was missed.
+    try:
+        evaluate_run.apply_async((run_id, evaluator_id), retry=False)
+    except OperationalError as error:
+        logger.warning("Run %s waits for its evaluation: %s", run_id, error)
