@@ -28,9 +28,9 @@ class Step(models.Model):
     error = models.TextField(blank=True)
     reward = models.FloatField(null=True)
     box = models.JSONField(null=True)
-    """[x, y, width, height] of the acted-on element, in CSS pixels of the screenshot."""
+    """[x, y, width, height] of the acted-on element, in pixels of the screenshot."""
     point = models.JSONField(null=True)
-    """[x, y] of the click, in CSS pixels of the screenshot."""
+    """[x, y] of the click, in pixels of the screenshot."""
     target = models.TextField(blank=True)
     """The acted-on element in words: its role and text."""
     screenshot = models.ForeignKey("runs.Blob", models.PROTECT, null=True, related_name="+")
