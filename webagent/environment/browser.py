@@ -1,0 +1,159 @@
+"""Find the Chromium to drive, and decide how it is started."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from webagent.environment.failures import EnvironmentFailure, FailureKind
+
+logger = logging.getLogger(__name__)
+
+EXECUTABLE_VARIABLE = "CHROMIUM_EXECUTABLE"
+SANDBOX_VARIABLE = "CHROMIUM_SANDBOX"
+
+SYSTEM_CANDIDATES = (
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/snap/bin/chromium",
+    "/usr/bin/google-chrome",
+    "/usr/bin/google-chrome-stable",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+)
+NAMES_ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+# Playwright already turns most background traffic off; this is the rest. Chromium obeys only
+# the last --disable-features, so everything to disable has to stand in one of them.
+DISABLED_FEATURES = (
+    "AutofillServerCommunication",
+    "CertificateTransparencyComponentUpdater",
+    "ExtendedOverlayScrollbars",
+    "HttpsUpgrades",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "OverlayScrollbars",
+    "PaintHolding",
+    "Translate",
+)
+QUIET_FLAGS = (
+    "--disable-client-side-phishing-detection",
+    "--disable-domain-reliability",
+    "--disable-quic",
+    "--dns-prefetch-disable",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--no-pings",
+    "--no-proxy-server",
+)
+
+
+class BrowserNotFound(EnvironmentFailure):
+    """There is no Chromium to drive; the message says where was looked and what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, FailureKind.BROWSER_MISSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The only hosts that the browser can reach.
+
+    `allowed` are host names as they are; `local` maps a host name to the `address:port` that
+    answers for it on this machine, so that recorded URLs stay the same from run to run.
+    """
+
+    allowed: frozenset[str] = frozenset()
+    local: dict[str, str] = field(default_factory=dict)
+
+    def __contains__(self, host: object) -> bool:
+        return host in self.allowed or host in self.local
+
+    def __str__(self) -> str:
+        return ", ".join(sorted({*self.allowed, *self.local})) or "none"
+
+    def resolver_rules(self) -> str:
+        """Chromium's --host-resolver-rules: every other name and address is not found.
+
+        The browser itself enforces them, for web sockets, workers and its own services too,
+        where intercepting requests page by page would stall each until Python answers it.
+        """
+        rules = [f"MAP {host} {address}" for host, address in sorted(self.local.items())]
+        rules.append("MAP * ~NOTFOUND")
+        rules += [f"EXCLUDE {host}" for host in sorted(self.allowed)]
+        return ", ".join(rules)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrowserSettings:
+    """How to start the browser; what is None follows the environment, then what is found.
+
+    `sandbox`: True demands Chromium's own sandbox, False starts without; None uses it unless
+    this process is root, where Chromium refuses it.
+    """
+
+    executable: str | None = None
+    sandbox: bool | None = None
+    headless: bool = True
+
+    def wants_sandbox(self) -> bool:
+        if self.sandbox is not None:
+            return self.sandbox
+        if setting := os.environ.get(SANDBOX_VARIABLE):
+            return setting.lower() not in {"0", "false", "no", "off"}
+        return os.geteuid() != 0
+
+
+def chromium_arguments(hosts: Hosts, given: Iterable[str] = ()) -> list[str]:
+    """The command line for a browser that reaches only `hosts`, with the `given` flags kept."""
+    features = set(DISABLED_FEATURES)
+    kept = []
+    for flag in given:
+        name, _, value = flag.partition("=")
+        if name == "--disable-features":
+            features.update(value.split(","))
+        else:
+            kept.append(flag)
+    return [
+        *kept,
+        *QUIET_FLAGS,
+        f"--disable-features={','.join(sorted(features))}",
+        f"--host-resolver-rules={hosts.resolver_rules()}",
+    ]
+
+
+def find_chromium(explicit: str | None = None, playwright_path: str | None = None) -> str:
+    """Path of the Chromium to use: the set one, Playwright's own, else the system's.
+
+    Args:
+        explicit: a path that must hold; without it CHROMIUM_EXECUTABLE, if set, must.
+        playwright_path: where Playwright would keep its own browser, present or not.
+
+    Raises:
+        BrowserNotFound: what is set is no program, or nothing is there.
+    """
+    wanted = explicit or os.environ.get(EXECUTABLE_VARIABLE)
+    if wanted:
+        if _is_program(wanted):
+            return wanted
+        raise BrowserNotFound(
+            f"{EXECUTABLE_VARIABLE} is {wanted!r}, which is no program that can be run. "
+            "Correct it, or unset it to use the browser that is found."
+        )
+    on_path = (shutil.which(name) for name in NAMES_ON_PATH)
+    for candidate in (playwright_path, *SYSTEM_CANDIDATES, *on_path):
+        if candidate and _is_program(candidate):
+            return candidate
+    raise BrowserNotFound(
+        "No Chromium was found: neither Playwright's own nor the system's. Install one "
+        "(`apt install chromium`, or `playwright install chromium`), or set "
+        f"{EXECUTABLE_VARIABLE} to the path of a Chromium or Chrome."
+    )
+
+
+def _is_program(path: str) -> bool:
+    return Path(path).is_file() and os.access(path, os.X_OK)

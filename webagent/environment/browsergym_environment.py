@@ -1,0 +1,178 @@
+"""A BrowserGym task as an Environment, in a thread and a browser of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from webagent.environment.browser import BrowserSettings, Hosts
+from webagent.environment.browsergym_session import BrowserGymSession
+from webagent.environment.browsergym_task import TaskEntrypoint
+from webagent.environment.failures import EnvironmentFailure, FailureKind
+from webagent.environment.local_site import LocalSite
+from webagent.environment.own_thread import OwnThread, StillRunning
+from webagent.trajectory.live import Observation, StepResult
+from webagent.trajectory.records import EnvironmentRecord, Json
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+PACKAGES = ("browsergym-core", "playwright")
+CLOSE_TIMEOUT_S = 15.0
+AFTER_KILL_TIMEOUT_S = 5.0
+
+
+class BrowserGymEnvironment:
+    """An Environment over any BrowserGym task.
+
+    Args:
+        entrypoint: the task's class, called with `seed` and `task_arguments`.
+        sites: folders of pages to serve while it is open, by the host name the browser uses.
+        allowed_hosts: hosts out on the network that the task needs.
+        packages: what to name in the record beside BrowserGym and Playwright.
+        delay_s: how long a page may settle after an action before it is looked at.
+        chat_window: open BrowserGym's chat in a second browser, for somebody to look on.
+    """
+
+    def __init__(
+        self,
+        entrypoint: TaskEntrypoint,
+        *,
+        task_arguments: Mapping[str, Any] | None = None,
+        sites: Mapping[str, Path] | None = None,
+        allowed_hosts: frozenset[str] = frozenset(),
+        packages: tuple[str, ...] = (),
+        settings: BrowserSettings | None = None,
+        delay_s: float = 0.5,
+        reset_timeout_s: float = 90.0,
+        step_timeout_s: float = 60.0,
+        chat_window: bool = False,
+    ) -> None:
+        self._entrypoint = entrypoint
+        self._task_arguments = dict(task_arguments or {})
+        self._directories = dict(sites or {})
+        self._allowed_hosts = allowed_hosts
+        self._packages = packages
+        self._settings = settings or BrowserSettings()
+        self._delay_s = delay_s
+        self._reset_timeout_s = reset_timeout_s
+        self._step_timeout_s = step_timeout_s
+        self._chat_window = chat_window
+        self._sites: list[LocalSite] = []
+        self._thread: OwnThread | None = None
+        self._session: BrowserGymSession | None = None
+        self._description = EnvironmentRecord()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def reset(self, seed: int | None) -> Observation:
+        """The first observation, in a new browser."""
+        self.close()
+        local = {}
+        for host, directory in self._directories.items():
+            site = LocalSite(directory)
+            self._sites.append(site)
+            local[host] = site.address
+        hosts = Hosts(allowed=self._allowed_hosts, local=local)
+        self._thread = OwnThread("browser")
+        return self._call(lambda: self._start(seed, hosts), self._reset_timeout_s)
+
+    def step(self, action: str) -> StepResult:
+        """What the action led to."""
+        session = self._open_session()
+        return self._call(lambda: session.step(action), self._step_timeout_s)
+
+    def milestones(self) -> Mapping[str, bool]:
+        """Which of the task's milestones hold now."""
+        return self._open_session().milestones()
+
+    def evidence(self, evaluation: Json | None) -> Json:
+        """What the pages show now."""
+        session = self._open_session()
+        return self._call(lambda: session.evidence(evaluation), self._step_timeout_s)
+
+    def describe(self) -> EnvironmentRecord:
+        """The browser and the packages in use; empty before the first reset."""
+        return self._description
+
+    def close(self) -> None:
+        """Leave nothing behind, even if the browser no longer answers."""
+        session, thread = self._session, self._thread
+        self._session = self._thread = None
+        try:
+            if thread is not None:
+                _end(session, thread)
+        finally:
+            while self._sites:
+                self._sites.pop().close()
+
+    def _start(self, seed: int | None, hosts: Hosts) -> Observation:
+        session = BrowserGymSession(
+            self._entrypoint,
+            self._task_arguments,
+            self._settings,
+            hosts,
+            delay_s=self._delay_s,
+            chat_window=self._chat_window,
+        )
+        self._session = session
+        observation = session.reset(seed)
+        self._description = EnvironmentRecord(
+            viewport_width=session.viewport["width"],
+            viewport_height=session.viewport["height"],
+            browser=f"chromium {session.version}",
+            packages=tuple(map(_package, (*PACKAGES, *self._packages))),
+        )
+        return observation
+
+    def _call(self, function: Callable[[], T], timeout_s: float) -> T:
+        assert self._thread is not None  # noqa: S101 (mypy; reset sets it)
+        try:
+            return self._thread.call(function, timeout_s)
+        except StillRunning:
+            raise EnvironmentFailure(
+                f"the browser did not answer within {timeout_s:g} seconds", FailureKind.TIMEOUT
+            ) from None
+
+    def _open_session(self) -> BrowserGymSession:
+        if self._session is None:
+            raise EnvironmentFailure("the environment was not reset, or is closed")
+        return self._session
+
+
+def _end(session: BrowserGymSession | None, thread: OwnThread) -> None:
+    """Close the session in its thread; where that hangs, end the browser first."""
+    if session is not None:
+        try:
+            thread.call(session.close, CLOSE_TIMEOUT_S)
+        except StillRunning:
+            # Calls that wait for the browser fail when it is gone, and `close` has its turn.
+            for pid in session.browser_pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+    if not thread.stop(AFTER_KILL_TIMEOUT_S):
+        logger.error("A browser's thread did not end; its processes may be left.")
+
+
+def _package(name: str) -> str:
+    try:
+        return f"{name}=={version(name)}"
+    except PackageNotFoundError:
+        return name

@@ -1,0 +1,73 @@
+"""Turn BrowserGym's observation into ours."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from browsergym.utils.obs import IGNORED_AXTREE_ROLES, flatten_axtree_to_str
+from PIL import Image
+
+from webagent.trajectory.live import Observation
+from webagent.trajectory.records import Box, ChatMessage, TabRecord
+
+# Lines of text boxes, which newer Chromium reports below every text.
+IGNORED_ROLES = [*IGNORED_AXTREE_ROLES, "InlineTextBox"]
+
+
+def live_observation(obs: Mapping[str, Any]) -> Observation:
+    """The same moment in our words; the boxes are in pixels of the screenshot, zoom included."""
+    pixels = obs["screenshot"]
+    active = int(obs["active_page_index"][0])
+    titles = obs["open_pages_titles"]
+    tabs = tuple(
+        TabRecord(url=url, title=title, active=index == active)
+        for index, (url, title) in enumerate(zip(obs["open_pages_urls"], titles, strict=True))
+    )
+    return Observation(
+        at=datetime.now(UTC),
+        goal="\n".join(part["text"] for part in obs["goal_object"] if part["type"] == "text"),
+        goal_images=tuple(
+            _image_url(part) for part in obs["goal_object"] if part["type"] == "image_url"
+        ),
+        url=obs["url"],
+        title=titles[active],
+        tabs=tabs,
+        screenshot=_png(pixels),
+        width=pixels.shape[1],
+        height=pixels.shape[0],
+        axtree=flatten_axtree_to_str(obs["axtree_object"], ignored_roles=IGNORED_ROLES),
+        boxes=_boxes(obs["extra_element_properties"]),
+        focused=obs["focused_element_bid"] or None,
+        messages=tuple(
+            ChatMessage(
+                role=message["role"],
+                text=message["message"],
+                at=datetime.fromtimestamp(message["timestamp"], UTC),
+            )
+            for message in obs["chat_messages"]
+        ),
+        last_action=obs["last_action"] or None,
+        last_error=obs["last_action_error"] or None,
+    )
+
+
+def _png(pixels: Any) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def _boxes(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Box]:
+    return {
+        bid: Box(x=box[0], y=box[1], width=box[2], height=box[3])
+        for bid, found in properties.items()
+        if (box := found["bbox"]) is not None
+    }
+
+
+def _image_url(part: Mapping[str, Any]) -> str:
+    image = part["image_url"]
+    return str(image["url"] if isinstance(image, Mapping) else image)

@@ -1,0 +1,58 @@
+"""A thread that does what it is given, one thing after the other.
+
+Playwright's synchronous objects belong to the thread that made them, and refuse threads in
+which an event loop runs. With a thread of their own they work from a Celery worker, a thread
+pool or an async program alike, and a call that hangs can be given up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class StillRunning(Exception):
+    """A call did not end in its time."""
+
+
+class OwnThread:
+    """Runs calls on one daemon thread, started with the first of them."""
+
+    def __init__(self, name: str) -> None:
+        self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+
+    def call(self, function: Callable[[], T], timeout_s: float) -> T:
+        """What the function returns or raises.
+
+        Raises:
+            StillRunning: its time is over; it goes on in its thread.
+        """
+        if not self._thread.is_alive():
+            self._thread.start()
+        future: Future[T] = Future()
+        self._calls.put((function, future))
+        if not wait([future], timeout_s).done:
+            raise StillRunning
+        return future.result()
+
+    def stop(self, timeout_s: float) -> bool:
+        """Whether the thread ended in time. It takes no further calls either way."""
+        if not self._thread.is_alive():
+            return True
+        self._calls.put(None)
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            function, future = call
+            try:
+                future.set_result(function())
+            except BaseException as error:  # noqa: BLE001 (it is raised again by the caller)
+                future.set_exception(error)

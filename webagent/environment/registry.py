@@ -1,0 +1,92 @@
+"""Which environment stands behind a task's name: the part before the first dot tells.
+
+A suite is a module with `environment`, `task_record` and `task_names` (see `miniwob`). It is
+imported when its first task is asked for, so that what is not used need not be installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Protocol, cast
+
+from webagent.environment.browser import BrowserSettings
+from webagent.environment.failures import UnknownTask
+from webagent.environment.interface import Environment
+from webagent.trajectory.records import TaskRecord
+
+_SUITES = {"miniwob": "webagent.environment.miniwob"}
+
+# Benchmarks that BrowserGym knows, and what this installation lacks for them.
+_NOT_SET_UP = {
+    "webarena": "the package `browsergym-webarena` and the benchmark's sites (WA_SHOPPING, …)",
+    "webarena_verified": "the package `browsergym-webarena-verified` and the benchmark's sites",
+    "visualwebarena": "the package `browsergym-visualwebarena` and the benchmark's sites",
+    "workarena": "the package `browsergym-workarena` and a ServiceNow instance",
+    "assistantbench": "the package `browsergym-assistantbench` and access to the open web",
+    "weblinx": "the package `weblinx-browsergym` and its data",
+}
+
+
+class Suite(Protocol):
+    """What the module of a suite offers."""
+
+    def environment(
+        self, task_name: str, settings: BrowserSettings, step_timeout_s: float
+    ) -> Environment: ...
+
+    def task_record(self, task_name: str) -> TaskRecord: ...
+
+    def task_names(self) -> tuple[str, ...]: ...
+
+
+def register_suite(prefix: str, module: str) -> None:
+    """From now on tasks named `prefix.…` come from that module, given by its dotted name."""
+    _SUITES[prefix] = module
+
+
+def suites() -> tuple[str, ...]:
+    """The prefixes of the suites that are here."""
+    return tuple(sorted(_SUITES))
+
+
+def make_environment(
+    task_name: str, *, settings: BrowserSettings | None = None, step_timeout_s: float = 60.0
+) -> Environment:
+    """An environment for the task, not yet started.
+
+    Raises:
+        UnknownTask: no suite here has it; the message says what is missing.
+    """
+    suite = _suite(task_name)
+    return suite.environment(task_name, settings or BrowserSettings(), step_timeout_s)
+
+
+def task_record(task_name: str) -> TaskRecord:
+    """The task as a record, its id being its name.
+
+    Raises:
+        UnknownTask: no suite here has it.
+    """
+    return _suite(task_name).task_record(task_name)
+
+
+def task_names(prefix: str) -> tuple[str, ...]:
+    """Every task of a suite.
+
+    Raises:
+        UnknownTask: there is no such suite.
+    """
+    return _suite(f"{prefix}.").task_names()
+
+
+def _suite(task_name: str) -> Suite:
+    prefix, dot, _ = task_name.partition(".")
+    if dot and prefix in _SUITES:
+        return cast("Suite", importlib.import_module(_SUITES[prefix]))
+    known = ", ".join(f"{name}.…" for name in suites())
+    if prefix in _NOT_SET_UP:
+        raise UnknownTask(
+            f"{task_name!r} cannot run here: it needs {_NOT_SET_UP[prefix]}, and a suite "
+            f"registered for {prefix!r}. Suites that are here: {known}."
+        )
+    raise UnknownTask(f"No suite provides {task_name!r}. Suites that are here: {known}.")

@@ -1,0 +1,94 @@
+"""What passes between environment, agent and recorder while a run goes on.
+
+These hold bytes and are kept nowhere; `records` are what remains of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from webagent.trajectory.axtree import Node, parse_axtree
+from webagent.trajectory.records import Box, ChatMessage, Json, LlmCall, TabRecord
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """What could be seen at one moment.
+
+    `goal` and `goal_images` (data URLs) are the instruction. `screenshot` is a PNG; `boxes`
+    are element boxes in its pixels, by bid; `axtree` is the flattened accessibility tree.
+    `last_error` is what went wrong with the action that led here.
+    """
+
+    at: datetime
+    goal: str
+    goal_images: tuple[str, ...] = ()
+    url: str
+    title: str
+    tabs: tuple[TabRecord, ...] = ()
+    screenshot: bytes
+    width: int
+    height: int
+    axtree: str
+    boxes: Mapping[str, Box] = field(default_factory=dict)
+    focused: str | None = None
+    messages: tuple[ChatMessage, ...] = ()
+    last_action: str | None = None
+    last_error: str | None = None
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """The accessibility tree, parsed once."""
+        return parse_axtree(self.axtree)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What an agent does next.
+
+    `finished`: the agent regards the task as done, so the run ends after `action` (or at once
+    if there is none). `gave_up`: it regards the task as not to be done.
+    """
+
+    action: str | None
+    thought: str | None = None
+    finished: bool = False
+    gave_up: bool = False
+    llm_calls: tuple[LlmCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionOutcome:
+    """How one of the calls in an action went; `executed` is False if it was never tried."""
+
+    executed: bool
+    error: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult:
+    """What an action led to.
+
+    `reward` is the benchmark's verdict, `raw_reward` the page's own figure where it has one.
+    `outcomes` has one entry per call in the action. `error` is the agent's (a bad action);
+    what the environment did wrong is raised instead. `seconds` is time by phase, `milestones`
+    says which of the task's milestones hold now.
+    """
+
+    observation: Observation
+    reward: float
+    raw_reward: float | None = None
+    terminated: bool = False
+    truncated: bool = False
+    gave_up: bool = False
+    error: str | None = None
+    outcomes: tuple[ActionOutcome, ...] = ()
+    events: tuple[Json, ...] = ()
+    task_info: Json = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    milestones: Mapping[str, bool] = field(default_factory=dict)
