@@ -21,6 +21,7 @@ from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
+    EnvironmentRecord,
     EventRecord,
     GoalPart,
     LlmCall,
@@ -98,15 +99,16 @@ def run_columns(run: RunRecord, task_goal: tuple[GoalPart, ...]) -> RunColumns:
     }
 
 
-def step_row(run_id: UUID, step: StepRecord) -> Step:
+def step_row(run_id: UUID, step: StepRecord, environment: EnvironmentRecord | None = None) -> Step:
     """The row of a step, not saved. Blobs are referred to by hash: store them first.
 
-    Box and point are in pixels of the step's screenshot.
+    Box and point are in pixels of the step's screenshot. Records give boxes like that; points
+    in the action's coordinate space, which is the viewport unless it says otherwise.
     """
     before, after = step.before or Observation(), step.after or Observation()
     shown = after if step.before is None else before
     pointing = next((a for a in step.actions if a.point or _box(a)), None)
-    scale = _scale(pointing, shown.screenshot)
+    width = shown.screenshot.width if shown.screenshot else None
     started_at = aware(step.started_at or (step.actions[0].started_at if step.actions else None))
     ended_at = aware(step.ended_at or (step.actions[-1].ended_at if step.actions else None))
     return Step(
@@ -121,8 +123,8 @@ def step_row(run_id: UUID, step: StepRecord) -> Step:
         title=shown.title or "",
         error="\n".join(action.error for action in step.actions if action.error),
         reward=_finite(step.reward),
-        box=_scaled(_box(pointing), scale),
-        point=_scaled(_point(pointing), scale),
+        box=_storable(_box(pointing)),
+        point=_storable(_point(pointing, _space_width(pointing, environment), width)),
         target=_target_words(step.actions),
         screenshot_id=_hash(before.screenshot),
         marked_screenshot_id=_hash(before.marked_screenshot),
@@ -233,22 +235,27 @@ def _box(action: ActionRecord | None) -> list[float] | None:
     return [box.x, box.y, box.width, box.height] if box else None
 
 
-def _point(action: ActionRecord | None) -> list[float] | None:
-    return [action.point.x, action.point.y] if action and action.point else None
-
-
-def _scale(action: ActionRecord | None, screenshot: BlobRecord | None) -> float:
-    """From the coordinates of the action to pixels of the picture."""
-    space = action.coordinate_space if action else None
-    if not (space and space.width > 0 and screenshot and screenshot.width):
-        return 1.0
-    return screenshot.width / space.width
-
-
-def _scaled(lengths: list[float] | None, scale: float) -> list[float] | None:
-    if lengths is None or not all(math.isfinite(length) for length in lengths):
+def _point(
+    action: ActionRecord | None, space_width: float | None, picture_width: int | None
+) -> list[float] | None:
+    if action is None or action.point is None:
         return None
-    return [length * scale for length in lengths]
+    scale = picture_width / space_width if space_width and picture_width else 1.0
+    return [action.point.x * scale, action.point.y * scale]
+
+
+def _space_width(
+    action: ActionRecord | None, environment: EnvironmentRecord | None
+) -> float | None:
+    if action and action.coordinate_space:
+        width: float | None = action.coordinate_space.width
+    else:
+        width = environment.viewport_width if environment else None
+    return width if width and width > 0 else None
+
+
+def _storable(lengths: list[float] | None) -> list[float] | None:
+    return lengths if lengths and all(math.isfinite(length) for length in lengths) else None
 
 
 def _finite(value: float | None) -> float | None:
