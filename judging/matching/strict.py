@@ -80,6 +80,13 @@ class StrictMatcher:
 
     missing_answer: str = ""
 
+    @classmethod
+    def from_config(cls, config: Mapping[str, object]) -> StrictMatcher:
+        """The matcher so configured. Raises ValueError for keys or values it does not know."""
+        if unknown := set(config) - {"missing_answer"}:
+            raise ValueError(f"{cls.name} has no setting {', '.join(sorted(unknown))}")
+        return cls(missing_answer=spec.text(config.get("missing_answer", ""), "missing_answer"))
+
     @property
     def identity(self) -> EvaluatorIdentity:
         return EvaluatorIdentity(

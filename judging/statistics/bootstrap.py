@@ -56,6 +56,19 @@ def bootstrap_interval(
     Source: Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 13;
         Field and Welsh (2007), Journal of the Royal Statistical Society B 69, for clusters.
     """
+    drawn = resampled_totals(totals, seed=seed, resamples=resamples)
+    if isinstance(drawn, Undefined):
+        return drawn
+    return percentile_interval(statistic(drawn), seed=seed, level=level)
+
+
+def resampled_totals(
+    totals: Floats, *, seed: int, resamples: int = RESAMPLES
+) -> Floats | Undefined:
+    """Sums over clusters drawn with replacement, shape (resamples, cells).
+
+    For several figures of the same runs at once, each resample being the same for all of them.
+    """
     clusters = len(totals)
     if not clusters:
         return Undefined(Reason.NO_RUNS)
@@ -68,10 +81,14 @@ def bootstrap_interval(
     for start in range(0, resamples, block):
         size = min(block, resamples - start)
         weights = generator.multinomial(clusters, chances, size=size).astype(np.float64)
-        drawn.append(statistic(weights @ totals))
-    figures = np.concatenate(drawn)
+        drawn.append(weights @ totals)
+    return np.concatenate(drawn)
+
+
+def percentile_interval(figures: Floats, *, seed: int, level: float = 0.95) -> Interval | Undefined:
+    """The middle `level` of resampled figures, shape (resamples,); nan where undefined."""
     defined = figures[~np.isnan(figures)]
-    if len(defined) * 2 < resamples:
+    if len(defined) * 2 < len(figures):
         return Undefined(Reason.NEVER_DEFINED)
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return Interval(
@@ -80,8 +97,8 @@ def bootstrap_interval(
         level=level,
         method="bootstrap by task",
         seed=seed,
-        resamples=resamples,
-        undefined_share=1 - len(defined) / resamples,
+        resamples=len(figures),
+        undefined_share=1 - len(defined) / len(figures),
     )
 
 

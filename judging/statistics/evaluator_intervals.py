@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,9 +11,11 @@ from judging.statistics.bootstrap import (
     Floats,
     bootstrap_interval,
     divide,
+    percentile_interval,
+    resampled_totals,
     totals_by_cluster,
 )
-from judging.statistics.confusion import Cell, cell
+from judging.statistics.confusion import Cell, ConfusionMatrix, cell
 from judging.statistics.figures import Interval, Undefined
 
 _COLUMN = {each: column for column, each in enumerate(Cell)}
@@ -69,3 +71,26 @@ def evaluator_interval(
         resamples=resamples,
         level=level,
     )
+
+
+def evaluator_intervals(
+    by_task: Sequence[ConfusionMatrix],
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+) -> Mapping[str, Interval | Undefined]:
+    """Intervals of all of `BOOTSTRAPPED` from the counts of each task, drawn once for all.
+
+    For as many runs as there may be: what it takes grows with the tasks alone.
+    """
+    totals = np.array([[getattr(matrix, each) for each in Cell] for matrix in by_task], dtype=float)
+    drawn = resampled_totals(totals.reshape(-1, len(Cell)), seed=seed, resamples=resamples)
+    if isinstance(drawn, Undefined):
+        return dict.fromkeys(BOOTSTRAPPED, drawn)
+    tp, fn, tn, fp = drawn[:, 0], drawn[:, 1], drawn[:, 2], drawn[:, 3]
+    runs = drawn.sum(axis=1)
+    return {
+        name: percentile_interval(formula(tp, fn, tn, fp, runs), seed=seed, level=level)
+        for name, formula in _FIGURES.items()
+    }

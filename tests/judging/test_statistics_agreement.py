@@ -38,7 +38,7 @@ def test_the_paradox_high_agreement_low_kappa():
 def test_kappa_derived_by_hand_for_three_categories():
     # Table rows a, b, c: [4,1,0], [1,3,1], [0,0,5]; po = 12/15, pe = (5·5 + 5·4 + 5·6)/225
     table = {"aa": 4, "ab": 1, "ba": 1, "bb": 3, "bc": 1, "cc": 5}
-    ratings = [pair for pair, times in table.items() for _ in range(times)]
+    ratings = [(pair[0], pair[1]) for pair, times in table.items() for _ in range(times)]
     pe = 75 / 225
     assert cohen_kappa(*columns(ratings)) == pytest.approx((12 / 15 - pe) / (1 - pe))
 

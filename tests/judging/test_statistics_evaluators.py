@@ -1,7 +1,7 @@
 """Confusion matrices, shares and comparisons, against published and hand-derived figures."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
@@ -10,7 +10,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 from judging.statistics.comparison import compare_evaluators, flips, holm, mcnemar
 from judging.statistics.confusion import Cell, ConfusionMatrix
-from judging.statistics.evaluator_intervals import BOOTSTRAPPED, evaluator_interval
+from judging.statistics.evaluator_intervals import (
+    BOOTSTRAPPED,
+    evaluator_interval,
+    evaluator_intervals,
+)
 from judging.statistics.figures import Interval, Reason, Undefined
 from judging.statistics.proportions import Share, rogan_gladen, wilson_interval
 
@@ -147,6 +151,7 @@ def test_evaluators_are_compared_on_correctness_where_both_gave_a_verdict():
     assert sum(table.values()) == len(runs)
 
 
+@settings(max_examples=20, deadline=None)  # the library takes 0.1 s a call
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_holm_as_statsmodels_has_it(p_values):
     expected = multipletests(p_values, method="holm")[1] if p_values else []
@@ -215,3 +220,14 @@ def test_clusters_widen_the_interval_when_repeats_agree():
     assert isinstance(by_task, Interval)
     assert isinstance(by_run, Interval)
     assert by_task.high - by_task.low > 1.6 * (by_run.high - by_run.low)
+
+
+def test_intervals_from_counts_by_task_are_those_from_the_runs():
+    pairs = [*PAIRS, (False, True), (False, True), (True, None)]
+    tasks = [index // 2 for index in range(len(pairs))]
+    by_task = [ConfusionMatrix.of(pairs[index : index + 2]) for index in range(0, len(pairs), 2)]
+    together = evaluator_intervals(by_task, seed=7)
+    assert together == {
+        figure: evaluator_interval(figure, pairs, tasks, seed=7) for figure in BOOTSTRAPPED
+    }
+    assert set(evaluator_intervals([], seed=7).values()) == {Undefined(Reason.NO_RUNS)}

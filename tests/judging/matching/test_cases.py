@@ -1,0 +1,137 @@
+"""Files of cases: the format, broken lines, and memory that does not grow with the file."""
+
+import io
+import json
+import tracemalloc
+
+import pytest
+
+from judging.matching.cases import read_lines, score_lines
+from judging.matching.registry import build_matcher
+from judging.matching.strict import StrictMatcher
+
+
+def score(*cases: object) -> list[dict[str, object]]:
+    lines = [case if isinstance(case, str) else json.dumps(case) for case in cases]
+    return list(score_lines(lines, StrictMatcher()))
+
+
+def string_eval(references: object) -> dict[str, object]:
+    return {"eval_types": ["string_match"], "reference_answers": references}
+
+
+def test_a_settled_case():
+    case = {"id": 7, "eval": string_eval({"exact_match": "Sprite"}), "answer": "sprite"}
+    (found,) = score(case)
+    details = found.pop("details")
+    assert found == {
+        "id": 7,
+        "score": 1.0,
+        "needs_llm": False,
+        "score_if_judge_all_pass": 1.0,
+        "score_if_judge_all_fail": 1.0,
+        "judge_calls": [],
+        "error": None,
+    }
+    assert isinstance(details, list)
+    assert [check["name"] for check in details] == ["exact_match"]
+
+
+def test_a_case_for_the_judge():
+    references = {"must_include": ["Acadia"], "fuzzy_match": ["1h 23min"]}
+    right, wrong = score(
+        {"id": "a", "eval": string_eval(references), "answer": "Acadia, 83 min", "intent": "?"},
+        {"id": "b", "eval": string_eval(references), "answer": "Zion"},
+    )
+    assert (right["score"], right["needs_llm"]) == (None, True)
+    assert right["judge_calls"] == [
+        {"judge": "fuzzy", "reference": "1h 23min", "answer": "acadia, 83 min"}
+    ]
+    assert (right["score_if_judge_all_pass"], right["score_if_judge_all_fail"]) == (1.0, 0.0)
+    assert wrong["needs_llm"] is True
+    assert (wrong["score_if_judge_all_pass"], wrong["score_if_judge_all_fail"]) == (0.0, 0.0)
+
+
+def test_not_achievable():
+    evaluation = {**string_eval({"fuzzy_match": "N/A"}), "string_note": "no such thing"}
+    bare, other = score(
+        {"id": 1, "eval": evaluation, "answer": "N/A"},
+        {"id": 2, "eval": evaluation, "answer": "Not there"},
+    )
+    assert bare["score"] == 1.0
+    assert other["judge_calls"] == [
+        {"judge": "ua", "reference": "no such thing", "answer": "not there"}
+    ]
+
+
+def test_urls_and_contents():
+    target = {"url": "last", "locator": "", "required_contents": {"must_include": ["x"]}}
+    page = {"eval_types": ["program_html"], "program_html": [target, target]}
+    url = {"eval_types": ["url_match"], "reference_url": "http://h/a"}
+    scores = [
+        found["score"]
+        for found in score(
+            {"id": 1, "eval": page, "content": "<p>x</p>"},
+            {"id": 2, "eval": page, "content": ["x", "y"]},
+            {"id": 3, "eval": url, "url": "http://h/a/b"},
+            {"id": 4, "eval": url, "url": "http://h/b"},
+        )
+    ]
+    assert scores == [1.0, 0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("case", "error"),
+    [
+        ("{", "case 1 is not JSON"),
+        ("[" * 100_000, "case 1 is not JSON"),
+        ("[]", "case 1 is not an object"),
+        ({"id": 1}, "eval is not an object"),
+        ({"id": 1, "eval": string_eval({}), "answer": 5}, "answer is not a string"),
+        ({"id": 1, "eval": {}}, "eval_types is missing"),
+        ({"id": 1, "eval": {"eval_types": ["vqa"]}}, "not supported"),
+        ({"id": 1, "eval": {"eval_types": ["url_match"], "reference_url": "x"}}, "final URL"),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_an_error_and_the_next_one_is_scored(case, error):
+    bad, good = score(case, {"id": 2, "eval": string_eval({})})
+    assert error in str(bad["error"])
+    assert bad["score"] is None
+    assert good["score"] == 1.0
+
+
+def test_lines_are_read_with_a_limit():
+    file = io.StringIO("short\n\n" + "x" * 500 + "\nlast")
+    assert list(read_lines(file, limit=100)) == ["short\n", None, "last"]
+    assert list(read_lines(io.StringIO("x" * 100 + "\n"), limit=100)) == ["x" * 100 + "\n"]
+    (found,) = score_lines([None], StrictMatcher())
+    assert "longer than" in str(found["error"])
+
+
+def test_memory_does_not_grow_with_the_number_of_cases():
+    line = json.dumps(
+        {"id": 1, "eval": string_eval({"must_include": ["ab"]}), "answer": "x" * 5000}
+    )
+
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        for _ in score_lines((line for _ in range(count)), StrictMatcher()):
+            pass
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(10)
+    assert peak(2000) < peak(20) + 100_000
+
+
+def test_matchers_by_name():
+    assert build_matcher("webarena-strict").identity.name == "webarena-strict"
+    configured = build_matcher("webarena-strict", {"missing_answer": "whatever"})
+    assert configured.identity.config == {"missing_answer": "whatever"}
+    with pytest.raises(ValueError, match="no matcher is called"):
+        build_matcher("webarena")
+    with pytest.raises(ValueError, match="no setting"):
+        build_matcher("webarena-strict", {"typo": 1})
+    with pytest.raises(ValueError, match="not a string"):
+        build_matcher("webarena-strict", {"missing_answer": 1})
