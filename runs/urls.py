@@ -2,5 +2,9 @@
 
 from django.urls import URLPattern, URLResolver
 
+from runs import run_urls
+
 app_name = "runs"
-urlpatterns: list[URLPattern | URLResolver] = []
+urlpatterns: list[URLPattern | URLResolver] = [
+    *run_urls.urlpatterns,
+]

@@ -8,14 +8,33 @@ through `RunQuerySet.shown_to(user)`, which applies them in the database.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from django.conf import settings
 from django.db.models import Q
 from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
-    from runs.models import User
+    from decimal import Decimal
+
+    from django_stubs_ext import WithAnnotations
+
+    from runs.models import Run, User
+
+    class Shown(TypedDict):
+        """What `shown_to` adds to a run."""
+
+        is_blind: bool
+        is_anonymous: bool
+        shown_outcome: str | None
+        shown_reward: float | None
+        shown_end_reason: str | None
+        shown_agent: str | None
+        shown_model: str | None
+        shown_experiment: str | None
+        shown_cost: Decimal | None
+
+    ShownRun = WithAnnotations[Run, Shown]
 
 
 class RunPolicy(Protocol):

@@ -183,8 +183,9 @@ USE_TZ = True
 # The database is the queue of record; a message only says "look at this row".
 QUEUE_DIR = DATA_DIR / "queue"
 CELERY_BROKER_URL = ENV.REDIS_URL or "filesystem://"
-CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"socket_connect_timeout": 3}
 if not ENV.REDIS_URL:
+    CELERY_BROKER_TRANSPORT = "runs.broker:FileTransport"
     for name in ("messages", "control"):
         (QUEUE_DIR / name).mkdir(parents=True, exist_ok=True)
     CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -205,11 +206,16 @@ CELERY_TASK_ROUTES = {
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(QUEUE_DIR / "beat")
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "runs.tasks.sweep", "schedule": float(ENV.SWEEP_INTERVAL_S)},
+    "sweep": {
+        "task": "runs.tasks.sweep",
+        "schedule": float(ENV.SWEEP_INTERVAL_S),
+        "options": {"expires": float(ENV.SWEEP_INTERVAL_S)},
+    },
 }
 
 # Who may see what of a run is decided above `runs`, and reached by name.
 RUN_POLICY = "judging.blinding.StudyPolicy"
+RUN_LIST_EXTENSION = "judging.run_list.ReferenceVerdictColumn"
 
 DJANGO_TABLES2_TEMPLATE = "_fragments/table.html"
 LOGGING = {

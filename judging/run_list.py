@@ -1,0 +1,53 @@
+"""What judging adds to the runs table: the reference verdict, where the viewer may see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import django_tables2
+from django.db.models import Case, CharField, OuterRef, Subquery, Value, When
+from django.db.models.functions import Coalesce
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from judging.models import ReferenceVerdict
+from runs.filters import WordsFilter
+from runs.templatetags.interface import verdict
+
+if TYPE_CHECKING:
+    from django_filters import Filter
+
+    from runs.models import Run, User
+    from runs.querysets.runs import RunQuerySet
+
+NO_VERDICT = ""
+
+
+class ReferenceVerdictColumn:
+    """Column and filter `reference`: NULL where the viewer is blind, "" where there is none."""
+
+    def annotate(self, runs: RunQuerySet[Run], user: User) -> RunQuerySet[Run]:
+        settled = ReferenceVerdict.objects.filter(run=OuterRef("pk"), is_authoritative=True)
+        known = Coalesce(Subquery(settled.values("verdict")[:1]), Value(NO_VERDICT))
+        return runs.annotate(
+            shown_reference=Case(
+                When(is_blind=True, then=Value(None)), default=known, output_field=CharField()
+            )
+        )
+
+    def columns(self) -> list[tuple[str, django_tables2.Column]]:
+        return [("reference", _VerdictColumn())]
+
+    def filters(self) -> dict[str, Filter]:
+        return {"reference": WordsFilter(field_name="shown_reference", label=_("reference"))}
+
+    def choices(self) -> dict[str, list[tuple[str, Any]]]:
+        return {"reference": list(ReferenceVerdict.Verdict.choices)}
+
+
+class _VerdictColumn(django_tables2.Column):
+    def __init__(self) -> None:
+        super().__init__(verbose_name=_("reference"), accessor="shown_reference", empty_values=())
+
+    def render(self, value: str | None) -> SafeString | str:
+        return "—" if value == NO_VERDICT else verdict(value)

@@ -1,0 +1,216 @@
+"""The filters of the runs table. The address is their whole state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import django_filters
+from django import forms
+from django.db.models import Exists, OuterRef
+from django.http import QueryDict
+from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
+
+from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet, User
+from runs.querysets.runs import RunQuerySet
+from runs.run_list import run_list_extension
+from runs.visibility import run_policy
+
+MAX_VALUES = 50
+MAX_CHARS = 300
+MAX_OPTIONS = 300
+NO_ANOMALY = "none"
+
+
+class WordsField(forms.Field):
+    """Any number of words, as they stand in the address. Unknown ones simply match nothing."""
+
+    widget = forms.MultipleHiddenInput
+
+    def to_python(self, value: Any) -> list[str]:
+        return [str(word)[:MAX_CHARS] for word in (value or [])[:MAX_VALUES] if word]
+
+
+class WordsFilter(django_filters.Filter):
+    """Rows whose field is one of the given words."""
+
+    field_class = WordsField
+
+    def filter(self, qs: RunQuerySet[Run], value: list[str]) -> RunQuerySet[Run]:
+        return qs.filter(**{f"{self.field_name}__in": value}) if value else qs
+
+
+class NumbersFilter(WordsFilter):
+    """The same for ids; what is no number matches nothing."""
+
+    def filter(self, qs: RunQuerySet[Run], value: list[str]) -> RunQuerySet[Run]:
+        return super().filter(qs, [word if word.isdecimal() else "0" for word in value])
+
+
+class Option(NamedTuple):
+    """A value that a filter offers, with the address that switches it."""
+
+    words: str
+    is_chosen: bool
+    query: str
+
+
+class Control(NamedTuple):
+    """One filter as the page draws it."""
+
+    name: str
+    label: str
+    options: list[Option]
+
+
+class RunFilter(django_filters.FilterSet):
+    """Filters over runs that went through `shown_to(user)`; reads only what is shown."""
+
+    q = django_filters.CharFilter(field_name="goal", lookup_expr="icontains", label=_("goal"))
+    task_set = NumbersFilter(field_name="task__task_set", label=_("task set"))
+    site = WordsFilter(field_name="task__site", label=_("site"))
+    task = WordsFilter(field_name="task__external_id", label=_("task"))
+    experiment = WordsFilter(field_name="shown_experiment", label=_("experiment"))
+    agent = WordsFilter(field_name="shown_agent", label=_("agent"))
+    model = WordsFilter(field_name="shown_model", label=_("model"))
+    outcome = WordsFilter(field_name="shown_outcome", label=_("outcome"))
+    anomaly = WordsFilter(method="filter_anomaly", label=_("anomalies"))
+    status = WordsFilter(field_name="status", label=_("status"))
+    superseded = django_filters.BooleanFilter(
+        method="filter_superseded", label=_("superseded attempts")
+    )
+
+    class Meta:
+        model = Run
+        fields: tuple[str, ...] = ()
+
+    def __init__(
+        self, data: QueryDict | Mapping[str, Any] | None, *, queryset: RunQuerySet[Run], user: User
+    ) -> None:
+        self.user = user
+        self.extension = run_list_extension()
+        # Bound even without a query, so that superseded attempts are left out by default.
+        super().__init__(data or QueryDict(), self.extension.annotate(queryset, user))
+        self.is_bound = True
+        for name, extra in self.extension.filters().items():
+            extra.parent, extra.model = self, Run
+            self.filters[name] = extra
+
+    def filter_queryset(self, queryset: RunQuerySet[Run]) -> RunQuerySet[Run]:
+        if not self.form.cleaned_data.get("superseded"):
+            queryset = queryset.latest_attempts()
+        return super().filter_queryset(queryset)  # type: ignore[no-any-return]
+
+    def filter_superseded(
+        self, queryset: RunQuerySet[Run], name: str, value: bool | None
+    ) -> RunQuerySet[Run]:
+        """Nothing to do: without the switch they are left out before."""
+        return queryset
+
+    def filter_anomaly(
+        self, queryset: RunQuerySet[Run], name: str, value: list[str]
+    ) -> RunQuerySet[Run]:
+        if not value:
+            return queryset
+        marked = Exists(Event.objects.filter(run=OuterRef("pk"), kind__in=value))
+        if NO_ANOMALY in value:
+            return queryset.exclude(~marked, has_anomaly=True)
+        return queryset.filter(marked)
+
+    @cached_property
+    def controls(self) -> list[Control]:
+        """All filters that offer values, with what is chosen."""
+        return [
+            Control(name, str(self.filters[name].label), self._options(name, choices))
+            for name, choices in self._choices().items()
+        ]
+
+    @cached_property
+    def chips(self) -> list[tuple[str, str, str]]:
+        """What is filtered by: label, value in words, and the query without it."""
+        words = {name: dict(choices) for name, choices in self._choices().items()}
+        chips = []
+        for name in self.filters:
+            for value in self._chosen(name):
+                shown = str(words.get(name, {}).get(value, value))
+                if name == "superseded":
+                    shown = str(_("shown"))
+                chips.append(
+                    (str(self.filters[name].label), shown, self._query_without(name, value))
+                )
+        return chips
+
+    @property
+    def superseded_query(self) -> str:
+        """The address that switches superseded attempts on or off."""
+        return self._toggled("superseded", "true")
+
+    def _chosen(self, name: str) -> list[str]:
+        values = self.data.getlist(name) if isinstance(self.data, QueryDict) else []
+        return [value for value in values[:MAX_VALUES] if value]
+
+    def _options(self, name: str, choices: Iterable[tuple[str, Any]]) -> list[Option]:
+        chosen = self._chosen(name)
+        return [
+            Option(str(words), value in chosen, self._toggled(name, value))
+            for value, words in choices
+        ]
+
+    def _toggled(self, name: str, value: str) -> str:
+        if value in self._chosen(name):
+            return self._query_without(name, value)
+        query = self._bare_query()
+        query.appendlist(name, value)
+        return query.urlencode()
+
+    def _query_without(self, name: str, value: str) -> str:
+        query = self._bare_query()
+        query.setlist(name, [other for other in query.getlist(name) if other != value])
+        return query.urlencode()
+
+    def _bare_query(self) -> QueryDict:
+        query = self.data.copy() if isinstance(self.data, QueryDict) else QueryDict(mutable=True)
+        query.pop("page", None)
+        return query
+
+    @cached_property
+    def _choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
+        return self._names() | {
+            "outcome": list(Run.Outcome.choices),
+            "anomaly": [*Event.Kind.choices, (NO_ANOMALY, _("none"))],
+            "status": list(RunStatus.choices),
+            **self.extension.choices(),
+        }
+
+    def _choices(self) -> dict[str, list[tuple[str, Any]]]:
+        return self._choice_lists
+
+    def _names(self) -> dict[str, list[tuple[str, Any]]]:
+        """Sites, agents and so on. Who may not see all runs is offered only what theirs show."""
+        sets = {str(row.pk): str(row) for row in TaskSet.objects.order_by("name", "version")}
+        if self.user.has_perm("runs.view_run") and run_policy().anonymous(self.user) is None:
+            agents = AgentConfiguration.objects.order_by()
+            return {
+                "task_set": list(sets.items()),
+                "site": _pairs(Task.objects.order_by().values_list("site", flat=True).distinct()),
+                "experiment": _pairs(
+                    Experiment.objects.values_list("name", flat=True)[:MAX_OPTIONS], is_sorted=True
+                ),
+                "agent": _pairs(agents.values_list("name", flat=True).distinct()),
+                "model": _pairs(agents.values_list("model", flat=True).distinct()),
+            }
+        runs = Run.objects.shown_to(self.user).order_by()
+        shown = runs.values_list("task__task_set", flat=True).distinct()
+        return {
+            "task_set": [(key, name) for key, name in sets.items() if int(key) in set(shown)],
+            "site": _pairs(runs.values_list("task__site", flat=True).distinct()),
+            "experiment": _pairs(runs.values_list("shown_experiment", flat=True).distinct()),
+            "agent": _pairs(runs.values_list("shown_agent", flat=True).distinct()),
+            "model": _pairs(runs.values_list("shown_model", flat=True).distinct()),
+        }
+
+
+def _pairs(names: Iterable[str | None], *, is_sorted: bool = False) -> list[tuple[str, Any]]:
+    words = [name for name in names if name]
+    return [(name, name) for name in (words if is_sorted else sorted(words)[:MAX_OPTIONS])]

@@ -1,0 +1,30 @@
+"""What is being worked on right now, for the top bar."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from runs.models import ImportJob, Run, RunStatus, User
+
+SHOWN = 30
+
+
+class Jobs(NamedTuple):
+    """Runs and imports that wait or work; `count` also counts those beyond the first shown."""
+
+    runs: list[Run]
+    imports: list[ImportJob]
+    count: int
+
+
+def jobs_in_progress(user: User) -> Jobs:
+    """Runs that the person may see and their own imports. Four queries at most."""
+    runs = Run.objects.shown_to(user).filter(status__in=RunStatus.active())
+    imports = ImportJob.objects.filter(
+        created_by=user, status__in=[ImportJob.Status.QUEUED, ImportJob.Status.RUNNING]
+    )
+    return Jobs(
+        runs=list(runs.for_list().order_by("created_at")[:SHOWN]),
+        imports=list(imports.order_by("created_at")[:SHOWN]),
+        count=runs.count() + imports.count(),
+    )

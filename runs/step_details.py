@@ -1,0 +1,65 @@
+"""What a step's record holds beside its columns, made ready to be read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from runs.models import Run, Step
+
+if TYPE_CHECKING:
+    from runs.models import Attachment
+    from runs.visibility import ShownRun
+
+HIDDEN_KEYS = {
+    "llm_calls",
+    "messages",
+    "metrics",
+    "reward",
+    "terminated",
+    "truncated",
+    "extra",
+    "thought_parts",
+    "events",
+}
+"""Parts of a record that may tell the reward, the end, or who acted."""
+MAX_CHARS = 20_000
+
+
+class StepDetails(NamedTuple):
+    """One step in full. `calls`, `files` and `rest` are empty where names are hidden."""
+
+    step: Step
+    actions: list[dict[str, Any]]
+    tabs: list[dict[str, Any]]
+    focused: str
+    chat: list[dict[str, Any]]
+    calls: list[dict[str, Any]]
+    files: list[Attachment]
+    rest: str
+    shows_reward: bool
+
+
+def step_details(step: Step, run: Run) -> StepDetails:
+    """The parts of the record that this viewer may see; two queries at most."""
+    shown = cast("ShownRun", run)
+    is_hidden = shown.is_blind or shown.is_anonymous
+    record = step.record
+    before = record.get("before") or {}
+    rest = {key: value for key, value in record.items() if key in HIDDEN_KEYS and value}
+    return StepDetails(
+        step=step,
+        actions=record.get("actions") or [],
+        tabs=before.get("tabs") or [],
+        focused=before.get("focused") or "",
+        chat=before.get("chat") or [],
+        calls=[] if is_hidden else record.get("llm_calls") or [],
+        files=[] if is_hidden else _files(step),
+        rest="" if is_hidden else json.dumps(rest, ensure_ascii=False, indent=1)[:MAX_CHARS],
+        shows_reward=not shown.is_blind,
+    )
+
+
+def _files(step: Step) -> list[Attachment]:
+    files = step.run.attachments.filter(step_index=step.index)
+    return list(files.select_related("blob").order_by("role", "id"))

@@ -1,0 +1,198 @@
+"""The runs table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import django_tables2 as tables
+from django.core.paginator import Paginator
+from django.db.models import Prefetch
+from django.urls import reverse
+from django.utils.functional import cached_property
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django_tables2.data import TableQuerysetData
+
+from runs.models import Event, Run, User
+from runs.querysets.runs import RunQuerySet
+from runs.run_list import run_list_extension
+from runs.templatetags.interface import duration, moment, money, verdict
+
+if TYPE_CHECKING:
+    from runs.visibility import ShownRun
+
+COUNTED = 10_000
+"""Up to so many rows are counted; beyond, the page says "more than"."""
+PER_PAGE = 50
+OPTIONAL_COLUMNS = {
+    "task_set": _("task set"),
+    "site": _("site"),
+    "experiment": _("experiment"),
+    "agent": _("agent"),
+    "model": _("model"),
+    "outcome": _("outcome"),
+    "anomalies": _("anomalies"),
+    "status": _("status"),
+    "n_steps": _("steps"),
+    "seconds": _("time"),
+    "cost": _("cost"),
+    "created": _("added"),
+}
+DEFAULT_COLUMNS = (
+    "site",
+    "agent",
+    "model",
+    "outcome",
+    "reference",
+    "anomalies",
+    "n_steps",
+    "seconds",
+    "created",
+)
+
+
+class CappedPaginator(Paginator[Run]):
+    """Pages over at most `COUNTED` rows: a million runs are never counted for one page."""
+
+    @cached_property
+    def _capped(self) -> int:
+        rows = self.object_list[: COUNTED + 1]
+        source = rows.data if hasattr(rows, "data") else rows
+        counted: int = source.count()
+        return counted
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether there are more rows than were counted."""
+        return self._capped > COUNTED
+
+    @cached_property
+    def count(self) -> int:
+        return min(self._capped, COUNTED)
+
+
+class SteadyData(TableQuerysetData):  # type: ignore[misc]
+    """Rows in an order that no two rows share, so that pages neither repeat nor lose one."""
+
+    def order_by(self, aliases: Any) -> None:
+        super().order_by(aliases)
+        order = [*self.data.query.order_by]
+        self.data = self.data.order_by(*order, "-created_at", "-id")
+
+
+class RunTable(tables.Table):
+    """One run a row; sorts and shows only `shown_*` where something may be hidden."""
+
+    selected = tables.CheckBoxColumn(
+        accessor="pk",
+        attrs={
+            "th__input": {"aria-label": _("Select all on this page"), "data-selects-all": ""},
+            "td__input": {"name": "run", "form": "selection", "aria-label": _("Select this run")},
+            "td": {"class": "fit desk"},
+            "th": {"class": "fit"},
+        },
+        orderable=False,
+    )
+    goal = tables.Column(
+        verbose_name=_("goal"), attrs={"td": {"class": "wide first truncate"}}, empty_values=()
+    )
+    task_set = tables.Column(verbose_name=_("task set"), accessor="task__task_set")
+    site = tables.Column(verbose_name=_("site"), accessor="task__site")
+    experiment = tables.Column(verbose_name=_("experiment"), accessor="shown_experiment")
+    agent = tables.Column(verbose_name=_("agent"), accessor="shown_agent")
+    model = tables.Column(verbose_name=_("model"), accessor="shown_model")
+    outcome = tables.Column(
+        verbose_name=_("outcome"), accessor="shown_outcome", empty_values=(), order_by="shown_outcome"
+    )
+    anomalies = tables.Column(
+        verbose_name=_("anomalies"), accessor="has_anomaly", order_by="has_anomaly"
+    )
+    status = tables.Column(verbose_name=_("status"))
+    n_steps = tables.Column(
+        verbose_name=_("steps"), attrs={"td": {"class": "num"}, "th": {"class": "num"}}
+    )
+    seconds = tables.Column(
+        verbose_name=_("time"), attrs={"td": {"class": "num nowrap"}, "th": {"class": "num"}}
+    )
+    cost = tables.Column(
+        verbose_name=_("cost"),
+        accessor="shown_cost",
+        attrs={"td": {"class": "num"}, "th": {"class": "num"}},
+    )
+    created = tables.Column(
+        verbose_name=_("added"), accessor="created_at", attrs={"td": {"class": "nowrap"}}
+    )
+
+    class Meta:
+        attrs = {"class": "table list", "aria-label": _("Runs")}
+        row_attrs = {
+            "data-run": lambda record: str(record.pk),
+            "class": lambda record: "superseded" if record.superseded else "",
+        }
+        order_by = "-created"
+
+    is_partial = True
+    """Its links swap the table by htmx."""
+    leaves_pages_out = True
+    """The page draws count and pages itself."""
+
+    def __init__(self, runs: RunQuerySet[Run], user: User, **options: Any) -> None:
+        rows = runs.for_list().prefetch_related(
+            Prefetch("events", Event.objects.only("run_id", "kind", "first_step"))
+        )
+        extra = run_list_extension().columns()
+        chosen = chosen_columns(user)
+        hidden = [name for name in all_columns() if name not in chosen]
+        if not any(user.has_perm(f"runs.{verb}_run") for verb in ("rerun", "export")):
+            hidden.append("selected")
+        super().__init__(
+            SteadyData(rows),
+            extra_columns=extra,
+            exclude=hidden,
+            sequence=["selected", "goal", *chosen, "..."],
+            **options,
+        )
+
+    def render_goal(self, record: Run) -> SafeString:
+        words = record.goal or record.task.goal or record.task.external_id
+        return format_html(
+            '<a class="row-link" href="{}" hx-disable>{}</a>',
+            reverse("runs:run_detail", args=[record.pk]),
+            words,
+        )
+
+    def render_outcome(self, record: ShownRun) -> SafeString:
+        return verdict(record.shown_outcome)
+
+    def render_anomalies(self, record: Run) -> SafeString:
+        kinds = dict.fromkeys(event.get_kind_display() for event in record.events.all())
+        return format_html_join(" ", '<span class="badge anomaly">{}</span>', ((k,) for k in kinds))
+
+    def render_status(self, record: Run) -> SafeString:
+        return format_html(
+            '<span class="status {}">{}</span>', record.status, record.get_status_display()
+        )
+
+    def render_seconds(self, value: float) -> str:
+        return duration(value)
+
+    def render_cost(self, value: Any) -> str:
+        return money(value)
+
+    def render_created(self, value: Any) -> str:
+        return moment(value)
+
+
+def all_columns() -> dict[str, Any]:
+    """Columns that may be shown or not, with their words."""
+    extra = {name: column.verbose_name for name, column in run_list_extension().columns()}
+    return OPTIONAL_COLUMNS | extra
+
+
+def chosen_columns(user: User) -> list[str]:
+    """The columns this person wants, in the table's order."""
+    wanted = user.preferences.get("run_columns", DEFAULT_COLUMNS)
+    order = [name for name in DEFAULT_COLUMNS if name in all_columns()]
+    order += [name for name in all_columns() if name not in order]
+    return [name for name in order if name in wanted]

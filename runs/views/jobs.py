@@ -1,0 +1,20 @@
+"""Jobs in progress: the number in the top bar and the drawer behind it."""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from runs.jobs import jobs_in_progress
+from runs.views.fragments import AppRequest
+
+
+@require_safe
+def job_count(request: AppRequest) -> HttpResponse:
+    """How many runs and imports are in progress, as a fragment that asks again by itself."""
+    return render(request, "runs/_job_count.html", {"jobs": jobs_in_progress(request.user)})
+
+
+@require_safe
+def job_drawer(request: AppRequest) -> HttpResponse:
+    """Each of them with its state, as a fragment that asks again while it is open."""
+    return render(request, "runs/_job_drawer.html", {"jobs": jobs_in_progress(request.user)})

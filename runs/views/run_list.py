@@ -1,0 +1,57 @@
+"""The runs table."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+from django_tables2 import RequestConfig
+
+from runs.filters import RunFilter
+from runs.models import Run, User
+from runs.tables import COUNTED, PER_PAGE, CappedPaginator, RunTable, all_columns, chosen_columns
+from runs.views.fragments import AppRequest, wants_partial
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+def run_list(request: AppRequest) -> HttpResponse:
+    """Runs that the person may see, filtered and sorted by what they may see of them."""
+    runs = Run.objects.shown_to(request.user)
+    run_filter = RunFilter(request.GET, queryset=runs, user=request.user)
+    table = RunTable(run_filter.qs, request.user)
+    RequestConfig(
+        request, paginate={"per_page": PER_PAGE, "paginator_class": CappedPaginator}
+    ).configure(table)
+    context = {
+        "table": table,
+        "filter": run_filter,
+        "counted": COUNTED,
+        "columns": _column_choices(request.user),
+        "has_runs": bool(table.page.object_list) or runs.exists(),
+    }
+    name = "_run_table" if wants_partial(request) else "run_list"
+    return render(request, f"runs/{name}.html", context)
+
+
+@require_POST
+def run_columns(request: AppRequest) -> HttpResponse:
+    """Keep which columns this person wants, and go back to the table as it was."""
+    chosen = [name for name in request.POST.getlist("column") if name in all_columns()]
+    request.user.preferences["run_columns"] = chosen
+    request.user.save(update_fields=["preferences"])
+    back = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()):
+        back = reverse("runs:run_list")
+    return redirect(back)
+
+
+def _column_choices(user: User) -> list[dict[str, Any]]:
+    chosen = chosen_columns(user)
+    return [
+        {"name": name, "words": words, "is_chosen": name in chosen}
+        for name, words in all_columns().items()
+    ]

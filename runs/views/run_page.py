@@ -1,0 +1,60 @@
+"""The page of one run: its timeline, and the parts of it that come on demand."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from runs.models import Run
+from runs.step_details import step_details
+from runs.timeline import PART, step_texts, timeline_context
+from runs.views.fragments import AppRequest
+
+
+@require_safe
+def run_detail(request: AppRequest, run_id: UUID) -> HttpResponse:
+    """A run from beginning to end. The number of queries does not depend on its length."""
+    runs = Run.objects.shown_to(request.user).select_related("task__task_set", "retried_by")
+    run = get_object_or_404(runs, pk=run_id)
+    return render(request, "runs/run_detail.html", run_context(run, request))
+
+
+@require_safe
+def run_steps(request: AppRequest, run_id: UUID) -> HttpResponse:
+    """The texts of the steps from `from` on, as JSON: {"texts": {index: …}}."""
+    run = get_object_or_404(Run.objects.shown_to(request.user).only("id"), pk=run_id)
+    first = request.GET.get("from", "0")
+    if not first.isdecimal():
+        raise Http404
+    return JsonResponse({"texts": step_texts(run, int(first), PART)})
+
+
+@require_safe
+def run_step(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
+    """Everything else that was recorded of one step, as a fragment."""
+    run = get_object_or_404(Run.objects.shown_to(request.user), pk=run_id)
+    step = get_object_or_404(run.steps, index=index)
+    return render(request, "runs/_step.html", {"run": run, "details": step_details(step, run)})
+
+
+@require_safe
+def run_files(request: AppRequest, run_id: UUID) -> HttpResponse:
+    """Logs and other files of a run, as a fragment; for those who are not blind on it."""
+    run = get_object_or_404(Run.objects.shown_to(request.user), pk=run_id)
+    if run.is_blind or run.is_anonymous:
+        raise Http404
+    files = run.attachments.select_related("blob").order_by("step_index", "role", "name", "id")
+    return render(request, "runs/_files.html", {"run": run, "files": files[:500]})
+
+
+def run_context(run: Run, request: AppRequest) -> dict[str, Any]:
+    """What the run page shows around the timeline."""
+    pictures = run.attachments.filter(role="goal_image").values_list("blob_id", flat=True)
+    return {
+        "run": run,
+        "goal": run.goal or run.task.goal,
+        "goal_pictures": list(pictures),
+        **timeline_context(run, request.user),
+    }
