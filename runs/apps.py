@@ -1,6 +1,7 @@
 """The app that stores runs, shows them, and has them rerun."""
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate, pre_migrate
 from django.utils.translation import gettext_lazy as _
 
 
@@ -8,3 +9,10 @@ class RunsConfig(AppConfig):
     name = "runs"
     verbose_name = _("Runs")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Have the database guard finished runs, but for the time of a migration."""
+        from runs.immutability import install_guards, remove_guards  # models are loaded only now
+
+        pre_migrate.connect(remove_guards, sender=self)
+        post_migrate.connect(install_guards, sender=self)

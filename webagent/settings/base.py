@@ -215,6 +215,8 @@ CELERY_BEAT_SCHEDULE = {
 
 # Who may see what of a run is decided above `runs`, and reached by name.
 RUN_POLICY = "judging.blinding.StudyPolicy"
+# What other apps add to runs on their way in and out.
+RUN_EXTENSIONS = ["judging.interchange.Judgements"]
 RUN_LIST_EXTENSION = "judging.run_list.ReferenceVerdictColumn"
 
 DJANGO_TABLES2_TEMPLATE = "_fragments/table.html"

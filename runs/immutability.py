@@ -1,0 +1,105 @@
+"""Finished runs never change: the database itself refuses it, on SQLite and PostgreSQL.
+
+The triggers are made anew after every `migrate`, because SQLite forgets them whenever a
+migration rebuilds a table, and because they name the columns of the models as they are now.
+While migrations run there are none, so that a migration may correct data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from runs.models import Run, RunStatus, Step
+
+NOT_CONTENT = {
+    # Where the run stands among others, and what has been noticed in it since.
+    "superseded",
+    "has_anomaly",
+    "experiment",
+    "rerun_of",
+    "retry_of",
+    "created_by",
+    # The queue's own notes.
+    "not_before",
+    "lease_owner",
+    "lease_token",
+    "lease_expires_at",
+    "heartbeat_at",
+    "dispatched_at",
+    "cancel_requested_at",
+}
+GUARDED: tuple[type[models.Model], ...] = (Run, Step)
+MESSAGE = "a finished run never changes"
+
+
+def install_guards(using: str = "default", **_: Any) -> None:
+    """Make the triggers, or make them anew."""
+    connection = connections[using]
+    remove_guards(using)
+    if len(_tables(connection)) < len(GUARDED):
+        return  # migrated back to before they existed
+    with connection.cursor() as cursor:
+        for statement in _statements(connection):
+            cursor.execute(statement)
+
+
+def remove_guards(using: str = "default", **_: Any) -> None:
+    """Drop the triggers where there are any."""
+    connection = connections[using]
+    tables = _tables(connection)
+    with connection.cursor() as cursor:
+        for model in GUARDED:
+            table = model._meta.db_table
+            on = "" if connection.vendor == "sqlite" else f" ON {table}"
+            if table in tables:
+                cursor.execute(f"DROP TRIGGER IF EXISTS {_trigger_name(model)}{on}")
+
+
+def _tables(connection: BaseDatabaseWrapper) -> set[str]:
+    return {model._meta.db_table for model in GUARDED} & set(connection.introspection.table_names())
+
+
+def _statements(connection: BaseDatabaseWrapper) -> list[str]:
+    runs, steps = Run._meta.db_table, Step._meta.db_table
+    differs = "IS NOT" if connection.vendor == "sqlite" else "IS DISTINCT FROM"
+    ended = ", ".join(f"'{status}'" for status in RunStatus.ended())
+    run_changes = f"OLD.status IN ({ended}) AND ({_any_change(Run, NOT_CONTENT, differs)})"
+    # Only names and words of our own stand in these.
+    of_ended_run = f"(SELECT status FROM {runs} WHERE id = OLD.run_id) IN ({ended})"  # noqa: S608
+    step_changes = f"{of_ended_run} AND ({_any_change(Step, set(), differs)})"
+    if connection.vendor == "sqlite":
+        body = f"BEGIN SELECT RAISE(ABORT, '{MESSAGE}'); END"
+        return [
+            f"CREATE TRIGGER {_trigger_name(Run)} BEFORE UPDATE ON {runs}"
+            f" WHEN {run_changes} {body}",
+            f"CREATE TRIGGER {_trigger_name(Step)} BEFORE UPDATE ON {steps}"
+            f" WHEN {step_changes} {body}",
+        ]
+    refuse = f"RAISE EXCEPTION '{MESSAGE}' USING ERRCODE = 'check_violation';"
+    # A condition on a row of another table cannot stand in WHEN.
+    functions = {
+        Run: f"IF {run_changes} THEN {refuse} END IF; RETURN NEW;",
+        Step: f"IF {step_changes} THEN {refuse} END IF; RETURN NEW;",
+    }
+    return [
+        statement
+        for model, body in functions.items()
+        for statement in (
+            f"CREATE OR REPLACE FUNCTION {_trigger_name(model)}() RETURNS trigger"
+            f" LANGUAGE plpgsql AS $$ BEGIN {body} END $$",
+            f"CREATE TRIGGER {_trigger_name(model)} BEFORE UPDATE ON {model._meta.db_table}"
+            f" FOR EACH ROW EXECUTE FUNCTION {_trigger_name(model)}()",
+        )
+    ]
+
+
+def _any_change(model: type[models.Model], ignored: set[str], differs: str) -> str:
+    columns = [field.column for field in model._meta.concrete_fields if field.name not in ignored]
+    return " OR ".join(f'OLD."{column}" {differs} NEW."{column}"' for column in columns)
+
+
+def _trigger_name(model: type[models.Model]) -> str:
+    return f"{model._meta.db_table}_never_changes"

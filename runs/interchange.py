@@ -1,0 +1,44 @@
+"""What other apps add to runs that are imported or exported, reached by name in the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from runs.models import Run
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """What was said of one run by evaluators and people."""
+
+    evaluations: tuple[EvaluationRecord, ...] = ()
+    labels: tuple[LabelRecord, ...] = ()
+    adjudications: tuple[AdjudicationRecord, ...] = ()
+
+
+class RunExtension(Protocol):
+    """Stores what a file says of a run beyond the run itself, and gives it back."""
+
+    def store(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
+        """Store the bundle's verdicts; twice is as good as once. Inside a transaction.
+
+        Returns what could not be stored, and why.
+        """
+
+    def export(self, runs: Sequence[Run]) -> Mapping[UUID, Verdicts]:
+        """Everything said of these runs, by run; runs without verdicts may be missing."""
+
+
+@cache
+def run_extensions() -> tuple[RunExtension, ...]:
+    """The extensions named by the setting `RUN_EXTENSIONS`."""
+    return tuple(import_string(name)() for name in settings.RUN_EXTENSIONS)

@@ -1,0 +1,213 @@
+"""Storing runs that were read: one transaction each, all or nothing, twice as good as once."""
+
+from __future__ import annotations
+
+import errno
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from django.db import DatabaseError, IntegrityError, transaction
+
+from runs.agents import store_agent
+from runs.blobs import BlobBatch, known_hashes
+from runs.interchange import run_extensions
+from runs.links import RunLinks, free_run_id
+from runs.models import Attachment, Event, Experiment, Run, RunStatus, Step, User
+from runs.records import (
+    EVALUATION_ROLE,
+    attachment_rows,
+    event_rows,
+    run_columns,
+    step_row,
+    stored_json,
+)
+from runs.signals import run_ended
+from runs.task_rows import differs, store_task
+from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
+from webagent.trajectory.records import EndReason
+
+logger = logging.getLogger(__name__)
+
+TASK_KEY = "task_record"
+"""Key in `Run.record` for the run's own account of its task, where the task's row differs."""
+TRIES = 3
+
+
+class StoringError(Exception):
+    """A run could not be stored; nothing of it is in the database."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(reason)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedRun:
+    """A run that is here now; `is_new` tells whether it was not before."""
+
+    source: str
+    run_id: UUID
+    is_new: bool
+    n_steps: int
+    n_screenshots: int
+    problems: tuple[Problem, ...] = ()
+
+
+def import_runs(
+    found: Iterable[RunBundle | Problem],
+    *,
+    experiment_name: str | None = None,
+    user: User | None = None,
+) -> Iterator[ImportedRun | Problem]:
+    """Store every run as it is read; what cannot be stored comes out as a `Rejection`."""
+    links = RunLinks()
+    for item in found:
+        if isinstance(item, Problem):
+            yield item
+            continue
+        try:
+            yield import_bundle(item, experiment_name=experiment_name, user=user, links=links)
+        except StoringError as error:
+            yield Rejection(item.source, item.source, error.field, str(error))
+        finally:
+            if isinstance(item.blobs, BlobStash):
+                item.blobs.close()
+
+
+def import_bundle(
+    bundle: RunBundle,
+    *,
+    experiment_name: str | None = None,
+    user: User | None = None,
+    links: RunLinks | None = None,
+) -> ImportedRun:
+    """Store one run with all that belongs to it.
+
+    The same content is stored once, however often and by however many processes at a time.
+
+    Raises:
+        StoringError: it cannot be stored, or the disk is full; the database is as before.
+    """
+    links = links or RunLinks()
+    content_hash = bundle.content_hash
+    for tries_left in reversed(range(TRIES)):
+        try:
+            blobs = _write_blobs(bundle)
+            with transaction.atomic():
+                run, is_new = _store(bundle, content_hash, blobs, experiment_name, user)
+                links.connect(run.pk, bundle.run)
+                problems = [
+                    problem
+                    for extension in run_extensions()
+                    for problem in extension.store(run, bundle)
+                ]
+            break
+        except IntegrityError as error:
+            # Another import stored the same run, task or agent first: look again.
+            if not tries_left:
+                raise StoringError("", f"the database refused it: {error}") from error
+        except (BlobError, OSError, DatabaseError) as error:
+            raise _explained(error) from error
+    links.remember(run.pk, bundle.run)
+    return ImportedRun(
+        source=bundle.source,
+        run_id=run.pk,
+        is_new=is_new,
+        n_steps=len(bundle.steps),
+        n_screenshots=bundle.n_screenshots,
+        problems=(*bundle.problems, *_undecodable(bundle, blobs), *problems),
+    )
+
+
+def _write_blobs(bundle: RunBundle) -> BlobBatch:
+    """Write the files of blobs that are new. Before the transaction: files take time."""
+    batch = BlobBatch()
+    wanted = {blob.sha256: blob for blob in bundle.blob_records()}
+    for sha256 in wanted.keys() - known_hashes(wanted):
+        batch.add(bundle.read_blob(sha256), wanted[sha256].media_type)
+    return batch
+
+
+def _store(
+    bundle: RunBundle,
+    content_hash: str,
+    blobs: BlobBatch,
+    experiment_name: str | None,
+    user: User | None,
+) -> tuple[Run, bool]:
+    if stored := Run.objects.filter(content_hash=content_hash).first():
+        return stored, False
+    blobs.save()
+    run = _store_run(bundle, content_hash, experiment_name, user)
+    steps = [step_row(run.pk, step, bundle.run.environment) for step in bundle.steps]
+    Step.objects.bulk_create(steps)
+    Attachment.objects.bulk_create(_attachments(run.pk, bundle, steps))
+    Event.objects.bulk_create(event_rows(run.pk, bundle.run.events))
+    transaction.on_commit(partial(_announce, run.pk))
+    return run, True
+
+
+def _store_run(
+    bundle: RunBundle, content_hash: str, experiment_name: str | None, user: User | None
+) -> Run:
+    task = store_task(bundle.task)
+    columns = run_columns(bundle.run, bundle.task.goal)
+    if differs(task, bundle.task):
+        columns["record"][TASK_KEY] = stored_json(bundle.task)
+    cancelled = bundle.run.end_reason == EndReason.CANCELLED
+    return Run.objects.create(
+        id=free_run_id(bundle.run),
+        task=task,
+        agent=store_agent(bundle.run.agent, bundle.run.models),
+        experiment=_experiment(experiment_name or bundle.run.experiment, user),
+        status=RunStatus.CANCELLED if cancelled else RunStatus.FINISHED,
+        n_steps=len(bundle.steps),
+        n_screenshots=bundle.n_screenshots,
+        content_hash=content_hash,
+        created_by=user,
+        **columns,
+    )
+
+
+def _experiment(name: str | None, user: User | None) -> Experiment | None:
+    if not name:
+        return None
+    return Experiment.objects.get_or_create(name=name[:200], defaults={"created_by": user})[0]
+
+
+def _attachments(run_id: UUID, bundle: RunBundle, steps: list[Step]) -> Iterator[Attachment]:
+    yield from attachment_rows(run_id, bundle.task)
+    yield from attachment_rows(run_id, bundle.run)
+    for record, row in zip(bundle.steps, steps, strict=True):
+        yield from attachment_rows(run_id, record, row)
+    for evaluation in bundle.evaluations:
+        for attachment in attachment_rows(run_id, evaluation):
+            attachment.role = EVALUATION_ROLE
+            yield attachment
+
+
+def _announce(run_id: UUID) -> None:
+    for receiver, result in run_ended.send_robust(sender=Run, run_id=run_id):
+        if isinstance(result, Exception):
+            logger.error("%r failed for run %s: %s", receiver, run_id, result, exc_info=result)
+
+
+def _undecodable(bundle: RunBundle, blobs: BlobBatch) -> Iterator[Problem]:
+    for blob in bundle.blob_records():
+        if reason := blobs.undecodable.get(blob.sha256):
+            yield Problem(bundle.source, blob.name or blob.sha256, blob.role, reason)
+
+
+def _explained(error: Exception) -> StoringError:
+    if isinstance(error, BlobError):
+        return StoringError("blobs", str(error))
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoringError("", "the disk is full")
+    if isinstance(error, OSError):
+        return StoringError("blobs", f"a file cannot be written: {error}")
+    if "disk is full" in str(error):
+        return StoringError("", "the disk is full")
+    return StoringError("", f"the database cannot take it: {error}")

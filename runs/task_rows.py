@@ -1,0 +1,81 @@
+"""Rows of tasks from their records, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runs.models import Task, TaskSet
+from runs.records import MAX_INT, goal_text, stored_json
+from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
+
+FILLED_LATER = ("spec", "reference", "infeasible_reason", "max_steps", "goal", "intent_template")
+"""Columns that an import fills where an earlier one knew nothing."""
+
+
+def store_task(record: TaskRecord) -> Task:
+    """The row of this task, by task set and name in it; made if it is new.
+
+    A task that is here stays as it is, but what was unknown of it is filled in.
+    """
+    task_set, _ = TaskSet.objects.get_or_create(
+        name=record.task_set.name, version=record.task_set.version
+    )
+    columns = _columns(record)
+    task, is_new = Task.objects.get_or_create(
+        task_set=task_set,
+        external_id=record.external_id,
+        defaults={**columns, "record": stored_json(record)},
+    )
+    if not is_new:
+        news = [name for name in FILLED_LATER if columns[name] and not getattr(task, name)]
+        for name in news:
+            setattr(task, name, columns[name])
+        if news:
+            task.save(update_fields=news)
+    return task
+
+
+def differs(task: Task, record: TaskRecord) -> bool:
+    """Whether the row's own record says something else of the task than this one."""
+    return _without_id(task_record(task)) != _without_id(record)
+
+
+def task_record(task: Task) -> TaskRecord:
+    """The task as it came in, or, if it was made here, as its columns have it."""
+    if task.record:
+        return TaskRecord.model_validate(task.record)
+    return TaskRecord(
+        id=f"{task.task_set.name}/{task.task_set.version}/{task.external_id}"[:200],
+        task_set=TaskSetRecord(name=task.task_set.name, version=task.task_set.version),
+        external_id=task.external_id,
+        sites=tuple(task.sites or ([task.site] if task.site else ())),
+        goal=(TextPart(text=task.goal),) if task.goal else (),
+        start_urls=tuple(task.start_urls),
+        intent_template=task.intent_template or None,
+        eval=task.spec,
+        reference=task.reference,
+        max_steps=task.max_steps,
+        infeasible_reason=task.infeasible_reason or None,
+    )
+
+
+def _columns(record: TaskRecord) -> dict[str, Any]:
+    max_steps = record.max_steps
+    stored = stored_json(record)
+    return {
+        "site": record.sites[0][:200] if record.sites else "",
+        "sites": list(record.sites),
+        "goal": goal_text(record.goal),
+        "start_urls": list(record.start_urls),
+        "intent_template": record.intent_template or "",
+        "spec": stored.get("eval"),
+        "reference": stored.get("reference"),
+        "max_steps": max_steps if max_steps and 0 < max_steps <= MAX_INT else None,
+        "infeasible_reason": record.infeasible_reason or "",
+    }
+
+
+def _without_id(record: TaskRecord) -> dict[str, Any]:
+    stored = stored_json(record)
+    del stored["id"]
+    return stored
