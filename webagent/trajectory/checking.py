@@ -13,7 +13,7 @@ _NAME_CHARS = 200
 _INT32 = 2**31 - 1
 _INT64 = 2**63 - 1
 _MEDIA_TYPE = re.compile(r"^[\w.+-]{1,40}/[\w.+-]{1,60}$", re.ASCII)
-_ROLE = re.compile(r"^[a-z_]{1,40}$")
+_ROLE = re.compile(r"^[a-z0-9_]{1,40}$")
 
 
 def why_refused(bundle: RunBundle, bounds: Bounds) -> Rejection | None:

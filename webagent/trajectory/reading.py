@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol, Self
 
+from webagent.trajectory.agentlab.reader import AgentLabReader
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobError, Problem, Rejection, RunBundle
 from webagent.trajectory.checking import why_refused
@@ -49,7 +50,7 @@ class Reader(Protocol):
         """Each run in turn. Never raises over what a file holds."""
 
 
-READERS: tuple[Reader, ...] = (NativeReader(),)
+READERS: tuple[Reader, ...] = (NativeReader(), AgentLabReader())
 
 
 def format_names() -> list[str]:

@@ -1,0 +1,1 @@
+"""Result directories of AgentLab and BrowserGym, in either loop's dialect."""

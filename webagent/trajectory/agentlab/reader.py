@@ -1,0 +1,404 @@
+"""Read AgentLab's and BrowserGym's result directories, run by run."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from webagent.trajectory.agentlab.attempts import Place, places
+from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE, Ending, ending
+from webagent.trajectory.agentlab.folders import (
+    EXP_ARGS,
+    GOAL,
+    LOG,
+    PACKAGES,
+    SUMMARY,
+    RunFolder,
+    find_run_folders,
+)
+from webagent.trajectory.agentlab.observations import (
+    claimed_infeasible,
+    goal_from_observation,
+    goal_parts,
+    said_to_user,
+)
+from webagent.trajectory.agentlab.runfiles import RunFiles
+from webagent.trajectory.agentlab.settings import (
+    ExpArgs,
+    exp_args_from_name,
+    holds_secrets,
+    read_exp_args,
+    without_secrets,
+)
+from webagent.trajectory.agentlab.stepfiles import StepFile
+from webagent.trajectory.agentlab.steps import Steps
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.pickle_reader import PickleError, PickleReader
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    ChatMessage,
+    EnvironmentRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
+    GoalPart,
+    Outcome,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+    TaskRecord,
+    Totals,
+)
+from webagent.trajectory.task_sets import read_packages, task_set_of
+from webagent.trajectory.texts import storable_json, storable_text
+from webagent.trajectory.trees import Tree
+from webagent.trajectory.untyped import cost, count, mapping, moment, number
+
+log = logging.getLogger(__name__)
+
+IMPORTER = "crosscheck-agentlab"
+IMPORTER_VERSION = "1"
+REWARD_EVALUATOR = EvaluatorRecord(name="imported-reward", kind="reward", version="1")
+
+_SHOWN_PACKAGES = ("agentlab", "browsergym", "playwright", "openai", "anthropic", "litellm")
+_VIDEOS = {".webm": "video/webm", ".mp4": "video/mp4"}
+_OWN_FILES = frozenset((EXP_ARGS, GOAL, LOG))
+_MEDIA_TYPES = {".json": "application/json"} | dict.fromkeys((".txt", ".csv", ".md"), "text/plain")
+
+
+class AgentLabReader:
+    """Every folder with an `exp_args.pkl` is a run, at any depth."""
+
+    name = "agentlab"
+
+    def count(self, tree: Tree, bounds: Bounds) -> int:
+        """How many run folders there are."""
+        return len(find_run_folders(tree))
+
+    def read(self, tree: Tree, bounds: Bounds) -> Iterator[RunBundle | Problem]:
+        """Each run, the earlier attempts of one before the later."""
+        folders = find_run_folders(tree)
+        with PickleReader(bounds) as pickles:
+            runs = [RunInFolder(RunFiles(tree, folder, bounds), pickles) for folder in folders]
+            waiting = dict(enumerate(runs))
+            order = places([(run.folder, run.exp_args) for run in runs])
+            del runs
+            for index, place in order:
+                # Taken out, so that a run's blobs go when nobody holds its bundle any more.
+                yield waiting.pop(index).read(place)
+
+
+class RunInFolder:
+    """One run folder. The settings are read at once, the rest when its turn comes."""
+
+    def __init__(self, files: RunFiles, pickles: PickleReader) -> None:
+        self._files = files
+        self._pickles = pickles
+        self._settings_json: Any = None
+        self.folder: RunFolder = files.folder
+        self.exp_args = self._settings()
+
+    def read(self, place: Place) -> RunBundle | Rejection:
+        """The run with its steps, or why it cannot be taken."""
+        files, source = self._files, self._files.source
+        if not self.exp_args.readable and not self.folder.steps:
+            return Rejection(source, EXP_ARGS, "exp_args", "not readable, and there is no step")
+        if (last := max(self.folder.steps, default=0)) >= files.bounds.steps_per_run:
+            reason = f"step {last}: more than {files.bounds.steps_per_run} steps"
+            return Rejection(source, self.folder.steps[last], "step", reason)
+        try:
+            return self._bundle(place)
+        except ValidationError as error:
+            detail = error.errors(include_url=False, include_input=False)[0]
+            field = ".".join(str(part) for part in detail["loc"])
+            return Rejection(source, self.folder.name, field, detail["msg"])
+        # One run's odd content must not cost the other runs of an import.
+        except Exception as error:
+            log.exception("run folder %s could not be read", source)
+            return Rejection(source, self.folder.name, "", f"unexpected: {type(error).__name__}")
+
+    def _settings(self) -> ExpArgs:
+        content = self._files.read(EXP_ARGS, self._files.bounds.pickle_bytes)
+        if content is not None:
+            try:
+                pickled = self._pickles.read(content)
+            except PickleError as error:
+                self._files.note("settings", EXP_ARGS, str(error))
+            else:
+                if pickled.suspicious:
+                    names = ", ".join(pickled.suspicious)
+                    self._files.note("pickle", EXP_ARGS, f"names {names}: nothing of it was run")
+                exp_args = read_exp_args(pickled.value)
+                self._settings_json = pickled.value
+                if exp_args.readable:
+                    return exp_args
+                self._files.note("settings", EXP_ARGS, "holds no settings of a run")
+        return exp_args_from_name(self.folder.name, self._files.read_text(LOG))
+
+    def _bundle(self, place: Place) -> RunBundle:
+        files, exp = self._files, self.exp_args
+        packages = read_packages(files.read_text(PACKAGES))
+        summary = self._summary()
+        steps = Steps(files, self._pickles, place.run_id, exp.models)
+        records = steps.read()
+        self._check_count(summary, records)
+        log_text = files.read_text(LOG)
+        started = bool(self.folder.steps or log_text)
+        end = ending(summary, steps.last, started, log_text)
+        task = self._task(steps.first, packages)
+        run = self._run(place, task, steps, records, summary, end, packages)
+        return RunBundle(
+            source=files.source,
+            task=task,
+            run=run.model_copy(update={"goal": task.goal}),
+            steps=records,
+            evaluations=(_reward(run, end),),
+            blobs=files.stash,
+            problems=tuple(files.problems),
+        )
+
+    def _summary(self) -> dict[str, Any]:
+        if SUMMARY not in self.folder.files:
+            if self.folder.steps:
+                self._files.note("summary", SUMMARY, "missing")
+            return {}
+        content = self._files.read_text(SUMMARY)
+        try:
+            summary = mapping(json.loads(content)) if content.strip() else {}
+        except (ValueError, RecursionError):
+            summary = {}
+        if not summary:
+            self._files.note("summary", SUMMARY, "empty or not readable")
+        return summary
+
+    def _check_count(self, summary: dict[str, Any], records: tuple[StepRecord, ...]) -> None:
+        """Say if the summary knows of more steps than there are files."""
+        claimed = count(summary.get("n_steps"))
+        files_there = max(self.folder.steps, default=-1)
+        if claimed is not None and claimed > files_there and (records or claimed):
+            why = f"the summary counts {claimed}, the last file is step {files_there}"
+            self._files.note("step", SUMMARY, why)
+
+    def _task(self, first: StepFile | None, packages: dict[str, str]) -> TaskRecord:
+        exp = self.exp_args
+        name = storable_text(exp.task_name, 200)
+        task_set = task_set_of(name, packages)
+        url = first.obs.get("url") if first else None
+        web = isinstance(url, str) and url.startswith(("http://", "https://"))
+        return TaskRecord(
+            id=f"{task_set.name}@{task_set.version}:{name}"[:200],
+            task_set=task_set,
+            external_id=name,
+            goal=self._goal(first),
+            start_urls=(storable_text(str(url), 2_000),) if web else (),
+        )
+
+    def _goal(self, first: StepFile | None) -> tuple[GoalPart, ...]:
+        if GOAL in self.folder.files:
+            content = self._files.read(GOAL, self._files.bounds.pickle_bytes)
+            try:
+                pickled = self._pickles.read(content or b"")
+                if parts := goal_parts(self._files, pickled.value, GOAL):
+                    return parts
+            except PickleError as error:
+                self._files.note("goal", GOAL, str(error))
+        return goal_from_observation(self._files, first)
+
+    def _run(
+        self,
+        place: Place,
+        task: TaskRecord,
+        steps: Steps,
+        records: tuple[StepRecord, ...],
+        summary: dict[str, Any],
+        end: Ending,
+        packages: dict[str, str],
+    ) -> RunRecord:
+        files, exp = self._files, self.exp_args
+        limit = files.bounds.text_chars
+        chat = _last_chat(records)
+        answers = said_to_user(chat)
+        artefacts, logs, videos = self._kept_files()
+        return RunRecord(
+            id=place.run_id,
+            task_id=task.id,
+            source=self._source(packages),
+            agent=AgentRecord(
+                name=storable_text(exp.agent_name, 200),
+                config=storable_json(exp.agent_config, limit, files.bounds.json_depth - 8),
+            ),
+            models=tuple(storable_text(model, 200) for model in exp.models),
+            experiment=self._experiment(),
+            seed=exp.seed,
+            trial=place.trial,
+            attempt=place.attempt,
+            retry_of=place.retry_of,
+            superseded_by=place.superseded_by,
+            started_at=_started(steps, records),
+            ended_at=_ended(records),
+            outcome=end.outcome,
+            end_reason=end.end_reason,
+            reward=end.reward,
+            final_answer=answers[-1] if answers else None,
+            final_url=_final_url(records),
+            infeasible_claim=claimed_infeasible(chat),
+            error=end.error,
+            totals=_totals(summary, steps),
+            environment=self._environment(packages),
+            max_steps=exp.max_steps,
+            logs=logs,
+            videos=videos,
+            artefacts=artefacts,
+            gaps=tuple(files.gaps),
+            extra=self._last_words(steps.last),
+        )
+
+    def _source(self, packages: dict[str, str]) -> SourceRecord:
+        loop = self.exp_args.loop or ""
+        tool = "agentlab" if loop.startswith("agentlab") else "browsergym-experiments"
+        return SourceRecord(
+            format=AgentLabReader.name,
+            format_version=loop or None,
+            tool=tool if loop else None,
+            tool_version=packages.get(tool) if loop else None,
+            path=storable_text(self.folder.path or self.folder.name, 1_000),
+            imported_files=tuple(dict.fromkeys(self._files.imported)),
+            importer=IMPORTER,
+            importer_version=IMPORTER_VERSION,
+        )
+
+    def _experiment(self) -> str | None:
+        """The study's folder; None if the run itself was given."""
+        if not self.folder.path:
+            return None
+        label = self._files.source.partition("/")[0].removesuffix(".zip")
+        return storable_text(self.folder.parent.rpartition("/")[2] or label, 200)
+
+    def _environment(self, packages: dict[str, str]) -> EnvironmentRecord:
+        width, height = self.exp_args.viewport or (None, None)
+        shown = (n for n in packages if n.startswith(_SHOWN_PACKAGES))
+        return EnvironmentRecord(
+            viewport_width=width,
+            viewport_height=height,
+            packages=tuple(f"{name}=={packages[name]}" for name in sorted(shown)),
+        )
+
+    def _kept_files(
+        self,
+    ) -> tuple[tuple[BlobRecord, ...], tuple[BlobRecord, ...], tuple[BlobRecord, ...]]:
+        """Artefacts, logs and videos: whatever was not understood to the last bit."""
+        files = self._files
+        artefacts: list[BlobRecord | None] = []
+        videos: list[BlobRecord | None] = []
+        if self._settings_json is not None:
+            if holds_secrets(self._settings_json):
+                files.note("secret", EXP_ARGS, "text under keys such as api_key was left out")
+            settings = without_secrets(self._settings_json)
+            artefacts.append(files.json_blob(settings, "artefact", "exp_args.json"))
+        for path in self.folder.rest():
+            ending_ = "." + path.rpartition(".")[2].lower()
+            if path in _OWN_FILES or path.endswith((".pkl", ".pkl.gz")):
+                continue
+            if ending_ in _VIDEOS:
+                videos.append(files.file_blob(path, "video", _VIDEOS[ending_]))
+            else:
+                media_type = _MEDIA_TYPES.get(ending_, "application/octet-stream")
+                artefacts.append(files.file_blob(path, "artefact", media_type))
+        logs = files.file_blob(LOG, "log", "text/plain") if LOG in self.folder.files else None
+        return _present(artefacts), _present([logs]), _present(videos)
+
+    def _last_words(self, last: StepFile | None) -> dict[str, Any] | None:
+        """What the agent thought when it returned no action: no step holds it."""
+        if last is None or not last.gave_up:
+            return None
+        return self._files.free_form(
+            {"gave_up": {"thought": last.thought, "metrics": last.stats}}, "last step"
+        )
+
+
+def _present(blobs: list[BlobRecord | None]) -> tuple[BlobRecord, ...]:
+    return tuple(blob for blob in blobs if blob is not None)
+
+
+def _reward(run: RunRecord, end: Ending) -> EvaluationRecord:
+    """The benchmark's own verdict; a run that broke off has none, whatever its reward says."""
+    if end.outcome in (Outcome.ERROR, Outcome.INCOMPLETE) or end.reward is None:
+        why = "the run ended in an error" if end.outcome is Outcome.ERROR else "the run broke off"
+        return EvaluationRecord(
+            id=f"{run.id}-reward",
+            run_id=run.id,
+            evaluator=REWARD_EVALUATOR,
+            verdict="error",
+            score=end.reward,
+            rationale=why,
+        )
+    return EvaluationRecord(
+        id=f"{run.id}-reward",
+        run_id=run.id,
+        evaluator=REWARD_EVALUATOR,
+        verdict="passed" if end.reward > SUCCESS_ABOVE else "failed",
+        score=end.reward,
+        scale=f"passed above {SUCCESS_ABOVE}",
+    )
+
+
+def _last_chat(records: tuple[StepRecord, ...]) -> tuple[ChatMessage, ...]:
+    for record in reversed(records):
+        for seen in (record.after, record.before):
+            if seen is not None and seen.chat:
+                return seen.chat
+    return ()
+
+
+def _final_url(records: tuple[StepRecord, ...]) -> str | None:
+    for record in reversed(records):
+        for seen in (record.after, record.before):
+            if seen is not None and seen.url:
+                return seen.url
+    return None
+
+
+def _started(steps: Steps, records: tuple[StepRecord, ...]) -> datetime | None:
+    if steps.first is not None and steps.first.number == 0:
+        profiled = moment(steps.first.profiling.get("env_start"))
+        if profiled is not None:
+            return profiled
+    return next((record.started_at for record in records if record.started_at), None)
+
+
+def _ended(records: tuple[StepRecord, ...]) -> datetime | None:
+    for record in reversed(records):
+        if record.ended_at or record.started_at:
+            return record.ended_at or record.started_at
+    return None
+
+
+def _totals(summary: dict[str, Any], steps: Steps) -> Totals:
+    """Sums as the summary has them; where it is missing, over the step files."""
+
+    def total(key: str) -> float | None:
+        if (claimed := number(summary.get(f"stats.cum_{key}"))) is not None:
+            return claimed
+        found = [n for stats in steps.stats if (n := number(stats.get(key))) is not None]
+        return sum(found) if found else None
+
+    retries = total("n_retry")
+    calls = total("n_llm_calls")
+    if calls is None and retries is not None:
+        calls = retries + sum("input_tokens" in stats for stats in steps.stats)
+    money = cost(total("cost"))
+    return Totals(
+        input_tokens=count(total("input_tokens")),
+        output_tokens=count(total("output_tokens")),
+        cost=money,
+        currency="USD" if money is not None else None,
+        llm_calls=count(calls),
+        retries=count(retries),
+        seconds=total("step_elapsed"),
+    )

@@ -1,0 +1,116 @@
+"""One `step_N.pkl.gz`, read as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from webagent.trajectory.actions import parse_browsergym_actions
+from webagent.trajectory.pickle_reader import PickleError, PickleReader
+from webagent.trajectory.records import ActionRecord, Box
+from webagent.trajectory.untyped import flag, items, mapping, number, text
+
+HEAVY_KEYS = ("dom_object", "axtree_object", "extra_element_properties")
+"""Raw trees of whole pages: seconds to write out, and only asked for in parts."""
+_KNOWN_FIELDS = frozenset(("obs", "action", "agent_info", "reward", "step"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepFile:
+    """What a step file says. `reward`, `terminated`, `truncated` and the observation's last
+    error came of the action *before*; `action` was chosen at this observation."""
+
+    number: int
+    obs: dict[str, Any]
+    raw_obs: Any
+    """The observation where it is no dictionary (other kinds of environments)."""
+    action: str | None
+    actions: tuple[ActionRecord, ...] = ()
+    agent_info: dict[str, Any] = field(default_factory=dict)
+    stats: dict[str, Any] = field(default_factory=dict)
+    profiling: dict[str, Any] = field(default_factory=dict)
+    task_info: Any = None
+    reward: float | None = None
+    terminated: bool | None = None
+    truncated: bool | None = None
+    boxes: dict[str, Box] = field(default_factory=dict)
+    axtree: Any = None
+    """The raw accessibility tree, where no text of it was kept."""
+
+    @property
+    def gave_up(self) -> bool:
+        """The agent was asked and returned no action; the loop then truncated the run."""
+        return self.action is None and bool(self.agent_info) and bool(self.truncated)
+
+    @property
+    def thought(self) -> str | None:
+        return text(self.agent_info.get("think"))
+
+    @property
+    def last_action(self) -> str | None:
+        """The action that led here."""
+        return text(self.obs.get("last_action"))
+
+    @property
+    def last_error(self) -> str | None:
+        """What went wrong with the action that led here."""
+        return text(self.obs.get("last_action_error"))
+
+
+def read_step_file(
+    pickles: PickleReader, content: bytes, number_: int
+) -> tuple[StepFile, tuple[str, ...]]:
+    """The step, and the suspicious globals that its pickle names.
+
+    Raises:
+        PickleError: not readable, or no step.
+    """
+    pickled = pickles.read(content, leave=HEAVY_KEYS)
+    value = mapping(pickled.value)
+    if len(_KNOWN_FIELDS & value.keys()) < 3:
+        named = f"; it names {', '.join(pickled.suspicious)[:200]}" if pickled.suspicious else ""
+        raise PickleError(f"holds no step{named}")
+    obs, raw_obs = value.get("obs"), None
+    if not isinstance(obs, dict) or "$class" in obs:
+        obs, raw_obs = {}, obs
+    action = value.get("action")
+    if action is not None and not isinstance(action, str):
+        action = str(action)[:10_000]
+    actions = parse_browsergym_actions(action) if action else ()
+    wants_tree = "axtree_object" in obs and not text(obs.get("axtree_txt"))
+    step = StepFile(
+        number=number_,
+        obs=obs,
+        raw_obs=raw_obs,
+        action=action,
+        actions=actions,
+        agent_info=mapping(value.get("agent_info")),
+        stats=mapping(value.get("stats")),
+        profiling=mapping(value.get("profiling")),
+        task_info=value.get("task_info"),
+        reward=number(value.get("reward")),
+        terminated=flag(value.get("terminated")),
+        truncated=flag(value.get("truncated")),
+        boxes=_boxes(pickles, obs, actions),
+        axtree=pickles.get("obs", "axtree_object") if wants_tree else None,
+    )
+    return step, pickled.suspicious
+
+
+def _boxes(
+    pickles: PickleReader, obs: dict[str, Any], actions: tuple[ActionRecord, ...]
+) -> dict[str, Box]:
+    """Boxes of the elements that the actions name, and of no other: pages have thousands."""
+    boxes: dict[str, Box] = {}
+    if "extra_element_properties" not in obs:
+        return boxes
+    for action in actions:
+        bid = action.target.bid if action.target else None
+        if not bid or bid in boxes:
+            continue
+        properties = mapping(pickles.get("obs", "extra_element_properties", bid))
+        corners = [number(edge) for edge in items(properties.get("bbox"))]
+        if len(corners) == 4 and None not in corners:
+            x, y, width, height = (edge or 0.0 for edge in corners)
+            boxes[bid] = Box(x=x, y=y, width=width, height=height)
+    return boxes

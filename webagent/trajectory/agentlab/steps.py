@@ -1,0 +1,214 @@
+"""Steps: each with what it saw, did, and *itself* caused (the files tell that one later)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webagent.trajectory.actions import parse_browsergym_actions
+from webagent.trajectory.agentlab.folders import RunFolder
+from webagent.trajectory.agentlab.observations import observation
+from webagent.trajectory.agentlab.runfiles import RunFiles
+from webagent.trajectory.agentlab.stepfiles import StepFile, read_step_file
+from webagent.trajectory.agentlab.targets import described
+from webagent.trajectory.pickle_reader import PickleError, PickleReader
+from webagent.trajectory.records import ActionRecord, BlobRecord, LlmCall, StepRecord
+from webagent.trajectory.texts import storable_json, storable_text
+from webagent.trajectory.untyped import cost, count, mapping, moment, number
+
+_AGENT_INFO_KNOWN = frozenset(
+    ("$class", "think", "chat_messages", "stats", "markdown_page", "html_page", "extra_info")
+)
+_CONFIG_KEY = "chat_model_args"
+"""Repeated at every step by AgentLab's own agent; it stands in the run's configuration."""
+
+
+class Steps:
+    """Reads a run's step files one after another and puts the steps together."""
+
+    def __init__(
+        self, files: RunFiles, pickles: PickleReader, run_id: str, models: tuple[str, ...]
+    ) -> None:
+        self._files = files
+        self._pickles = pickles
+        self._run_id = run_id
+        self._model = models[0] if models else None
+        self.first: StepFile | None = None
+        """The first step file that could be read."""
+        self.last: StepFile | None = None
+        """The last file, if it could be read."""
+        self.stats: list[dict[str, Any]] = []
+        """Statistics of every step file, the last one's too."""
+        self.n_actions = 0
+
+    def read(self) -> tuple[StepRecord, ...]:
+        """Every step, numbered as in the files: what is missing leaves an empty step."""
+        return tuple(self._read(self._files.folder))
+
+    def _read(self, folder: RunFolder) -> Iterator[StepRecord]:
+        if not folder.steps:
+            return
+        end = max(folder.steps)
+        current = self._file(0)
+        for index in range(end):
+            following = self._file(index + 1)
+            final = index + 1 == end and (following is None or following.action is None)
+            after = observation(self._files, end, following) if final else None
+            yield self._step(index, current, following).model_copy(update={"after": after})
+            current = following
+        self.last = current
+        if current is not None and (current.action is not None or end == 0):
+            yield self._step(end, current, None)
+
+    def _file(self, number_: int) -> StepFile | None:
+        """One step file; None, with a note, if it is missing or unreadable."""
+        path = self._files.folder.steps.get(number_)
+        if path is None:
+            self._files.note("step", f"step_{number_}.pkl.gz", "missing")
+            return None
+        content = self._files.read(path, self._files.bounds.pickle_bytes)
+        if content is None:
+            return None
+        try:
+            step, suspicious = read_step_file(self._pickles, content, number_)
+        except PickleError as error:
+            self._files.note("step", path, str(error))
+            return None
+        if suspicious:
+            names = ", ".join(suspicious)
+            self._files.note("pickle", path, f"names {names}: nothing of it was run")
+        self.first = self.first or step
+        self.stats.append(step.stats)
+        self.n_actions += step.action is not None
+        return step
+
+    def _step(self, index: int, step: StepFile | None, following: StepFile | None) -> StepRecord:
+        before = observation(self._files, index, step)
+        if step is None:
+            # The next observation still tells which action led to it.
+            raw = following.last_action if following else None
+            actions = parse_browsergym_actions(raw) if raw else ()
+            return self._caused(
+                StepRecord(run_id=self._run_id, index=index, source_index=index, before=before),
+                actions,
+                following,
+            )
+        limit = self._files.bounds.text_chars
+        record = StepRecord(
+            run_id=self._run_id,
+            index=index,
+            source_index=index,
+            before=before,
+            thought=storable_text(step.thought, limit) if step.thought else None,
+            messages=self._messages(step),
+            llm_calls=self._llm_calls(step),
+            metrics=storable_json(step.stats, limit, 8) if step.stats else None,
+            started_at=moment(step.profiling.get("agent_start")),
+            extra=self._extra(step, following),
+        )
+        return self._caused(record, described(step, limit), following)
+
+    def _caused(
+        self, record: StepRecord, actions: tuple[ActionRecord, ...], following: StepFile | None
+    ) -> StepRecord:
+        """The step with what its action brought about, as the next file has it."""
+        if following is None:
+            return record.model_copy(update={"actions": actions})
+        ended = moment(following.profiling.get("env_stop"))
+        started = record.started_at or moment(following.profiling.get("env_start"))
+        seconds = (ended - started).total_seconds() if ended and started else None
+        return record.model_copy(
+            update={
+                "actions": _with_outcome(actions, following, self._files.bounds.text_chars),
+                "reward": following.reward,
+                "terminated": following.terminated,
+                # The loop marks giving up as truncation, after this step's own result.
+                "truncated": False if following.gave_up else following.truncated,
+                "ended_at": ended,
+                "seconds": seconds if seconds is not None and seconds >= 0 else None,
+            }
+        )
+
+    def _messages(self, step: StepFile) -> tuple[BlobRecord, ...]:
+        """What was said between agent and model, with the pictures apart."""
+        said = step.agent_info.get("chat_messages")
+        if not said:
+            return ()
+        where = f"step_{step.number}/chat_messages.json"
+        clean, pictures = self._files.without_pictures(_unwrapped(said), where)
+        return (self._files.json_blob(clean, "messages", where), *pictures)
+
+    def _llm_calls(self, step: StepFile) -> tuple[LlmCall, ...]:
+        """All calls of the step in one: AgentLab sums them, retries included."""
+        stats = step.stats
+        tokens = [count(stats.get(key)) for key in ("input_tokens", "output_tokens")]
+        if self._model is None or tokens == [None, None]:
+            return ()
+        call = LlmCall(
+            model=self._model,
+            input_tokens=tokens[0],
+            output_tokens=tokens[1],
+            cost=cost(stats.get("cost")),
+            seconds=number(stats.get("agent_elapsed")),
+        )
+        return (call,)
+
+    def _extra(self, step: StepFile, following: StepFile | None) -> dict[str, Any] | None:
+        extra: dict[str, Any] = {}
+        info = mapping(step.agent_info.get("extra_info"))
+        known = {key: value for key, value in info.items() if key != _CONFIG_KEY}
+        other = {k: v for k, v in step.agent_info.items() if k not in _AGENT_INFO_KNOWN and v}
+        pages = {
+            key: step.agent_info[key]
+            for key in ("markdown_page", "html_page")
+            if step.agent_info.get(key)
+        }
+        if known or other or pages:
+            extra["agent_info"] = {**other, **pages, **known}
+        if following is not None and following.task_info:
+            extra["task_info"] = following.task_info
+        return self._files.free_form(extra, f"step_{step.number}: agent_info, task_info")
+
+
+def _with_outcome(
+    actions: tuple[ActionRecord, ...], following: StepFile, limit: int
+) -> tuple[ActionRecord, ...]:
+    """The actions with status, error and times. Of several, the one the error names failed;
+    where it names none, the last: those before it may or may not have been done."""
+    times = {
+        "started_at": moment(following.profiling.get("action_exec_start")),
+        "ended_at": moment(following.profiling.get("action_exec_stop")),
+    }
+    error = storable_text(following.last_error, limit) if following.last_error else None
+    if error is None:
+        return tuple(action.model_copy(update={**times, "status": "ok"}) for action in actions)
+    named = next((i for i, action in enumerate(actions) if _names(error, action)), None)
+    failed = len(actions) - 1 if named is None else named
+    outcomes: list[dict[str, Any]] = [
+        {"status": "ok" if named is not None and index < failed else "unknown"}
+        for index in range(len(actions))
+    ]
+    if outcomes:
+        outcomes[failed] = {"status": "error", "error": error}
+    return tuple(
+        action.model_copy(update={**times, **outcome})
+        for action, outcome in zip(actions, outcomes, strict=True)
+    )
+
+
+def _names(error: str, action: ActionRecord) -> bool:
+    bid = action.target.bid if action.target else None
+    return bool(bid) and (f'"{bid}"' in error or f"'{bid}'" in error)
+
+
+def _unwrapped(value: Any) -> Any:
+    """Messages without the shells of the classes they were objects of."""
+    if isinstance(value, list):
+        return [_unwrapped(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(value.get("messages"), list) and "$class" in value:
+        return _unwrapped(value["messages"])
+    if isinstance(value.get("$items"), dict) and "$class" in value:
+        return _unwrapped(value["$items"])
+    return {key: _unwrapped(item) for key, item in value.items()}

@@ -1,0 +1,48 @@
+"""What an action aimed at: the element's place, role and words, from the page at the time."""
+
+from __future__ import annotations
+
+import re
+
+from webagent.trajectory.agentlab.stepfiles import StepFile
+from webagent.trajectory.records import ActionRecord, Box, Point
+from webagent.trajectory.texts import storable_text
+from webagent.trajectory.untyped import text
+
+_QUOTED = re.compile(r"^'((?:[^'\\]|\\.)*)'|^\"((?:[^\"\\]|\\.)*)\"")
+_NAME_CHARS = 300
+
+
+def described(step: StepFile, limit: int) -> tuple[ActionRecord, ...]:
+    """The step's actions, storable, with box, point, role and text of their targets."""
+    tree = text(step.obs.get("axtree_txt")) or ""
+    return tuple(_described(action, step.boxes, tree, limit) for action in step.actions)
+
+
+def _described(action: ActionRecord, boxes: dict[str, Box], tree: str, limit: int) -> ActionRecord:
+    changes: dict[str, object] = {}
+    if isinstance(action.raw, str):
+        changes["raw"] = storable_text(action.raw, limit)
+    if action.target and action.target.bid:
+        bid = action.target.bid
+        box = boxes.get(bid)
+        role, name = _role_and_name(tree, bid)
+        found = {"box": box, "role": role, "text": name}
+        changes["target"] = action.target.model_copy(
+            update={key: value for key, value in found.items() if value is not None}
+        )
+        if box is not None and action.point is None:
+            changes["point"] = Point(x=box.x + box.width / 2, y=box.y + box.height / 2)
+    return action.model_copy(update=changes) if changes else action
+
+
+def _role_and_name(tree: str, bid: str) -> tuple[str | None, str | None]:
+    """From the line `[bid] role 'name', ...` of the tree's text."""
+    start = tree.find(f"[{bid}] ")
+    if start < 0:
+        return None, None
+    line = tree[start + len(bid) + 3 : start + 2_000].split("\n", 1)[0]
+    role, _, rest = line.partition(" ")
+    quoted = _QUOTED.match(rest)
+    name = (quoted[1] or quoted[2] or "") if quoted else ""
+    return storable_text(role, 100) or None, storable_text(name, _NAME_CHARS) or None

@@ -1,0 +1,73 @@
+"""Typed looks into JSON of unknown shape: the value if it is what it should be, else None."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+_MAX_COUNT = 2**53
+_MAX_SECONDS = 253_402_300_799.0  # the end of the year 9999
+_MAX_COST = 10**8
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The object, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Any) -> list[Any]:
+    """The array, or an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: Any) -> str | None:
+    """The text; None if it is none or empty."""
+    return value if isinstance(value, str) and value else None
+
+
+def flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def number(value: Any) -> float | None:
+    """The finite number as a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        as_float = float(value)
+    except OverflowError:
+        return None
+    return as_float if math.isfinite(as_float) else None
+
+
+def count(value: Any) -> int | None:
+    """The number as a whole one that is not negative."""
+    as_float = number(value)
+    if as_float is None or not 0 <= as_float <= _MAX_COUNT:
+        return None
+    return round(as_float)
+
+
+def whole(value: Any) -> int | None:
+    """The whole number, if it fits 63 bits."""
+    if isinstance(value, bool) or not isinstance(value, int) or value.bit_length() > 63:
+        return None
+    return value
+
+
+def cost(value: Any) -> Decimal | None:
+    """An amount of money; what floating point added at the end is rounded away."""
+    as_float = number(value)
+    if as_float is None or not 0 <= as_float <= _MAX_COST:
+        return None
+    return Decimal(repr(round(as_float, 10))).normalize()
+
+
+def moment(value: Any) -> datetime | None:
+    """Seconds since 1970 as a UTC time; 0 and nonsense are None."""
+    seconds = number(value)
+    if seconds is None or not 0 < seconds < _MAX_SECONDS:
+        return None
+    return datetime.fromtimestamp(seconds, UTC)
