@@ -1,11 +1,13 @@
 """What the page showed when the run ended, as matchers read it.
 
-`Run.evidence` holds `{"pages": [{"text": …, "url": …} | null, …]}`: one entry for each
-`program_html` target of the task, in its order, null where the page could not be read. `text`
-is what the target's locator returned.
+`Run.evidence` holds `{"final_url": …, "pages": [{"text": …, "url": …} | null, …]}`: one page for
+each `program_html` target of the task, in its order, null where it could not be read. `text` is
+what the target's locator returned.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -21,26 +23,42 @@ class _Page(BaseModel):
 
     text: str
     url: str = ""
+    text_truncated: bool = False
 
 
 class _Evidence(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
+    final_url: str | None = None
     pages: list[_Page | None] = []
 
 
-def read_pages(evidence: object) -> tuple[PageEvidence | None, ...]:
-    """Captured pages by `program_html` target; empty where nothing was captured.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Captured pages by `program_html` target. `is_cut`: one was too long to be kept whole."""
+
+    final_url: str | None = None
+    pages: tuple[PageEvidence | None, ...] = ()
+    is_cut: bool = False
+
+
+def read_evidence(evidence: object) -> Evidence:
+    """The captured evidence; empty where nothing was captured.
 
     Raises:
-        EvidenceError: the evidence has another form.
+        EvidenceError: it has another form.
     """
     if evidence is None:
-        return ()
+        return Evidence()
     try:
-        pages = _Evidence.model_validate(evidence).pages
+        read = _Evidence.model_validate(evidence)
     except ValidationError as error:
         raise EvidenceError(str(error)) from error
-    return tuple(
-        None if page is None else PageEvidence(text=page.text, url=page.url) for page in pages
+    return Evidence(
+        final_url=read.final_url,
+        pages=tuple(
+            None if page is None else PageEvidence(text=page.text, url=page.url)
+            for page in read.pages
+        ),
+        is_cut=any(page is not None and page.text_truncated for page in read.pages),
     )

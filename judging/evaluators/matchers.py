@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, without_outcome
-from judging.evaluators.evidence import EvidenceError, read_pages
+from judging.evaluators.evidence import EvidenceError, read_evidence
 from judging.matching.outcome import (
+    CheckVerdict,
     EvaluatorIdentity,
     Matcher,
     MatchEvaluation,
@@ -25,6 +26,7 @@ from runs.models import Run
 NO_SPECIFICATION = gettext_noop("the task has no evaluation specification")
 OTHER_SPECIFICATION = gettext_noop("the task's specification is of another kind")
 UNREADABLE_EVIDENCE = gettext_noop("the captured evidence cannot be read")
+CUT_EVIDENCE = gettext_noop("the captured page was too long to be kept whole")
 NEEDS_JUDGE = gettext_noop("needs a judge")
 PLACEHOLDER = gettext_noop("the task names a site whose address is not set")
 
@@ -60,12 +62,19 @@ class MatcherEvaluator:
             details = {"placeholder": found.group()}
             return _error(PLACEHOLDER, details)
         try:
-            pages = read_pages(run.evidence)
+            evidence = read_evidence(run.evidence)
         except EvidenceError as error:
             return _error(UNREADABLE_EVIDENCE, {"error": str(error)[:500]})
         task = MatchTask(evaluation=spec, intent=run.goal or run.task.goal)
-        outcome = MatchOutcome(answer=run.final_answer, final_url=run.final_url, pages=pages)
-        return _finding(self.matcher.evaluate(task, outcome))
+        outcome = MatchOutcome(
+            answer=run.final_answer,
+            final_url=run.final_url or evidence.final_url,
+            pages=evidence.pages,
+        )
+        evaluation = self.matcher.evaluate(task, outcome)
+        if evidence.is_cut and _failed_on_a_page(evaluation):
+            return _error(CUT_EVIDENCE, evaluation.as_details())
+        return _finding(evaluation)
 
 
 def _specification(run: Run) -> Mapping[str, object] | None:
@@ -79,6 +88,14 @@ def _compared_text(spec: Mapping[str, object]) -> str:
     kinds = spec["eval_types"]
     named = kinds if isinstance(kinds, list) else []
     return json.dumps([spec.get(part) for kind, part in _COMPARED.items() if kind in named])
+
+
+def _failed_on_a_page(evaluation: MatchEvaluation) -> bool:
+    return evaluation.verdict is Verdict.FAILED and all(
+        check.name.startswith("program_html")
+        for check in evaluation.checks
+        if check.verdict is CheckVerdict.FAILED
+    )
 
 
 def _finding(evaluation: MatchEvaluation) -> Finding:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.matchers import MatcherEvaluator
 from judging.evaluators.reward import RewardEvaluator
-from judging.matching.strict import StrictMatcher
+from judging.matching.registry import NAMES, build_matcher
 from judging.models import EvaluatorVersion
 
 
@@ -24,13 +25,13 @@ class Registered:
     immediate: bool = False
 
 
-def _strict(**config: str) -> Evaluator:
-    return MatcherEvaluator(StrictMatcher(**config))
+def _matcher(name: str, /, **config: object) -> Evaluator:
+    return MatcherEvaluator(build_matcher(name, config))
 
 
 REGISTRY: Mapping[str, Registered] = {
     RewardEvaluator.name: Registered(make=RewardEvaluator, immediate=True),
-    StrictMatcher.name: Registered(make=_strict),
+    **{name: Registered(make=partial(_matcher, name)) for name in NAMES},
 }
 
 
@@ -64,7 +65,7 @@ def evaluator_of(version: EvaluatorVersion) -> Evaluator:
     if version.name in REGISTRY:
         try:
             evaluator = REGISTRY[version.name].make(**version.config)
-        except TypeError:
+        except (TypeError, ValueError):
             evaluator = None
         if evaluator is not None and evaluator.identity.config_hash == version.config_hash:
             return evaluator

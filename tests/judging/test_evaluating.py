@@ -97,6 +97,13 @@ def test_runs_that_a_reward_says_nothing_of(fields: dict[str, Any], verdict: str
         (PAGE, {"evidence": {"pages": [{"text": "Cart"}]}}, "passed", ""),
         (PAGE, {"evidence": {"pages": [{"text": "Home"}]}}, "failed", ""),
         (PAGE, {"evidence": {"pages": [None]}}, "error", "the page was not captured"),
+        (
+            PAGE,
+            {"evidence": {"pages": [{"text": "Ca", "text_truncated": True}]}},
+            "error",
+            "the captured page was too long to be kept whole",
+        ),
+        (URL, {"evidence": {"final_url": "http://shop.test/cart"}}, "passed", ""),
         (PAGE, {"evidence": None}, "error", "the page was not captured"),
         (PAGE, {"evidence": {"pages": "Cart"}}, "error", "the captured evidence cannot be read"),
         (PAGE, {"evidence": ["Cart"]}, "error", "the captured evidence cannot be read"),

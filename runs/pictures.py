@@ -1,0 +1,141 @@
+"""Figures drawn by Matplotlib, as SVG that stands inside a page of ours.
+
+Matplotlib writes colours and fonts into style attributes, which the pages' content security
+policy refuses and which no theme can reach. Here they become presentation attributes (so that a
+downloaded picture still has colours), and an artist whose `gid` starts with a dot gets CSS
+classes instead (`.point.fn`), so that a style sheet paints it for light and dark.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from django.conf import settings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_HREF = "{http://www.w3.org/1999/xlink}href"
+_PAINT = {"fill", "stroke"}
+_KEPT = _PAINT | {
+    "fill-opacity",
+    "opacity",
+    "stroke-dasharray",
+    "stroke-dashoffset",
+    "stroke-linecap",
+    "stroke-linejoin",
+    "stroke-opacity",
+    "stroke-width",
+    "font-size",
+    "font-weight",
+    "text-anchor",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An SVG element with everything that came from outside escaped.
+
+    Django shows an object that has `__html__` as it is: the markup is ours and Matplotlib's
+    alone, and texts and addresses are escaped by the XML writer.
+    """
+
+    svg: str
+
+    def __html__(self) -> str:
+        return self.svg
+
+
+@contextmanager
+def drawing(width: float, height: float) -> Iterator[Figure]:
+    """A blank figure whose unit is the CSS pixel, without background."""
+    _prepare()
+    # Loading Matplotlib takes a second or more, and most processes never draw.
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "crosscheck", "svg.id": None}):
+        figure = Figure(figsize=(width / 72, height / 72), dpi=72)
+        figure.patch.set_visible(False)
+        yield figure
+
+
+def as_picture(figure: Figure, label: str, links: Mapping[str, str] | None = None) -> Picture:
+    """The drawn figure; call it within `drawing`.
+
+    Args:
+        label: what the picture shows, for those who do not see it.
+        links: by address of a linked mark, the words to say of it on hover.
+    """
+    file = BytesIO()
+    with warnings.catch_warnings():
+        # Only the browser's fonts draw the text, and they have all glyphs.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    root = ElementTree.fromstring(file.getvalue())  # noqa: S314, written a line above
+    _clean(root, links or {})
+    _, _, width, height = root.attrib["viewBox"].split()
+    root.attrib = {
+        "viewBox": f"0 0 {width} {height}",
+        "class": "picture",
+        "role": "group",
+        "aria-label": label,
+    }
+    ElementTree.register_namespace("", _SVG[1:-1])
+    return Picture(ElementTree.tostring(root, encoding="unicode", short_empty_elements=False))
+
+
+def _clean(root: ElementTree.Element, links: Mapping[str, str]) -> None:
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag in (f"{_SVG}metadata", f"{_SVG}style"):
+                parent.remove(child)
+    shapes = {id(shape) for defs in root.iter(f"{_SVG}defs") for shape in defs.iter()}
+    for element in root.iter():
+        _spread_style(element, inherits=id(element) in shapes)
+        _name(element)
+        if (address := element.attrib.pop(_HREF, None)) is not None:
+            element.set("href", address)
+        if element.tag == f"{_SVG}a":
+            element.attrib.pop("target", None)
+            if words := links.get(element.get("href", "")):
+                title = ElementTree.Element(f"{_SVG}title")
+                title.text = words
+                element.insert(0, title)
+
+
+def _spread_style(element: ElementTree.Element, *, inherits: bool) -> None:
+    """Style attribute to presentation attributes; shapes for reuse take the user's paint."""
+    for declaration in element.attrib.pop("style", "").split(";"):
+        name, _, value = (part.strip() for part in declaration.partition(":"))
+        if name in _KEPT and not (inherits and name in _PAINT):
+            element.set(name, value)
+    if element.get("transform", "").startswith("rotate(-0 "):
+        del element.attrib["transform"]
+
+
+def _name(element: ElementTree.Element) -> None:
+    """Classes from a dotted id; ids that nothing refers to go."""
+    name = element.get("id", "")
+    if name.startswith("."):
+        element.set("class", name[1:].replace(".", " "))
+    if name.startswith(".") or re.search(r"_\d+$", name):
+        del element.attrib["id"]
+
+
+@cache
+def _prepare() -> None:
+    """Give Matplotlib a place of its own for its font cache."""
+    folder = settings.DATA_DIR / "matplotlib"
+    folder.mkdir(exist_ok=True)
+    os.environ.setdefault("MPLCONFIGDIR", str(folder))
