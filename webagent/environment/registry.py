@@ -14,7 +14,10 @@ from webagent.environment.failures import UnknownTask
 from webagent.environment.interface import Environment
 from webagent.trajectory.records import TaskRecord
 
-_SUITES = {"miniwob": "webagent.environment.miniwob"}
+_SUITES = {
+    "larkfield": "webagent.environment.larkfield",
+    "miniwob": "webagent.environment.miniwob",
+}
 
 # Benchmarks that BrowserGym knows, and what this installation lacks for them.
 _NOT_SET_UP = {

@@ -1,0 +1,103 @@
+"""Larkfield Library: a small site of our own with questions to answer and things to do.
+
+Its tasks are specified as WebArena's are, so that matchers can be tried on real runs without
+a network. It gives no reward: whether an answer is right is for evaluators and people to say.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import playwright.sync_api
+from browsergym.core.task import AbstractBrowserTask
+
+from webagent.environment.browser import BrowserSettings
+from webagent.environment.browsergym_environment import BrowserGymEnvironment
+from webagent.environment.failures import UnknownTask
+from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
+
+SITE = "larkfield"
+HOST = "larkfield.localhost"
+VERSION = "1"
+PAGES = Path(__file__).parent / "sites" / SITE
+
+
+class LarkfieldTask(AbstractBrowserTask):
+    """One question or errand. It is over when the agent says so, by a message or by giving up."""
+
+    def __init__(self, seed: int, specification: dict[str, Any]) -> None:
+        super().__init__(seed)
+        self._specification = specification
+
+    def setup(self, page: playwright.sync_api.Page) -> tuple[str, dict[str, Any]]:
+        """Open the start page; the goal is the instruction."""
+        page.goto(self._specification["start_url"])
+        return self._specification["intent"], {}
+
+    def validate(
+        self, page: playwright.sync_api.Page, chat_messages: list[Any]
+    ) -> tuple[float, bool, str, dict[str, Any]]:
+        """Ends with the first word of the agent; `unscored` says that the 0 is no verdict."""
+        spoken = any(
+            message["role"] in {"assistant", "infeasible"} for message in chat_messages[1:]
+        )
+        return 0.0, spoken, "", {"unscored": True}
+
+    def teardown(self) -> None:
+        """Nothing to clean up: every run starts with a new browser profile."""
+
+
+@cache
+def specifications() -> dict[str, dict[str, Any]]:
+    """Every task's specification by name, with the site's address filled in."""
+    text = (PAGES / "tasks.json").read_text(encoding="utf-8")
+    tasks = json.loads(text.replace("__LARKFIELD__", f"http://{HOST}"))
+    return {f"{SITE}.{task['task_id']}": task for task in tasks}
+
+
+def task_names() -> tuple[str, ...]:
+    """Every task of the site, such as "larkfield.dvd-late-fee"."""
+    return tuple(sorted(specifications()))
+
+
+def environment(
+    task_name: str, settings: BrowserSettings, step_timeout_s: float
+) -> BrowserGymEnvironment:
+    """The task with its pages served on this machine.
+
+    Raises:
+        UnknownTask: there is none of that name.
+    """
+    return BrowserGymEnvironment(
+        partial(LarkfieldTask, specification=_specification(task_name)),
+        sites={HOST: PAGES},
+        settings=settings,
+        step_timeout_s=step_timeout_s,
+    )
+
+
+def task_record(task_name: str) -> TaskRecord:
+    """The task as a record, with its evaluation."""
+    specification = _specification(task_name)
+    return TaskRecord(
+        id=task_name,
+        task_set=TaskSetRecord(name=SITE, version=VERSION),
+        external_id=task_name,
+        sites=(SITE,),
+        goal=(TextPart(text=specification["intent"]),),
+        start_urls=(specification["start_url"],),
+        eval=specification["eval"],
+    )
+
+
+def _specification(task_name: str) -> dict[str, Any]:
+    try:
+        return specifications()[task_name]
+    except KeyError:
+        near = difflib.get_close_matches(task_name, specifications(), n=3)
+        hint = f" Did you mean {', '.join(near)}?" if near else ""
+        raise UnknownTask(f"Larkfield has no task {task_name!r}.{hint}") from None
