@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
 
@@ -12,5 +13,7 @@ class JudgingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Listen to what happens to runs."""
+        """Listen to what happens to runs, and keep the roles in every database."""
         import_module("judging.receivers")
+        roles = import_module("judging.roles")
+        post_migrate.connect(roles.sync_roles, sender=self, dispatch_uid="judging.sync_roles")

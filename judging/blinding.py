@@ -1,50 +1,137 @@
 """Who is blind on which run. The only place that knows the rule.
 
-A person is blind on a run while they are part of a study that holds the run and has not
+A person is blind on a run while they are part of an open study that holds the run and has not
 settled it: as an annotator from the start, as an adjudicator until the decision. Blindness
-follows from the part in the study, not from the role, so an engineer who annotates is as
-blind as any annotator. Other people's labels open earlier, when a dispute opens; evaluators'
-verdicts, rewards and outcomes open when the reference verdict stands.
+follows from the part in the study, not from the role, so an engineer who annotates is as blind
+as any annotator; and it outlasts the part, so nobody peeks by leaving and coming back. A
+hidden second look at a run makes its annotator blind again while it lasts.
+
+Two degrees. Evaluators' verdicts, rewards and outcomes open when the reference verdict stands.
+Other people's labels open earlier, when a dispute opens, to its annotators and adjudicators;
+but never to somebody who still owes the same run a label in another study.
 """
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from datetime import timedelta
 
-from judging.models import Assignment, StudyItem, StudyMember
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from judging.models import (
+    Assignment,
+    Dispute,
+    Label,
+    ReferenceVerdict,
+    Study,
+    StudyItem,
+    StudyMember,
+)
+from judging.models.labels import UNDO_S
 from runs.models import User
 
 
 class StudyPolicy:
-    """The policy behind `runs.visibility.RunPolicy`."""
+    """The policy behind `runs.visibility.RunPolicy`.
+
+    Conditions are uncorrelated `IN (subquery)`: the database works out the person's few items
+    once per query, not once per run.
+    """
 
     def visible(self, user: User) -> Q:
         """Everything for those who may view runs; for others the runs of their own work.
 
         An annotator sees the runs that were handed to them, an adjudicator those in dispute
-        or settled in their studies.
+        or settled, both only while they are part of the study.
         """
         if user.has_perm("runs.view_run"):
             return Q()
-        handed_out = Assignment.objects.filter(item__run=OuterRef("pk"), user=user)
-        adjudicated = _items_of(user, StudyMember.Part.ADJUDICATOR).exclude(
-            status=StudyItem.Status.OPEN
-        )
-        return Q(Exists(handed_out)) | Q(Exists(adjudicated))
+        present = StudyMember.objects.filter(user=user, left_at=None)
+        handed_out = Assignment.objects.filter(user=user, item__study__in=present.values("study"))
+        adjudicated = StudyItem.objects.filter(
+            study__in=present.filter(part=StudyMember.Part.ADJUDICATOR).values("study")
+        ).exclude(status=StudyItem.Status.OPEN)
+        return Q(pk__in=handed_out.values("item__run")) | Q(pk__in=adjudicated.values("run"))
 
     def blind(self, user: User) -> Q | None:
-        if not user.study_parts.exists():
+        """Runs under judgement, and the attempts they replaced or were replaced by."""
+        if not _has_open_part(user):
             return None
-        return Q(Exists(_items_of(user).exclude(status=StudyItem.Status.SETTLED)))
+        items = _unsettled_items(user)
+        return Q(pk__in=items.values("run")) | _kin("retry_of", items)
 
     def anonymous(self, user: User) -> Q | None:
-        if not user.study_parts.filter(study__hides_identity=True).exists():
+        """Runs under judgement in studies that hide who acted, and their reruns and originals.
+
+        A rerun mostly has the agent of its original, so its own page would name it.
+        """
+        if not user.study_parts.filter(study__is_open=True, study__hides_identity=True).exists():
             return None
-        unsettled = _items_of(user).exclude(status=StudyItem.Status.SETTLED)
-        return Q(Exists(unsettled.filter(study__hides_identity=True)))
+        items = _unsettled_items(user).filter(study__hides_identity=True)
+        return Q(pk__in=items.values("run")) | _kin("retry_of", items) | _kin("rerun_of", items)
 
 
-def _items_of(user: User, part: str | None = None) -> QuerySet[StudyItem]:
-    """Study items of the outer run in which the person has a part."""
-    members = StudyMember.objects.filter(study=OuterRef("study"), user=user)
-    if part:
-        members = members.filter(part=part)
-    return StudyItem.objects.filter(Exists(members), run=OuterRef("pk"))
+def _has_open_part(user: User) -> bool:
+    return user.study_parts.filter(study__is_open=True).exists()
+
+
+def _unsettled_items(user: User) -> QuerySet[StudyItem]:
+    """Items of open studies on which the person is, or was, at work, and which are not settled.
+
+    Includes those settled a moment ago by labels that can still be taken back, and those that
+    the person is looking at a second time without knowing it.
+    """
+    just_agreed = Q(
+        verdict__origin=ReferenceVerdict.Origin.AGREED,
+        verdict__decided_at__gt=timezone.now() - timedelta(seconds=UNDO_S),
+    )
+    studies = Study.objects.filter(is_open=True, members__user=user)
+    again = Assignment.objects.filter(
+        user=user, is_repeat=True, state=Assignment.State.LEASED, item=OuterRef("pk")
+    )
+    return StudyItem.objects.filter(
+        ~Q(status=StudyItem.Status.SETTLED) | just_agreed | Exists(again),
+        study__in=studies.values("pk"),
+    )
+
+
+def _kin(link: str, items: QuerySet[StudyItem]) -> Q:
+    """Runs that point with `link` at a run of the items, and those that such a run points at."""
+    pointing = Q(**{f"{link}__isnull": False, f"{link}__in": items.values("run")})
+    pointed_at = items.filter(**{f"run__{link}__isnull": False}).values(f"run__{link}")
+    return pointing | Q(pk__in=pointed_at)
+
+
+def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
+    """Items whose labels, all of them, the person may see.
+
+    The labels are complete, and the person gave one of them, adjudicates the study, or may read
+    audits; and no other open study waits for the person's own judgement of the same run.
+    """
+    present = StudyMember.objects.filter(user=user, left_at=None)
+    gave_one = Label.objects.filter(item=OuterRef("pk"), annotator=user, is_repeat=False)
+    of_annotators = Q(study__in=present.values("study")) & Exists(gave_one)
+    of_adjudicators = Q(study__in=present.filter(part=StudyMember.Part.ADJUDICATOR).values("study"))
+    allowed = of_annotators | of_adjudicators
+    if user.has_perm("judging.view_audit"):
+        allowed = Q()
+    owed = StudyItem.objects.filter(
+        run=OuterRef("run"),
+        status=StudyItem.Status.OPEN,
+        study__in=Study.objects.filter(
+            is_open=True, members__user=user, members__part=StudyMember.Part.ANNOTATOR
+        ).values("pk"),
+    )
+    looking_again = Assignment.objects.filter(
+        user=user,
+        is_repeat=True,
+        state=Assignment.State.LEASED,
+        item__run=OuterRef("run"),
+        item__study__is_open=True,
+    )
+    return StudyItem.objects.filter(allowed, ~Exists(owed), ~Exists(looking_again)).exclude(
+        status=StudyItem.Status.OPEN
+    )
+
+
+def disputes_open_to(user: User) -> QuerySet[Dispute]:
+    """Disputes, decided or not, that the person may open."""
+    return Dispute.objects.filter(item__in=items_with_open_labels(user).values("pk"))

@@ -2,7 +2,14 @@
 
 from judging.models.adjudication import Dispute, DisputeMessage, ReferenceVerdict
 from judging.models.evaluations import Evaluation, EvaluatorVersion
-from judging.models.labels import Assignment, Label, LabelRevision, StepComment, Unblinding
+from judging.models.labels import (
+    Assignment,
+    Label,
+    LabelRevision,
+    StepComment,
+    Success,
+    Unblinding,
+)
 from judging.models.studies import Guideline, Study, StudyItem, StudyMember
 
 __all__ = [
@@ -19,5 +26,6 @@ __all__ = [
     "Study",
     "StudyItem",
     "StudyMember",
+    "Success",
     "Unblinding",
 ]

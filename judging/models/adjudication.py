@@ -7,6 +7,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from judging.models.studies import StudyItem
+from judging.querysets.disputes import DisputeQuerySet
 
 
 class Dispute(models.Model):
@@ -20,6 +21,8 @@ class Dispute(models.Model):
     order_seed = models.BigIntegerField()
     """Decides which label is shown as A and which as B: says nothing about who gave it."""
     version = models.PositiveIntegerField(default=0)
+
+    objects = DisputeQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("dispute")

@@ -7,6 +7,10 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from judging.models.studies import Guideline, Study, StudyItem
+from judging.querysets.labels import LabelQuerySet
+
+UNDO_S = 10
+"""Seconds in which a label just submitted can be taken back; what it opened waits as long."""
 
 
 class Success(models.TextChoices):
@@ -37,6 +41,8 @@ class Assignment(models.Model):
     seconds = models.FloatField(default=0.0)
     """Time with the page open and active, as the page reports it, bounded by the clock."""
     skip_reason = models.TextField(blank=True)
+    skipped_at = models.DateTimeField(null=True)
+    n_skips = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
         constraints = [
@@ -71,6 +77,8 @@ class Label(models.Model):
     extra = models.JSONField(default=dict)
     """What an import carried beside: side effect, optimality, looping, raw values."""
 
+    objects = LabelQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -102,6 +110,8 @@ class StepComment(models.Model):
 
     item = models.ForeignKey(StudyItem, models.CASCADE, related_name="comments")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
+    is_repeat = models.BooleanField(default=False)
+    """Made during a hidden second look, which must not show what the first one said."""
     step_index = models.PositiveIntegerField()
     text = models.TextField()
     created_at = models.DateTimeField(auto_now_add=True)
@@ -117,13 +127,20 @@ class Unblinding(models.Model):
     """The record that somebody came to see what had been hidden, when, and through what."""
 
     study = models.ForeignKey(Study, models.CASCADE)
-    item = models.ForeignKey(StudyItem, models.CASCADE, null=True)
+    item = models.ForeignKey(StudyItem, models.CASCADE, null=True, related_name="unblindings")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
     reason = models.CharField(max_length=200)
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "item"],
+                condition=models.Q(item__isnull=False),
+                name="one_unblinding_per_person",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.reason}"

@@ -5,6 +5,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from judging.querysets.studies import StudyItemQuerySet, StudyQuerySet
+
 
 class Study(models.Model):
     """A sample of runs that people judge under one protocol."""
@@ -13,6 +15,7 @@ class Study(models.Model):
     description = models.TextField(_("description"), blank=True)
     is_demo = models.BooleanField(default=False)
     is_open = models.BooleanField(_("open"), default=True)
+    """Closing is for good: nobody labels any more, and nobody is blind for its sake."""
     labels_per_run = models.PositiveSmallIntegerField(
         _("labels per run"), default=2, validators=[MinValueValidator(2), MaxValueValidator(5)]
     )
@@ -30,6 +33,8 @@ class Study(models.Model):
     sample_size = models.PositiveIntegerField(null=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = StudyQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at"]
@@ -64,7 +69,10 @@ class Guideline(models.Model):
 
 
 class StudyMember(models.Model):
-    """A person's part in a study. Being an annotator is what makes a person blind."""
+    """A person's part in a study, which is what makes them blind.
+
+    The row stays when they leave, and so does their blindness: whoever left can come back.
+    """
 
     class Part(models.TextChoices):
         ANNOTATOR = "annotator", _("annotator")
@@ -73,6 +81,7 @@ class StudyMember(models.Model):
     study = models.ForeignKey(Study, models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="study_parts")
     part = models.CharField(max_length=12, choices=Part)
+    left_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
@@ -100,6 +109,8 @@ class StudyItem(models.Model):
     status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
     n_labels = models.PositiveSmallIntegerField(default=0)
     """Submitted labels (hidden repeats apart); kept by the services, never above the protocol's."""
+
+    objects = StudyItemQuerySet.as_manager()
 
     class Meta:
         ordering = ["study", "position"]

@@ -1,0 +1,1 @@
+"""Reads, as verbs: every query of judgements has its name here."""

@@ -1,0 +1,236 @@
+"""Submitting, changing and taking back labels.
+
+Locks are always taken in the order study, item, assignment, so that nobody waits in a circle.
+"""
+
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from judging.models import (
+    Assignment,
+    Dispute,
+    Guideline,
+    Label,
+    LabelRevision,
+    Study,
+    StudyItem,
+    Success,
+    Unblinding,
+)
+from judging.models.labels import UNDO_S
+from judging.services.assignment import add_active_time, is_annotator, lease_length, open_candidates
+from judging.services.settlement import close_if_complete, reopen
+from runs.models import User
+
+
+class LabelRefusedError(Exception):
+    """The label was not taken; nothing was changed. Subclasses say why."""
+
+
+class NotAnnotatorError(LabelRefusedError):
+    """The study is closed, or the person is no annotator of it (any more)."""
+
+
+class PlaceLostError(LabelRefusedError):
+    """The lease ran out and others have judged the run, or have it in work now."""
+
+
+class LabelClosedError(LabelRefusedError):
+    """All labels of the run have arrived, so none can be changed or taken back."""
+
+
+class LabelledElsewhereError(LabelRefusedError):
+    """The person has labelled this run meanwhile, in another tab or session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a person says of a run."""
+
+    success: Success
+    confidence: int | None = None
+    causes: list[str] = field(default_factory=list)
+    failure_step: int | None = None
+    milestones: list[str] = field(default_factory=list)
+    rationale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A judgement with how it came about.
+
+    Attributes:
+        key: made once per form shown; the same key twice is one submission.
+        version: of the person's label that the form changes; None for a first label.
+        seconds: active time since the last save; None where the page could not measure it.
+        guideline: the version that was on the page.
+    """
+
+    judgement: Judgement
+    key: str
+    version: int | None = None
+    seconds: float | None = None
+    guideline: Guideline | None = None
+
+
+@transaction.atomic
+def submit_label(*, assignment: Assignment, user: User, submission: Submission) -> Label:
+    """The person's label, stored; the run's judgement goes on if it was the last one awaited.
+
+    Submitting the same form twice stores it once and returns the same label.
+
+    Raises:
+        LabelRefusedError: one of its kinds, with nothing changed.
+    """
+    item, assignment = _lock(assignment, user)
+    label = (
+        Label.objects.filter(item=item, annotator=user, is_repeat=assignment.is_repeat)
+        .with_version()
+        .first()
+    )
+    if label and label.idempotency_key == submission.key:
+        return label
+    if not item.study.is_open or not is_annotator(study=item.study, user=user):
+        raise NotAnnotatorError
+    if label:
+        return _change(label, item, assignment, submission)
+    return _first(item, assignment, user, submission)
+
+
+def _lock(assignment: Assignment, user: User) -> tuple[StudyItem, Assignment]:
+    """The item and the assignment as they are now, nobody else's until the transaction ends."""
+    Study.objects.select_for_update().get(items__pk=assignment.item_id)
+    item = (
+        StudyItem.objects.select_for_update(of=("self",))
+        .select_related("study")
+        .get(pk=assignment.item_id)
+    )
+    return item, Assignment.objects.select_for_update().get(pk=assignment.pk, user=user)
+
+
+def _first(item: StudyItem, assignment: Assignment, user: User, submission: Submission) -> Label:
+    now = timezone.now()
+    if not assignment.is_repeat and not _has_place(item, user):
+        raise PlaceLostError
+    add_active_time(assignment, submission.seconds, now)
+    label = Label.objects.create(
+        item=item,
+        annotator=user,
+        is_repeat=assignment.is_repeat,
+        seconds=assignment.seconds,
+        guideline=submission.guideline,
+        submitted_at=now,
+        idempotency_key=submission.key,
+        **asdict(submission.judgement),
+    )
+    _finish(assignment)
+    if not assignment.is_repeat:
+        item.n_labels += 1
+        item.save(update_fields=["n_labels"])
+        close_if_complete(item=item, now=now)
+    return label
+
+
+def _has_place(item: StudyItem, user: User) -> bool:
+    now = timezone.now()
+    candidates = open_candidates(study=item.study, user=user, now=now)
+    return item.pk in {candidate.item_id for candidate in candidates}
+
+
+def _change(label: Label, item: StudyItem, assignment: Assignment, submission: Submission) -> Label:
+    if submission.version is None or submission.version != label.revisions.count():
+        raise LabelledElsewhereError
+    if label.is_repeat or item.status != StudyItem.Status.OPEN:
+        raise LabelClosedError
+    LabelRevision.objects.create(label=label, content=content_of(label))
+    add_active_time(assignment, submission.seconds, timezone.now())
+    for name, value in asdict(submission.judgement).items():
+        setattr(label, name, value)
+    label.seconds = assignment.seconds
+    label.guideline = submission.guideline
+    label.idempotency_key = submission.key
+    label.save()
+    _finish(assignment)
+    return label
+
+
+def _finish(assignment: Assignment) -> None:
+    assignment.state = Assignment.State.SUBMITTED
+    assignment.draft = {}
+    assignment.leased_until = timezone.now()
+    assignment.save()
+
+
+def content_of(label: Label) -> dict[str, Any]:
+    """What the label says, as it is kept in the history."""
+    return {
+        "success": label.success,
+        "confidence": label.confidence,
+        "causes": label.causes,
+        "failure_step": label.failure_step,
+        "milestones": label.milestones,
+        "rationale": label.rationale,
+        "seconds": label.seconds,
+        "guideline": label.guideline_id,
+        "submitted_at": label.submitted_at.isoformat(),
+    }
+
+
+@transaction.atomic
+def undo_label(*, label: Label, user: User) -> Assignment:
+    """Take back a label just submitted; its run is in the person's hands again, form filled.
+
+    A label that was the last one awaited can be taken back too, as long as nobody has been
+    shown what it opened.
+
+    Raises:
+        LabelClosedError: too late, or somebody has seen it.
+    """
+    assignment = Assignment.objects.get(item=label.item_id, user=user, is_repeat=label.is_repeat)
+    item, assignment = _lock(assignment, user)
+    current = Label.objects.filter(pk=label.pk, annotator=user).first()
+    if current is None:  # undone already, by the other of two clicks
+        return assignment
+    now = timezone.now()
+    if now - current.submitted_at > timedelta(seconds=UNDO_S) or current.revisions.exists():
+        raise LabelClosedError
+    if not current.is_repeat:
+        if item.status != StudyItem.Status.OPEN:
+            if _has_been_seen(item):
+                raise LabelClosedError
+            reopen(item=item)
+        item.n_labels -= 1
+        item.save(update_fields=["n_labels", "status"])
+    assignment.state = Assignment.State.LEASED
+    assignment.draft = draft_of(current)
+    assignment.leased_until = now + lease_length()
+    assignment.opened_at = now
+    assignment.save()
+    current.delete()
+    return assignment
+
+
+def _has_been_seen(item: StudyItem) -> bool:
+    """Whether somebody came to see what the completed labels opened."""
+    return (
+        Unblinding.objects.filter(item=item).exists()
+        or Dispute.objects.filter(item=item, messages__isnull=False).exists()
+        or item.status == StudyItem.Status.SETTLED
+        and Dispute.objects.filter(item=item).exists()
+    )
+
+
+def draft_of(label: Label) -> dict[str, Any]:
+    """The label as the fields of the form."""
+    return {
+        "success": label.success,
+        "confidence": label.confidence,
+        "causes": label.causes,
+        "failure_step": label.failure_step,
+        "milestones": label.milestones,
+        "rationale": label.rationale,
+    }
