@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -71,8 +73,9 @@ class BlobStash:
     def __init__(self) -> None:
         self._readers: dict[str, Callable[[], bytes]] = {}
         self._made: dict[str, tuple[int, int]] = {}
-        self._directory: tempfile.TemporaryDirectory[str] | None = None
+        self._spool: Path | None = None
         self._end = 0
+        self._forget: Callable[[], object] = lambda: None
 
     def __contains__(self, sha256: str) -> bool:
         return sha256 in self._readers or sha256 in self._made
@@ -86,7 +89,7 @@ class BlobStash:
         sha256 = hashlib.sha256(content).hexdigest()
         if sha256 not in self:
             packed = zlib.compress(content, 1)
-            with self._spool().open("ab") as file:
+            with self._made_file().open("ab") as file:
                 file.write(packed)
             self._made[sha256] = (self._end, len(packed))
             self._end += len(packed)
@@ -100,7 +103,7 @@ class BlobStash:
         """
         if sha256 in self._made:
             start, length = self._made[sha256]
-            with self._spool().open("rb") as file:
+            with self._made_file().open("rb") as file:
                 file.seek(start)
                 content = zlib.decompress(file.read(length))
         elif sha256 in self._readers:
@@ -114,20 +117,20 @@ class BlobStash:
             raise BlobError(f"blob {sha256} has changed since it was first read")
         return content
 
-    def _spool(self) -> Path:
-        if self._directory is None:
-            self._directory = tempfile.TemporaryDirectory(
-                prefix="crosscheck-", ignore_cleanup_errors=True
-            )
-        return Path(self._directory.name, "blobs")
+    def _made_file(self) -> Path:
+        if self._spool is None:
+            descriptor, name = tempfile.mkstemp(prefix="crosscheck-")
+            os.close(descriptor)
+            self._spool = Path(name)
+            self._forget = weakref.finalize(self, self._spool.unlink, missing_ok=True)
+        return self._spool
 
     def close(self) -> None:
         """Forget everything now instead of when the last reference goes."""
         self._readers.clear()
         self._made.clear()
-        if self._directory is not None:
-            self._directory.cleanup()
-            self._directory = None
+        self._forget()
+        self._spool = None
 
     def __enter__(self) -> Self:
         return self
