@@ -70,6 +70,8 @@ class ReferenceVerdict(models.Model):
     rationale = models.TextField(blank=True)
     decided_at = models.DateTimeField()
     is_authoritative = models.BooleanField(default=True)
+    record = models.JSONField(default=dict)
+    """The adjudication as it came in; empty where it was made here."""
 
     class Meta:
         constraints = [

@@ -9,8 +9,8 @@ from runs.querysets.tasks import TaskQuerySet
 class TaskSet(models.Model):
     """A named, versioned collection of tasks, such as `webarena` `raw`."""
 
-    name = models.CharField(max_length=100)
-    version = models.CharField(max_length=100)
+    name = models.CharField(max_length=200)
+    version = models.CharField(max_length=200)
     parent = models.ForeignKey("self", models.PROTECT, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,0 +1,83 @@
+"""What `runs` calls while it imports and exports."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+from uuid import UUID
+
+from judging.interchange.evaluations import evaluation_record, store_evaluations
+from judging.interchange.labels import label_record, store_labels
+from judging.interchange.verdicts import adjudication_record, store_adjudications
+from judging.models import Evaluation, Label, ReferenceVerdict
+from runs.interchange import Verdicts
+from runs.models import Run
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
+
+R = TypeVar("R", EvaluationRecord, LabelRecord, AdjudicationRecord)
+
+
+class Judgements:
+    """The `runs.interchange.RunExtension` of this app."""
+
+    def store(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
+        """Store evaluations, labels and adjudications that are not here yet."""
+        faults = [
+            *store_evaluations(run=run, records=bundle.evaluations),
+            *store_labels(run=run, records=bundle.labels),
+            *store_adjudications(run=run, records=bundle.adjudications),
+        ]
+        return [
+            Problem(bundle.source, f"{fault.kind} {fault.id}", fault.field, fault.reason)
+            for fault in faults
+        ]
+
+    def export(self, runs: Sequence[Run]) -> Mapping[UUID, Verdicts]:
+        """All evaluations, labels and reference verdicts, in an order of their own making.
+
+        The order follows from what they say, not from when they were stored here.
+        """
+        ids = [run.pk for run in runs]
+        evaluations = _by_run(
+            (row.run_id, evaluation_record(row))
+            for row in Evaluation.objects.filter(run__in=ids).select_related("evaluator")
+        )
+        label_rows = (
+            Label.objects.filter(item__run__in=ids)
+            .select_related("item__study", "annotator", "guideline")
+            .prefetch_related("revisions", "item__comments")
+        )
+        labels = _by_run((row.item.run_id, label_record(row)) for row in label_rows)
+        verdict_rows = (
+            ReferenceVerdict.objects.filter(run__in=ids)
+            .select_related("item__study", "decided_by")
+            .prefetch_related("item__labels")
+        )
+        adjudications = _by_run((row.run_id, adjudication_record(row)) for row in verdict_rows)
+        return {
+            run_id: Verdicts(
+                evaluations=tuple(evaluations[run_id]),
+                labels=tuple(labels[run_id]),
+                adjudications=tuple(adjudications[run_id]),
+            )
+            for run_id in ids
+        }
+
+
+def _by_run(pairs: Iterable[tuple[UUID, R]]) -> dict[UUID, list[R]]:
+    found: dict[UUID, list[R]] = defaultdict(list)
+    # Later ones win on import, so what is current now comes last (`at`, then id).
+    for run_id, record in sorted(pairs, key=lambda pair: _order(pair[1])):
+        found[run_id].append(record)
+    return found
+
+
+def _order(record: EvaluationRecord | LabelRecord | AdjudicationRecord) -> tuple[str, str, str]:
+    group = (
+        f"{record.evaluator.name} {record.evaluator.version} {record.evaluator.config_hash}"
+        if isinstance(record, EvaluationRecord)
+        else record.study or ""
+    )
+    return group, record.at.isoformat() if record.at else "", record.id
