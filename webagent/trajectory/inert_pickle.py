@@ -177,7 +177,7 @@ class Plain:
 
     def _stand_in(self, value: StandIn, depth: int) -> Any:
         name, args = value.inert_name, value.args
-        if name in ("copyreg._reconstructor", "copyreg.__newobj__") and args:
+        if name in _BUILDERS and args:
             # Protocols 0 and 1 build objects through these: the class is the first argument.
             name = getattr(args[0], "inert_name", name)
             args = ()
@@ -214,6 +214,17 @@ def _large_int(value: int) -> dict[str, Any]:
     return {"$int": hex(value)}
 
 
+# Up to protocol 2, pickles use the names that modules had in Python 2.
+_BUILDERS = frozenset(
+    f"{module}.{name}"
+    for module in ("copyreg", "copy_reg")
+    for name in ("_reconstructor", "__newobj__")
+)
+_CONTAINERS = frozenset(
+    f"{module}.{name}"
+    for module in ("builtins", "__builtin__")
+    for name in ("set", "frozenset", "list", "tuple")
+)
 _ARRAYS = tuple(f"numpy.{package}.multiarray." for package in ("core", "_core"))
 _DTYPES = {
     "i1": "b", "i2": "h", "i4": "i", "i8": "q",
@@ -239,7 +250,7 @@ def _converted(name: str, args: tuple[Any, ...], value: StandIn, plain: Plain, d
             return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
         if name == "decimal.Decimal" and len(args) == 1 and type(args[0]) is str:
             return plain.write(args[0], depth)
-        if name in ("builtins.set", "builtins.frozenset", "builtins.list", "builtins.tuple"):
+        if name in _CONTAINERS:
             return plain.write(list(args[0]) if args else [], depth)
         if name == "collections.OrderedDict" and not args:
             return plain.write(dict(value.dict_items), depth)
