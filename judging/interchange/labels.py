@@ -60,7 +60,7 @@ def store_labels(*, run: Run, records: Sequence[LabelRecord]) -> Iterator[Fault]
                 text=comment.text,
             )
             for comment in record.comments
-            if _has_column(comment)
+            if comment.step is not None and 0 <= comment.step <= MAX_INT
         )
         _count(item)
 
@@ -129,16 +129,16 @@ def _columns(item: StudyItem, record: LabelRecord) -> dict[str, Any]:
         "milestones": milestones if isinstance(milestones, list) else [],
         "rationale": record.rationale or "",
         "seconds": seconds if seconds is not None and math.isfinite(seconds) else 0.0,
-        "guideline": Guideline.objects.filter(
-            study=item.study_id, version=record.guideline_version
-        ).first(),
+        "guideline": _guideline(item, record.guideline_version),
         "submitted_at": aware(record.at) or timezone.now(),
         "extra": {RECORD: stored_json(record)},
     }
 
 
-def _has_column(comment: LabelComment) -> bool:
-    return comment.step is not None and 0 <= comment.step <= MAX_INT
+def _guideline(item: StudyItem, version: int | None) -> Guideline | None:
+    if version is None or not 0 <= version <= MAX_INT:
+        return None
+    return Guideline.objects.filter(study=item.study_id, version=version).first()
 
 
 def _count(item: StudyItem) -> None:

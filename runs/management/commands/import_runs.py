@@ -1,0 +1,99 @@
+"""`manage.py import_runs PATH...`: bring runs in."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from runs.bounds import import_bounds
+from runs.services.import_reports import ImportReport
+from runs.services.storing import import_runs
+from webagent.trajectory.reading import AUTO, format_names, open_runs
+
+SHOWN_PROBLEMS = 50
+
+
+class Command(BaseCommand):
+    help = (
+        "Import runs from folders and zips. Each run is stored whole or not at all; runs that"
+        " are here already stay as they are. Exit code 1 if any was rejected."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+        parser.add_argument("--format", choices=format_names(), default=AUTO)
+        parser.add_argument("--experiment", help="the experiment that the runs go to")
+        parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+    def handle(
+        self, *, paths: list[Path], format: str, experiment: str | None, json: bool, **_: Any
+    ) -> None:
+        report = ImportReport()
+        with _progress(shown=not json) as progress:
+            for path in paths:
+                _import(path, format, experiment, report, progress)
+        if json:
+            self.stdout.write(_as_json(report))
+        else:
+            self._tell(report)
+        if report.rejected:
+            sys.exit(1)
+
+    def _tell(self, report: ImportReport) -> None:
+        steps = sum(run.n_steps for run in report.imported)
+        pictures = sum(run.n_screenshots for run in report.imported)
+        self.stdout.write(
+            f"Imported {len(report.imported)} runs with {steps} steps and {pictures} screenshots."
+        )
+        self.stdout.write(f"Already there: {len(report.already_there)}.")
+        self.stdout.write(f"Rejected: {len(report.rejected)}.")
+        for rejected in report.rejected:
+            self.stdout.write(self.style.ERROR(f"  {_line(rejected.to_json())}"))
+        if report.n_problems:
+            self.stdout.write(f"Left out of runs that were taken: {report.n_problems}.")
+        for problem in report.problems[:SHOWN_PROBLEMS]:
+            self.stdout.write(self.style.WARNING(f"  {_line(problem.to_json())}"))
+        if report.n_problems > SHOWN_PROBLEMS:
+            self.stdout.write(f"  and {report.n_problems - SHOWN_PROBLEMS} more (--json has them)")
+
+
+def _import(
+    path: Path, format: str, experiment: str | None, report: ImportReport, progress: Progress
+) -> None:
+    with open_runs(path, format=format, bounds=import_bounds(), label=str(path)) as source:
+        bar = progress.add_task(path.name, total=source.total)
+        before = report.n_done
+        for item in import_runs(source, experiment_name=experiment):
+            report.add(item)
+            progress.update(bar, completed=report.n_done - before)
+
+
+@contextmanager
+def _progress(*, shown: bool) -> Iterator[Progress]:
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=not shown,
+    ) as progress:
+        yield progress
+
+
+def _as_json(report: ImportReport) -> str:
+    return json.dumps(report.to_json(), ensure_ascii=False, indent=2)
+
+
+def _line(problem: dict[str, str]) -> str:
+    parts = (problem["source"], problem["file"], problem["field"])
+    where = ", ".join(dict.fromkeys(part for part in parts if part))
+    return f"{where}: {problem['reason']}"

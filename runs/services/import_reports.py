@@ -1,0 +1,60 @@
+"""What became of everything that was to be imported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from runs.services.storing import ImportedRun
+from webagent.trajectory.bundles import Problem, Rejection
+
+MAX_PROBLEMS = 1_000
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """The outcome of an import, item by item; what was rejected left nothing behind."""
+
+    imported: list[ImportedRun] = field(default_factory=list)
+    already_there: list[ImportedRun] = field(default_factory=list)
+    rejected: list[Rejection] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    """What was left out of runs that were taken; at most `MAX_PROBLEMS` of `n_problems`."""
+    n_problems: int = 0
+
+    def add(self, item: ImportedRun | Problem) -> None:
+        """Note one more result."""
+        if isinstance(item, ImportedRun):
+            (self.imported if item.is_new else self.already_there).append(item)
+            self._note(*item.problems)
+        elif isinstance(item, Rejection):
+            self.rejected.append(item)
+        else:
+            self._note(item)
+
+    @property
+    def n_done(self) -> int:
+        """Runs dealt with, whatever became of them."""
+        return len(self.imported) + len(self.already_there) + len(self.rejected)
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape that `manage.py import_runs --json` prints."""
+        return {
+            "imported": [_run(run) for run in self.imported],
+            "already_there": [_run(run) for run in self.already_there],
+            "rejected": [rejection.to_json() for rejection in self.rejected],
+            "problems": [problem.to_json() for problem in self.problems],
+        }
+
+    def _note(self, *problems: Problem) -> None:
+        self.n_problems += len(problems)
+        self.problems.extend(problems[: max(0, MAX_PROBLEMS - len(self.problems))])
+
+
+def _run(run: ImportedRun) -> dict[str, Any]:
+    return {
+        "source": run.source,
+        "run": str(run.run_id),
+        "steps": run.n_steps,
+        "screenshots": run.n_screenshots,
+    }
