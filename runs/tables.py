@@ -52,7 +52,7 @@ DEFAULT_COLUMNS = (
 )
 
 
-class CappedPaginator(Paginator[Run]):
+class CappedPaginator(Paginator):  # type: ignore[type-arg]
     """Pages over at most `COUNTED` rows: a million runs are never counted for one page."""
 
     @cached_property
@@ -103,7 +103,10 @@ class RunTable(tables.Table):
     agent = tables.Column(verbose_name=_("agent"), accessor="shown_agent")
     model = tables.Column(verbose_name=_("model"), accessor="shown_model")
     outcome = tables.Column(
-        verbose_name=_("outcome"), accessor="shown_outcome", empty_values=(), order_by="shown_outcome"
+        verbose_name=_("outcome"),
+        accessor="shown_outcome",
+        empty_values=(),
+        order_by="shown_outcome",
     )
     anomalies = tables.Column(
         verbose_name=_("anomalies"), accessor="has_anomaly", order_by="has_anomaly"

@@ -106,6 +106,7 @@ def timeline_context(run: Run, user: User) -> dict[str, Any]:
                 "texts": texts,
                 "part": PART,
                 "events": [_mark(event, shown) for event in shown.events.all()],
+                "final": _final(shown),
                 "blob_url": reverse("runs:run_blob", args=[shown.pk, NO_BLOB]),
                 "texts_url": reverse("runs:run_steps", args=[shown.pk]),
                 "step_url": reverse("runs:run_step", args=[shown.pk, 0]),
@@ -224,9 +225,7 @@ def _label(event: Event, run: Run) -> str:
     """An event in words, without names where the models are hidden."""
     count = event.last_step - event.first_step + 1
     span = (
-        _("step %(first)s")
-        if count == 1
-        else _("steps %(first)s–%(last)s")  # noqa: RUF001
+        _("step %(first)s") if count == 1 else _("steps %(first)s–%(last)s")  # noqa: RUF001
     ) % {"first": event.first_step, "last": event.last_step}
     words = {
         Event.Kind.LOOP: _("loop"),
@@ -242,6 +241,21 @@ def _label(event: Event, run: Run) -> str:
         if isinstance(model, str):
             return f"{_('model %(name)s takes over') % {'name': model}}, {span}"
     return f"{words.get(cast('Event.Kind', event.kind), event.kind)}, {span}"
+
+
+def _final(run: Run) -> dict[str, str | None]:
+    """How the run ended, as far as the viewer may know: the answer, and the end in words."""
+    shown = cast("ShownRun", run)
+    if run.is_active:
+        words = ""
+    elif shown.is_blind:
+        words = _("end of the run")
+    else:
+        words = _("ended: %(reason)s") % {"reason": run.get_end_reason_display()}
+        if run.error_message:
+            words = f"{words} · {_short(run.error_message, ACTION_CHARS)}"
+    answer = run.final_answer
+    return {"answer": None if answer is None else _short(answer, TEXT_CHARS), "words": words}
 
 
 def _kind_words() -> dict[str, str]:
@@ -263,6 +277,7 @@ def _words() -> dict[str, str]:
     return {
         "no_action": _("no action"),
         "no_picture": _("No screenshot was recorded here."),
+        "no_steps": _("No steps were recorded of this run."),
         "no_tree": _("No accessibility tree was recorded here."),
         "failed": _("error"),
         "superseded": _("given up"),
@@ -270,7 +285,7 @@ def _words() -> dict[str, str]:
         "branch": _("branch %n"),
         "identical": _("%n identical steps"),
         "looping": _("%n more steps of the loop"),
-        "step_of": _("step %i of %n"),
+        "step_of": _("step %i / %n"),
         "before_alt": _("Page before step %i"),
         "after_alt": _("Page after step %i"),
         "marked_alt": _("Page before step %i with the elements numbered"),
@@ -281,4 +296,3 @@ def _words() -> dict[str, str]:
         "loading": _("Loading …"),
         "failed_load": _("Could not be loaded. Choose the step again to retry."),
     }
-

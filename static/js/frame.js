@@ -69,7 +69,8 @@
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (document.querySelector("dialog[open]")) return;
     if (event.key === "/") {
-      const search = document.querySelector("[data-search]") || document.getElementById("search");
+      const fields = [...document.querySelectorAll("[data-search], #search")];
+      const search = fields.find((field) => field.offsetParent && field.matches("[data-search]")) ?? fields.find((field) => field.offsetParent);
       if (!search) return;
       event.preventDefault();
       search.focus();
@@ -119,6 +120,11 @@
     const dialog = event.detail.target.closest?.("dialog[data-opens-on-swap]");
     if (dialog && !dialog.open) dialog.showModal();
   });
+
+  // A closed drawer is emptied, so that it stops asking for news.
+  document.addEventListener("close", (event) => {
+    if (event.target.matches("dialog.drawer")) event.target.replaceChildren();
+  }, true);
 
   new MutationObserver((changes) => {
     for (const change of changes) change.addedNodes.forEach((node) => node instanceof Element && leaveSoon(node));

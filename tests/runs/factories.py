@@ -119,13 +119,13 @@ def make_run(
         "started_at": timezone.now(),
         "source_format": "native",
         "has_anomaly": bool(events),
+        "n_steps": len(wanted),
+        "n_screenshots": len(wanted) if pictures else 0,
         **fields,
     }
     run = Run.objects.create(
         task=task,
         agent=agent or make_agent(),
-        n_steps=len(wanted),
-        n_screenshots=len(wanted) if pictures else 0,
         **values,
     )
     Step.objects.bulk_create(

@@ -1,0 +1,171 @@
+// The timeline of a run: knows the current step, moves it by keys, list, scrubber or address, and
+// tells the page with two events on its root element, which bubble:
+//   "ready" {count}           the first picture has been shown (or there is none)
+//   "step-changed" {index, step}
+// The element's `timeline` property is the object: index, count, step, go(index), play(), pause(),
+// show(view), setMarks([{index, text}]).
+import { Scrubber } from "./timeline/scrubber.js";
+import { Stage } from "./timeline/stage.js";
+import { StepList } from "./timeline/list.js";
+import { Texts } from "./timeline/texts.js";
+
+const PLAY_MS = 500;
+
+export class Timeline {
+  constructor(root) {
+    this.root = root;
+    this.data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+    this.steps = this.data.steps;
+    this.index = 0;
+    this.view = "before";
+    this.playing = null;
+    this.byEvent = new AbortController();
+    const go = (index) => this.go(index);
+    this.list = new StepList(root.querySelector("[data-steps]"), this.data, go);
+    this.stage = new Stage(root, this.data);
+    this.texts = new Texts(root.querySelector("[data-texts]"), this.data);
+    this.scrubber = new Scrubber(root.querySelector("[data-scrubber]"), this.data, go);
+    this.listen();
+    const shown = this.go(this.indexInAddress() ?? 0, { keepsAddress: true });
+    shown.finally(() => this.tell("ready", { count: this.count }));
+  }
+
+  get count() {
+    return this.steps.length;
+  }
+
+  get step() {
+    return this.steps[this.index];
+  }
+
+  // Shows a step everywhere; the promise ends when its picture is on the page.
+  go(index, { keepsAddress = false } = {}) {
+    if (!this.count) return this.stage.showNothing();
+    this.index = Math.min(Math.max(index, 0), this.count - 1);
+    this.list.show(this.index);
+    this.scrubber.show(this.index);
+    this.texts.show(this.index);
+    const shown = this.stage.show(this.index, this.view);
+    if (!keepsAddress) history.replaceState(history.state, "", `#step-${this.index}`);
+    this.tell("step-changed", { index: this.index, step: this.step });
+    return shown;
+  }
+
+  show(view) {
+    const tab = this.root.querySelector(`[data-view="${view}"]`);
+    if (!tab) return;
+    this.view = view;
+    for (const other of this.root.querySelectorAll("[data-view]")) {
+      other.setAttribute("aria-selected", String(other === tab));
+      other.tabIndex = other === tab ? 0 : -1;
+    }
+    if (this.count) this.stage.show(this.index, view);
+  }
+
+  play() {
+    if (this.playing || this.index >= this.count - 1) return;
+    this.playing = setInterval(() => {
+      if (!this.root.isConnected || this.index >= this.count - 1) this.pause();
+      else this.go(this.index + 1);
+    }, PLAY_MS);
+    this.root.querySelector("[data-play]").setAttribute("aria-pressed", "true");
+  }
+
+  pause() {
+    clearInterval(this.playing);
+    this.playing = null;
+    this.root.querySelector("[data-play]").setAttribute("aria-pressed", "false");
+  }
+
+  togglePlay() {
+    if (this.playing) this.pause();
+    else this.play();
+  }
+
+  // Small signs at steps, such as comments: [{index, text}].
+  setMarks(marks) {
+    this.list.setMarks(marks);
+    this.scrubber.setMarks(marks);
+  }
+
+  tell(name, detail) {
+    this.root.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }));
+  }
+
+  indexInAddress() {
+    const found = /^#step-(\d+)$/.exec(location.hash);
+    return found && Number(found[1]);
+  }
+
+  listen() {
+    const options = { signal: this.byEvent.signal };
+    this.root.addEventListener("click", (event) => {
+      const view = event.target.closest("[data-view]");
+      if (view) this.show(view.dataset.view);
+      if (event.target.closest("[data-play]")) this.togglePlay();
+    });
+    this.root.querySelector("[data-views]").addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!by) return;
+      const tabs = [...this.root.querySelectorAll("[data-view]")];
+      const next = tabs[(tabs.findIndex((tab) => tab.dataset.view === this.view) + by + tabs.length) % tabs.length];
+      event.preventDefault();
+      event.stopPropagation();
+      next.focus();
+      this.show(next.dataset.view);
+    });
+    addEventListener("hashchange", () => {
+      const index = this.indexInAddress();
+      if (index !== null && this.root.isConnected) this.go(index, { keepsAddress: true });
+    }, options);
+    document.addEventListener("keydown", (event) => this.onKey(event), options);
+  }
+
+  onKey(event) {
+    if (!this.root.isConnected) return this.byEvent.abort();
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const target = event.target instanceof Element ? event.target : document.body;
+    if (target.closest("input, textarea, select, dialog, [contenteditable=true]")) return;
+    if (event.key === " " && target.closest("button, summary, a, label")) return;
+    const readsText = target.matches("[data-tree-text]");
+    const act = {
+      j: () => this.go(this.index + 1),
+      k: () => this.go(this.index - 1),
+      ArrowRight: () => this.go(this.index + 1),
+      ArrowLeft: () => this.go(this.index - 1),
+      ArrowDown: readsText ? null : () => this.go(this.index + 1),
+      ArrowUp: readsText ? null : () => this.go(this.index - 1),
+      g: () => this.go(0),
+      G: () => this.go(this.count - 1),
+      " ": () => this.togglePlay(),
+      b: () => this.show("before"),
+      a: () => this.show("after"),
+      t: () => this.show("tree"),
+      d: () => this.show("details"),
+      z: () => this.stage.toggleZoom(),
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    if (event.key !== " " && this.playing) this.pause();
+    act();
+  }
+}
+
+function mount(within) {
+  for (const root of within.querySelectorAll("[data-timeline]")) {
+    if (!root.timeline) root.timeline = new Timeline(root);
+  }
+}
+
+// On phones one pane is shown at a time.
+document.addEventListener("click", (event) => {
+  const tab = event.target.closest("[data-pane]");
+  if (!tab) return;
+  tab.closest("[data-panes]").dataset.shown = tab.dataset.pane;
+  for (const other of tab.parentElement.querySelectorAll("[data-pane]")) {
+    other.setAttribute("aria-selected", String(other === tab));
+  }
+});
+
+mount(document);
+document.addEventListener("htmx:load", (event) => mount(event.detail.elt.parentElement ?? document));

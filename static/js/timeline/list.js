@@ -1,0 +1,165 @@
+// The list of steps: a row each, notes for anomalies and branches, long identical stretches folded.
+import { blobUrl, element, phrase, seconds } from "./words.js";
+
+const SIGNS = { loop: "⟲", false_completion: "⚑", rollback: "↩", model_switch: "⇄", replay_diverged: "≠" };
+const ANOMALIES = new Set(["loop", "false_completion", "replay_diverged"]);
+const FOLD_FROM = 8; // shorter stretches stay open
+const OPEN_BEFORE = 3;
+const OPEN_AFTER = 2;
+
+export class StepList {
+  constructor(root, data, go) {
+    this.root = root;
+    this.data = data;
+    this.rows = [];
+    this.folds = foldsOf(data.steps, data.events);
+    this.build();
+    root.addEventListener("click", (event) => {
+      const fold = event.target.closest(".fold");
+      if (fold) return this.unfold(this.folds[Number(fold.dataset.fold)]);
+      const row = event.target.closest(".step");
+      if (row) go(Number(row.dataset.index));
+    });
+  }
+
+  build() {
+    const { steps, events } = this.data;
+    const all = document.createDocumentFragment();
+    const inAnomaly = new Set();
+    for (const event of events) {
+      if (!ANOMALIES.has(event.kind)) continue;
+      for (let index = event.first; index <= event.last; index += 1) inAnomaly.add(index);
+    }
+    const notes = Map.groupBy ? Map.groupBy(events, (event) => event.first) : grouped(events);
+    let branch = 0;
+    steps.forEach((step, index) => {
+      for (const event of notes.get(index) ?? []) {
+        all.append(note(event.kind, SIGNS[event.kind] ?? "•", event.label));
+      }
+      if (step.branch !== branch) {
+        branch = step.branch;
+        all.append(note("branch", "↪", phrase(this.data.words.branch, { n: branch })));
+      }
+      const fold = this.folds.find((one) => one.first === index);
+      if (fold) all.append(this.foldRow(fold));
+      const row = this.stepRow(step, index, inAnomaly.has(index));
+      row.hidden = this.folds.some((one) => index >= one.first && index <= one.last);
+      this.rows.push(row);
+      all.append(row);
+    });
+    if (this.data.final.words) all.append(element("li", "step-end", this.data.final.words));
+    this.root.append(all);
+  }
+
+  stepRow(step, index, isInAnomaly) {
+    const { words, kinds } = this.data;
+    const row = element("li", `step ${step.state}${isInAnomaly ? " in-anomaly" : ""}`);
+    row.id = `row-${index}`;
+    row.dataset.index = String(index);
+    row.setAttribute("role", "option");
+    row.setAttribute("aria-selected", "false");
+    const thumb = element(step.thumb || step.image ? "img" : "span", "thumb");
+    if (step.thumb || step.image) {
+      thumb.loading = "lazy";
+      thumb.alt = "";
+      thumb.src = blobUrl(this.data, step.thumb || step.image);
+    }
+    const meta = element("span", "meta");
+    meta.append(element("span", `kind kind-${step.kind}`));
+    const parts = [kinds[step.kind] ?? step.kind, seconds(words, step.seconds)];
+    if (step.state !== "live") parts.push(words[step.state]);
+    meta.append(parts.filter(Boolean).join(" · "));
+    if (step.failed) meta.append(element("span", "failed", `✕ ${words.failed}`));
+    row.append(
+      element("span", "n", String(step.i)),
+      thumb,
+      element("span", "action", step.action || words.no_action),
+      meta,
+    );
+    return row;
+  }
+
+  foldRow(fold) {
+    const { words } = this.data;
+    const row = element("li", "fold");
+    row.dataset.fold = String(this.folds.indexOf(fold));
+    const phraseOf = fold.isLoop ? words.looping : words.identical;
+    const button = element("button", "", `… ${phrase(phraseOf, { n: fold.last - fold.first + 1 })}`);
+    button.type = "button";
+    button.tabIndex = -1;
+    fold.words = button.textContent;
+    row.append(button);
+    fold.row = row;
+    return row;
+  }
+
+  unfold(fold) {
+    fold.row.remove();
+    for (let index = fold.first; index <= fold.last; index += 1) this.rows[index].hidden = false;
+    this.folds.splice(this.folds.indexOf(fold), 1);
+    this.folds.forEach((one, place) => (one.row.dataset.fold = String(place)));
+  }
+
+  show(index) {
+    this.root.querySelector('.step[aria-selected="true"]')?.setAttribute("aria-selected", "false");
+    for (const fold of this.folds) {
+      const isIn = index >= fold.first && index <= fold.last;
+      fold.row.classList.toggle("current", isIn);
+      fold.row.firstChild.textContent = isIn ? `${fold.words} · ${index}` : fold.words;
+    }
+    const row = this.rows[index];
+    row.setAttribute("aria-selected", "true");
+    this.root.setAttribute("aria-activedescendant", row.id);
+    const shown = row.hidden ? this.folds.find((fold) => index >= fold.first && index <= fold.last).row : row;
+    scrollInto(this.root, shown);
+  }
+
+  setMarks(marks) {
+    for (const old of this.root.querySelectorAll(".mark")) old.remove();
+    for (const { index, text } of marks) {
+      this.rows[index]?.querySelector(".meta").append(element("span", "mark", text));
+    }
+  }
+}
+
+function grouped(events) {
+  const groups = new Map();
+  for (const event of events) groups.set(event.first, [...(groups.get(event.first) ?? []), event]);
+  return groups;
+}
+
+function note(kind, sign, words) {
+  const row = element("li", `step-note ${kind}`);
+  row.append(element("span", "", sign), element("span", "", words));
+  return row;
+}
+
+// Stretches of equal steps, and the middle of long loops, that stand as one line until opened.
+function foldsOf(steps, events) {
+  const folds = [];
+  const same = (a, b) => a.action !== "" && a.action === b.action && a.state === b.state && a.branch === b.branch;
+  for (let first = 0; first < steps.length; ) {
+    let last = first;
+    while (last + 1 < steps.length && same(steps[first], steps[last + 1])) last += 1;
+    if (last - first + 1 >= FOLD_FROM) {
+      folds.push({ first: first + OPEN_BEFORE, last: last - OPEN_AFTER, isLoop: false });
+    }
+    first = last + 1;
+  }
+  for (const event of events) {
+    const fold = { first: event.first + 2 * OPEN_BEFORE, last: Math.min(event.last, steps.length - 1) - OPEN_AFTER, isLoop: true };
+    const meets = folds.some((one) => one.first <= fold.last && fold.first <= one.last);
+    if (event.kind === "loop" && !meets && fold.last - fold.first + 1 >= FOLD_FROM) folds.push(fold);
+  }
+  return folds;
+}
+
+// Keeps the row in sight with a neighbour on each side, without moving anything but the list.
+function scrollInto(list, row) {
+  const margin = 56;
+  const top = row.offsetTop - list.offsetTop;
+  if (top - margin < list.scrollTop) list.scrollTop = top - margin;
+  else if (top + row.offsetHeight + margin > list.scrollTop + list.clientHeight) {
+    list.scrollTop = top + row.offsetHeight + margin - list.clientHeight;
+  }
+}

@@ -1,0 +1,78 @@
+// Thought, action, error, page and what the step cost; long runs bring their texts in parts.
+import { phrase, seconds } from "./words.js";
+
+export class Texts {
+  constructor(root, data) {
+    this.root = root;
+    this.data = data;
+    this.asked = new Set();
+    this.index = 0;
+  }
+
+  show(index) {
+    this.index = index;
+    const texts = this.data.texts[index];
+    if (texts) this.fill(index, texts);
+    else this.fetchPart(index);
+  }
+
+  fill(index, texts) {
+    const step = this.data.steps[index];
+    const { words, final } = this.data;
+    const put = (name, text) => (this.root.querySelector(`[data-text="${name}"]`).textContent = text);
+    put("thought", texts.thought || "—");
+    put("action", texts.action || words.no_action);
+    put("target", step.target);
+    put("error", texts.error);
+    put("title", texts.title);
+    this.row("error", Boolean(texts.error));
+    const isLast = index === this.data.steps.length - 1;
+    this.row("answer", isLast && final.answer !== null);
+    put("answer", final.answer ?? "");
+    this.link(texts.url);
+    put("spent", this.spent(step, texts));
+    this.root.scrollTop = 0;
+  }
+
+  row(name, isShown) {
+    for (const part of this.root.querySelectorAll(`[data-row="${name}"]`)) part.hidden = !isShown;
+  }
+
+  // A link for addresses of web pages only; anything else is mere text.
+  link(url) {
+    const link = this.root.querySelector('[data-text="url"]');
+    link.textContent = url;
+    if (/^https?:\/\//i.test(url)) link.href = url;
+    else link.removeAttribute("href");
+  }
+
+  spent(step, texts) {
+    const { words } = this.data;
+    const parts = [seconds(words, step.seconds)];
+    const [tokensIn, tokensOut] = texts.tokens ?? [null, null];
+    if (tokensIn !== null || tokensOut !== null) {
+      const shown = (count) => (count === null ? "—" : count.toLocaleString(document.documentElement.lang));
+      parts.push(phrase(words.tokens, { in: shown(tokensIn), out: shown(tokensOut) }));
+    }
+    if (texts.cost) parts.push(`$${Number(texts.cost).toFixed(4)}`);
+    return parts.filter(Boolean).join(" · ") || "—";
+  }
+
+  async fetchPart(index) {
+    const { words, part, texts_url: url } = this.data;
+    const first = Math.floor(index / part) * part;
+    this.fill(index, { thought: words.loading, action: this.data.steps[index].action, url: "", title: "", error: "" });
+    if (this.asked.has(first)) return;
+    this.asked.add(first);
+    try {
+      const answer = await fetch(`${url}?from=${first}`, { credentials: "same-origin" });
+      if (!answer.ok) throw new Error(String(answer.status));
+      Object.assign(this.data.texts, (await answer.json()).texts);
+    } catch {
+      this.asked.delete(first);
+      if (this.index === index) this.root.querySelector('[data-text="thought"]').textContent = words.failed_load;
+      return;
+    }
+    if (this.data.texts[this.index]) this.show(this.index);
+  }
+}
