@@ -38,7 +38,10 @@ def live_observation(obs: Mapping[str, Any]) -> Observation:
         screenshot=_png(pixels),
         width=pixels.shape[1],
         height=pixels.shape[0],
-        axtree=flatten_axtree_to_str(obs["axtree_object"], ignored_roles=IGNORED_ROLES),
+        axtree=flatten_axtree_to_str(
+            _with_clickable_parts(obs["axtree_object"], obs["extra_element_properties"]),
+            ignored_roles=IGNORED_ROLES,
+        ),
         boxes=_boxes(obs["extra_element_properties"]),
         focused=obs["focused_element_bid"] or None,
         messages=tuple(
@@ -52,6 +55,24 @@ def live_observation(obs: Mapping[str, Any]) -> Observation:
         last_action=obs["last_action"] or None,
         last_error=obs["last_action_error"] or None,
     )
+
+
+def _with_clickable_parts(
+    axtree: Mapping[str, Any], properties: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The tree with every part of no role that reacts to clicks marked so.
+
+    Without the mark they are left out of the text as mere layout, and with them the only
+    handle on links and buttons made of a plain `span` or `div`.
+    """
+    nodes = []
+    for node in axtree["nodes"]:
+        found = properties.get(node.get("browsergym_id", ""))
+        if found and found["clickable"] and node["role"]["value"] == "generic":
+            mark = {"name": "clickable", "value": {"type": "boolean", "value": True}}
+            node = {**node, "properties": [*node.get("properties", ()), mark]}
+        nodes.append(node)
+    return {**axtree, "nodes": nodes}
 
 
 def _png(pixels: Any) -> bytes:

@@ -1,0 +1,84 @@
+"""Agents by name, made from a configuration of plain JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from webagent.agents.agent import Agent
+from webagent.agents.oracle import Oracle
+from webagent.agents.scripted import (
+    AlwaysNotAvailable,
+    DoNothing,
+    EarlyFinisher,
+    ListEverything,
+    Looping,
+    Replayer,
+    Wrong,
+)
+
+
+class UnknownAgent(LookupError):
+    """There is no agent of that name."""
+
+
+class BadAgentConfig(ValueError):
+    """The configuration does not fit the agent; the message says which part."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKind:
+    """An agent that can be made.
+
+    `make` takes the configuration as keyword arguments, and refuses what does not fit with a
+    TypeError or ValueError.
+    """
+
+    name: str
+    summary: str
+    make: Callable[..., Agent]
+
+
+_KINDS = {
+    kind.name: kind
+    for kind in (
+        AgentKind("oracle", "Solves MiniWoB++ tasks that it knows by reading the page.", Oracle),
+        AgentKind("looping", "Repeats one action that changes nothing.", Looping),
+        AgentKind("early_finisher", "Declares the task done at once.", EarlyFinisher),
+        AgentKind("wrong", "Clicks on something plausible that nobody asked for.", Wrong),
+        AgentKind("do_nothing", "Control: only waits.", DoNothing),
+        AgentKind("always_na", "Control: answers N/A to everything.", AlwaysNotAvailable),
+        AgentKind("list_everything", "Control: answers with all the page says.", ListEverything),
+        AgentKind("replayer", "Repeats recorded actions.", Replayer),
+    )
+}
+
+
+def register_agent(kind: AgentKind) -> None:
+    """From now on the agent can be made by its name."""
+    _KINDS[kind.name] = kind
+
+
+def agent_kinds() -> tuple[AgentKind, ...]:
+    """Every agent that can be made, by name."""
+    return tuple(_KINDS[name] for name in sorted(_KINDS))
+
+
+def make_agent(name: str, config: Mapping[str, JsonValue] | None = None) -> Agent:
+    """A new agent, for one run.
+
+    Raises:
+        UnknownAgent: there is none of that name.
+        BadAgentConfig: the configuration has a key or a value that it does not take.
+    """
+    if name not in _KINDS:
+        known = ", ".join(sorted(_KINDS))
+        raise UnknownAgent(f"There is no agent {name!r}. There are: {known}.")
+    try:
+        return _KINDS[name].make(**(config or {}))
+    except (TypeError, ValueError) as error:
+        raise BadAgentConfig(
+            f"The configuration does not fit the agent {name!r}: {error}"
+        ) from error

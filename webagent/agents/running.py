@@ -1,0 +1,182 @@
+"""Let an agent try a task once, and keep everything that happens."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from pydantic import JsonValue
+
+from webagent.agents.agent import Agent
+from webagent.agents.episode import Ending, Episode, environment_failed
+from webagent.environment.browser import BrowserSettings
+from webagent.environment.failures import EnvironmentFailure
+from webagent.environment.interface import Environment
+from webagent.environment.registry import make_environment
+from webagent.trajectory.recording import Recorder, StepSink, goal_parts
+from webagent.trajectory.records import (
+    ChatMessage,
+    Gap,
+    Json,
+    LlmCall,
+    Outcome,
+    RunRecord,
+    SourceRecord,
+    Totals,
+)
+
+SOURCE_FORMAT = "crosscheck-agent"
+MAX_SEED = 2**31
+
+
+def never() -> bool:
+    """The answer of somebody who never wants a run stopped."""
+    return False
+
+
+def run_episode(
+    task_name: str,
+    agent: Agent,
+    *,
+    run_id: str,
+    sink: StepSink,
+    task_id: str | None = None,
+    seed: int | None = None,
+    max_steps: int = 15,
+    time_limit_s: float | None = None,
+    step_timeout_s: float = 60.0,
+    should_stop: Callable[[], bool] = never,
+    evaluation: Json | None = None,
+    browser: BrowserSettings | None = None,
+    environment: Environment | None = None,
+    let_through: tuple[type[Exception], ...] = (),
+) -> RunRecord:
+    """The run as a record, after its steps have gone to the sink one by one.
+
+    What goes wrong in the environment or the agent ends the run with outcome `error`; it is
+    not raised. The browser is closed on every way out.
+
+    Args:
+        agent: a new one, made for this run.
+        sink: called in this thread after each step; what it raises ends the run and is raised.
+        task_id: id of the task in the record, if that is not its name.
+        seed: of the task; drawn and recorded if there is none.
+        time_limit_s: no further step begins after so many seconds.
+        step_timeout_s: longest wait for the browser in one step.
+        should_stop: asked before and after all that takes time; what it raises is raised.
+        evaluation: the task's own specification, for the evidence to capture at the end.
+        environment: one to use instead of the one registered for the task; it is closed too.
+        let_through: exceptions that are for the caller, wherever they come up.
+    """
+    started_at = datetime.now(UTC)
+    seed = random.SystemRandom().randrange(MAX_SEED) if seed is None else seed
+    record = RunRecord(
+        id=run_id,
+        task_id=task_id or task_name,
+        source=SourceRecord(format=SOURCE_FORMAT, tool="crosscheck"),
+        agent=agent.describe(),
+        seed=seed,
+        max_steps=max_steps,
+        started_at=started_at,
+    )
+    try:
+        environment = environment or make_environment(
+            task_name, settings=browser, step_timeout_s=step_timeout_s
+        )
+    except EnvironmentFailure as failure:
+        return _ended(record, environment_failed(failure))
+    episode = Episode(
+        environment,
+        agent,
+        Recorder(run_id, sink),
+        max_steps=max_steps,
+        time_limit_s=time_limit_s,
+        should_stop=should_stop,
+        let_through=let_through,
+    )
+    try:
+        ending = episode.play(seed)
+        record = record.model_copy(update={"environment": environment.describe()})
+        if ending.outcome is not Outcome.ERROR:
+            record = _with_evidence(record, environment, evaluation)
+    finally:
+        environment.close()
+    return _ended(_with_course(record, episode), ending)
+
+
+def _with_evidence(
+    record: RunRecord, environment: Environment, evaluation: Json | None
+) -> RunRecord:
+    """The record with what the pages showed, or with a gap that says why it is missing."""
+    try:
+        return record.model_copy(update={"evidence": environment.evidence(evaluation)})
+    except EnvironmentFailure as failure:
+        gap = Gap(what="evidence", where="end of the run", why=str(failure))
+        return record.model_copy(update={"gaps": (*record.gaps, gap)})
+
+
+def _with_course(record: RunRecord, episode: Episode) -> RunRecord:
+    """The record with what the episode went through: goal, answer, address, model calls."""
+    first, last = episode.first, episode.last
+    if first is None or last is None:
+        return record
+    said = last.messages[len(first.messages) :]
+    update: dict[str, object] = {
+        # The pictures went to the sink with the first step.
+        "goal": goal_parts(first, {}),
+        "final_answer": _last_text(said, "assistant"),
+        "infeasible_claim": _last_text(said, "infeasible"),
+        "final_url": last.url,
+        "claimed_success": episode.claimed_success,
+        "models": tuple(dict.fromkeys(call.model for call in episode.llm_calls)),
+        "totals": _totals(episode.llm_calls),
+    }
+    if (result := episode.result) is not None:
+        raw = result.reward if result.raw_reward is None else result.raw_reward
+        update["reward"] = raw
+        update["extra"] = {"benchmark_reward": result.reward, "binary_reward": raw == 1.0}
+    return record.model_copy(update=update)
+
+
+def _ended(record: RunRecord, ending: Ending) -> RunRecord:
+    """The record with its end. A run that broke has no reward: nothing was judged."""
+    ended_at = datetime.now(UTC)
+    extra: dict[str, JsonValue] = dict(record.extra or {})
+    if ending.outcome is Outcome.ERROR:
+        extra = {"error_kind": ending.error_kind, "retriable": ending.retriable}
+    seconds = (ended_at - record.started_at).total_seconds() if record.started_at else None
+    return record.model_copy(
+        update={
+            "ended_at": ended_at,
+            "outcome": ending.outcome,
+            "end_reason": ending.reason,
+            "error": ending.error,
+            "reward": None if ending.outcome is Outcome.ERROR else record.reward,
+            "totals": record.totals.model_copy(update={"seconds": seconds}),
+            "extra": {key: value for key, value in extra.items() if value is not None} or None,
+        }
+    )
+
+
+def _last_text(messages: Sequence[ChatMessage], role: str) -> str | None:
+    return next((message.text for message in reversed(messages) if message.role == role), None)
+
+
+def _totals(calls: Sequence[LlmCall]) -> Totals:
+    """Sums over the model calls; None, not zero, for what no call reported."""
+
+    def added(values: Iterable[int | None]) -> int | None:
+        known = [value for value in values if value is not None]
+        return sum(known) if known else None
+
+    costs = [call.cost for call in calls if call.cost is not None]
+    return Totals(
+        input_tokens=added(call.input_tokens for call in calls),
+        cached_tokens=added(call.cached_tokens for call in calls),
+        output_tokens=added(call.output_tokens for call in calls),
+        cost=sum(costs, Decimal(0)) if costs else None,
+        currency="USD" if costs else None,
+        llm_calls=len(calls) or None,
+    )

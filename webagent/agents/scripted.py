@@ -1,0 +1,157 @@
+"""Agents without a model that fail in known ways, for demos, tests and controls."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from pydantic import validate_call
+
+from webagent.agents.reading import bids, reacting
+from webagent.trajectory.live import Decision, Observation
+from webagent.trajectory.records import AgentRecord, Json
+
+# What a person could click on, most likely first.
+TEMPTING_ROLES = ("button", "link", "tab", "checkbox", "radio", "option", "menuitem", "image")
+
+
+class Looping:
+    """Does one ineffective thing again and again.
+
+    Args:
+        action: what it does; by default it scrolls where there is nothing to scroll.
+    """
+
+    @validate_call
+    def __init__(self, action: str = "scroll(0, 200)") -> None:
+        self._action = action
+
+    def act(self, observation: Observation) -> Decision:
+        thought = "What I look for must be further down." if not observation.last_error else None
+        return Decision(action=self._action, thought=thought or "That did not work; once more.")
+
+    def describe(self) -> AgentRecord:
+        return AgentRecord(name="looping", version="1", config={"action": self._action})
+
+
+class EarlyFinisher:
+    """Declares the task done before doing anything.
+
+    Args:
+        message: what it tells the user.
+        insists: go on saying so until the run is ended, instead of stopping.
+    """
+
+    @validate_call
+    def __init__(self, message: str = "The task is complete.", insists: bool = False) -> None:
+        self._message = message
+        self._insists = insists
+
+    def act(self, observation: Observation) -> Decision:
+        return Decision(
+            action=f"send_msg_to_user({self._message!r})",
+            thought="Everything that was asked for has been done.",
+            finished=not self._insists,
+        )
+
+    def describe(self) -> AgentRecord:
+        config: Json = {"message": self._message, "insists": self._insists}
+        return AgentRecord(name="early_finisher", version="1", config=config)
+
+
+class Wrong:
+    """Clicks on something plausible that nobody asked for, then says that it is done.
+
+    Args:
+        clicks: how many things it clicks on.
+        seed: of its choices; the same page and seed make the same choice.
+    """
+
+    @validate_call
+    def __init__(self, clicks: int = 2, seed: int = 0) -> None:
+        self._clicks = clicks
+        self._seed = seed
+        self._random = random.Random(seed)  # noqa: S311 (no secret is made of it)
+        self._done = 0
+
+    def act(self, observation: Observation) -> Decision:
+        choices = _unasked(observation)
+        if self._done >= self._clicks or not choices:
+            return Decision(
+                action="send_msg_to_user('Done.')", thought="That was all.", finished=True
+            )
+        self._done += 1
+        bid, text = self._random.choice(choices)
+        return Decision(action=f"click({bid!r})", thought=f"{text or 'This'} looks right.")
+
+    def describe(self) -> AgentRecord:
+        config: Json = {"clicks": self._clicks, "seed": self._seed}
+        return AgentRecord(name="wrong", version="1", config=config)
+
+
+class DoNothing:
+    """Only waits: what passes with it passes with nothing done."""
+
+    def act(self, observation: Observation) -> Decision:
+        return Decision(action="noop(100)", thought=None)
+
+    def describe(self) -> AgentRecord:
+        return AgentRecord(name="do_nothing", version="1", config={})
+
+
+class AlwaysNotAvailable:
+    """Answers "N/A" to everything: what passes with it passes for giving up."""
+
+    def act(self, observation: Observation) -> Decision:
+        return Decision(action="send_msg_to_user('N/A')", thought=None, finished=True)
+
+    def describe(self) -> AgentRecord:
+        return AgentRecord(name="always_na", version="1", config={})
+
+
+class ListEverything:
+    """Answers with all the text on the page: what passes with it passes for guessing.
+
+    Args:
+        limit: longest answer, in characters.
+    """
+
+    @validate_call
+    def __init__(self, limit: int = 4000) -> None:
+        self._limit = limit
+
+    def act(self, observation: Observation) -> Decision:
+        texts = dict.fromkeys(node.name for node in observation.nodes[1:] if node.name.strip())
+        answer = ", ".join(texts)[: self._limit]
+        return Decision(action=f"send_msg_to_user({answer!r})", thought=None, finished=True)
+
+    def describe(self) -> AgentRecord:
+        return AgentRecord(name="list_everything", version="1", config={"limit": self._limit})
+
+
+class Replayer:
+    """Repeats recorded actions, whatever the page shows, and then stops."""
+
+    @validate_call
+    def __init__(self, actions: Sequence[str]) -> None:
+        self._actions = tuple(actions)
+        self._next = 0
+
+    def act(self, observation: Observation) -> Decision:
+        if self._next >= len(self._actions):
+            return Decision(action=None, thought=None, finished=True)
+        action = self._actions[self._next]
+        self._next += 1
+        return Decision(action=action, thought=None)
+
+    def describe(self) -> AgentRecord:
+        return AgentRecord(name="replayer", version="1", config={"actions": list(self._actions)})
+
+
+def _unasked(observation: Observation) -> list[tuple[str, str]]:
+    """What can be clicked on and is not named in the goal; anything at all if all is named."""
+    names = {node.bid: node.name for node in observation.nodes if node.bid}
+    found = [(bid, names[bid]) for bid in bids(observation, *TEMPTING_ROLES)]
+    found += reacting(observation)
+    goal = observation.goal.lower()
+    return [(bid, text) for bid, text in found if text and text.lower() not in goal] or found

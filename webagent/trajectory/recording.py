@@ -1,0 +1,246 @@
+"""Turn what happens in a run into step records and blobs, while it happens."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Literal
+
+from pydantic import JsonValue
+
+from webagent.trajectory import live
+from webagent.trajectory.actions import ActionKind, action_kind, parse_browsergym_actions
+from webagent.trajectory.axtree import role_and_text
+from webagent.trajectory.records import (
+    ActionRecord,
+    BlobPart,
+    BlobRecord,
+    Box,
+    GoalPart,
+    Json,
+    Observation,
+    Point,
+    Size,
+    StepRecord,
+    Target,
+    TextPart,
+)
+
+Blobs = dict[str, bytes]
+"""Bytes by the SHA-256 that their records name."""
+
+StepSink = Callable[[StepRecord, Mapping[str, bytes]], None]
+"""Takes each step as soon as it is over, with the bytes of all blobs that it names."""
+
+MAX_THOUGHT_CHARS = 100_000
+
+
+class Recorder:
+    """Records the steps of one run, in order, and hands each to the sink."""
+
+    def __init__(self, run_id: str, sink: StepSink) -> None:
+        self._run_id = run_id
+        self._sink = sink
+        self.steps = 0
+
+    def step(
+        self,
+        before: live.Observation,
+        decision: live.Decision,
+        result: live.StepResult | None,
+        *,
+        started_at: datetime,
+        acted_at: datetime,
+        ended_at: datetime,
+        final: bool,
+        executed: bool = True,
+    ) -> None:
+        """Record one step.
+
+        Args:
+            result: None where the action was not carried out, or the environment failed in it.
+            acted_at: when the agent had decided.
+            final: no step follows, so that what was seen afterwards belongs to this one.
+            executed: False where the run was stopped before the action could be tried.
+        """
+        blobs: Blobs = {}
+        if self.steps == 0:
+            goal_parts(before, blobs)
+        actions: tuple[ActionRecord, ...] = ()
+        if decision.action is not None and executed:
+            outcomes = result.outcomes if result else ()
+            actions = recorded_actions(decision.action, before, outcomes)
+        record = StepRecord(
+            run_id=self._run_id,
+            index=self.steps,
+            before=recorded_observation(before, blobs, self.steps),
+            thought=decision.thought[:MAX_THOUGHT_CHARS] if decision.thought else None,
+            actions=actions,
+            after=(
+                recorded_observation(result.observation, blobs, self.steps + 1)
+                if final and result
+                else None
+            ),
+            reward=_reward(result) if result else None,
+            terminated=result.terminated if result else None,
+            truncated=result.truncated if result else None,
+            llm_calls=decision.llm_calls,
+            metrics=_metrics(result, started_at, acted_at),
+            events=result.events if result else (),
+            started_at=started_at,
+            ended_at=ended_at,
+            seconds=round((ended_at - started_at).total_seconds(), 4),
+            extra=_extra(decision, result, executed),
+        )
+        self.steps += 1
+        self._sink(record, blobs)
+
+
+def goal_parts(observation: live.Observation, blobs: Blobs) -> tuple[GoalPart, ...]:
+    """The instruction as records, its pictures put into `blobs`; unreadable ones are left out."""
+    parts: list[GoalPart] = [TextPart(text=observation.goal)] if observation.goal else []
+    for number, url in enumerate(observation.goal_images):
+        picture = _data_url(url)
+        if picture is not None:
+            media_type, content = picture
+            name = f"goal_image_{number}"
+            parts.append(BlobPart(blob=_blob(blobs, content, media_type, "goal_image", name=name)))
+    return tuple(parts)
+
+
+def recorded_observation(observation: live.Observation, blobs: Blobs, number: int) -> Observation:
+    """The observation as a record, its screenshot and tree put into `blobs`."""
+    return Observation(
+        at=observation.at,
+        url=observation.url,
+        title=observation.title,
+        tabs=observation.tabs,
+        screenshot=_blob(
+            blobs,
+            observation.screenshot,
+            "image/png",
+            "screenshot",
+            name=f"screenshot_step_{number}.png",
+            width=observation.width,
+            height=observation.height,
+        ),
+        a11y_tree=_blob(
+            blobs,
+            observation.axtree.encode("utf-8", "replace"),
+            "text/plain",
+            "a11y_tree",
+            name=f"axtree_step_{number}.txt",
+        ),
+        focused=observation.focused,
+        chat=observation.messages,
+    )
+
+
+def recorded_actions(
+    action: str, before: live.Observation, outcomes: Sequence[live.ActionOutcome]
+) -> tuple[ActionRecord, ...]:
+    """The calls in an action with what the page knew of their targets, and how each went.
+
+    Args:
+        outcomes: one per call, or none where that is not known.
+    """
+    calls = parse_browsergym_actions(action)
+    known = [*outcomes, *[None] * (len(calls) - len(outcomes))]
+    return tuple(
+        call.model_copy(update={**_aim(call, before), **_went(outcome)})
+        for call, outcome in zip(calls, known, strict=False)
+    )
+
+
+def _aim(call: ActionRecord, before: live.Observation) -> dict[str, object]:
+    """Target, point and coordinate space, as far as they can be known."""
+    found: dict[str, object] = {}
+    point, target = call.point, call.target
+    if target is not None and target.bid is not None:
+        box = before.boxes.get(target.bid)
+        role, text = role_and_text(before.nodes, target.bid)
+        found["target"] = Target(bid=target.bid, role=role, text=text, box=box)
+        if box is not None and action_kind(call) is ActionKind.CLICK:
+            point = _centre_in_sight(box, before)
+    if point is not None:
+        found["point"] = point
+        found["coordinate_space"] = Size(width=before.width, height=before.height)
+    return found
+
+
+def _centre_in_sight(box: Box, seen: live.Observation) -> Point | None:
+    """Where the pointer goes; None if the page had to scroll there first."""
+    x, y = box.x + box.width / 2, box.y + box.height / 2
+    if 0 <= x <= seen.width and 0 <= y <= seen.height:
+        return Point(x=x, y=y)
+    return None
+
+
+def _went(outcome: live.ActionOutcome | None) -> dict[str, object]:
+    if outcome is None:
+        return {}
+    status: Literal["ok", "error", "unknown"] = "ok" if outcome.executed else "unknown"
+    return {
+        "status": "error" if outcome.error else status,
+        "error": outcome.error,
+        "started_at": outcome.started_at,
+        "ended_at": outcome.ended_at,
+    }
+
+
+def _reward(result: live.StepResult) -> float:
+    return result.reward if result.raw_reward is None else result.raw_reward
+
+
+def _metrics(result: live.StepResult | None, started_at: datetime, acted_at: datetime) -> Json:
+    seconds: dict[str, JsonValue] = {"agent": round((acted_at - started_at).total_seconds(), 4)}
+    if result is not None:
+        seconds.update(result.seconds)
+    return {"seconds": seconds}
+
+
+def _extra(decision: live.Decision, result: live.StepResult | None, executed: bool) -> Json | None:
+    extra: dict[str, JsonValue] = {}
+    if not executed and decision.action is not None:
+        extra["not_executed"] = decision.action
+    if result is not None and result.milestones:
+        extra["milestones"] = dict(result.milestones)
+    return extra or None
+
+
+def _blob(
+    blobs: Blobs,
+    content: bytes,
+    media_type: str,
+    role: str,
+    *,
+    name: str,
+    width: int | None = None,
+    height: int | None = None,
+) -> BlobRecord:
+    sha256 = hashlib.sha256(content).hexdigest()
+    blobs[sha256] = content
+    return BlobRecord(
+        sha256=sha256,
+        media_type=media_type,
+        bytes=len(content),
+        role=role,
+        width=width,
+        height=height,
+        name=name,
+    )
+
+
+def _data_url(url: str) -> tuple[str, bytes] | None:
+    """Media type and content of a base64 picture in a data URL; None if it is none."""
+    head, comma, body = url.partition(",")
+    media_type = head.removeprefix("data:").removesuffix(";base64")
+    if not comma or not head.endswith(";base64") or not media_type.startswith("image/"):
+        return None
+    try:
+        return media_type, base64.b64decode(body, validate=True)
+    except binascii.Error:
+        return None
