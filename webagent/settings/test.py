@@ -6,6 +6,7 @@ import tempfile
 os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="crosscheck-test-"))
 
 from webagent.settings.base import *  # noqa: E402, F403
+from webagent.settings.base import DATA_DIR, DATABASES  # noqa: E402
 
 DEBUG = False
 SECRET_KEY = "only-for-the-test-suite-and-nowhere-else"  # noqa: S105
@@ -13,3 +14,7 @@ ALLOWED_HOSTS = ["*"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True
 AXES_ENABLED = False
+
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # A file, as in earnest: the database in memory locks tables where a file waits its turn.
+    DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}

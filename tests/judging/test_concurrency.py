@@ -1,0 +1,158 @@
+"""What happens when people act at the same moment, on the real database with real threads."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import pytest
+from django.db import connections
+
+from judging.models import Dispute, Label, ReferenceVerdict, StudyItem
+from judging.services.assignment import next_assignment
+from judging.services.disputes import DecidedMeanwhileError, add_message, decide
+from judging.services.labels import LabelRefusedError, submit_label
+from tests.judging.factories import (
+    adjudicators_of,
+    annotators_of,
+    make_dispute,
+    make_study,
+    make_submission,
+)
+from tests.runs.factories import make_run
+
+Answer = TypeVar("Answer")
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def at_once(*calls: Callable[[], Answer]) -> list[Answer | Exception]:
+    """The answers of calls made at the same moment, each on a connection of its own."""
+    answers: list[Answer | Exception] = [RuntimeError("never ran")] * len(calls)
+    barrier = threading.Barrier(len(calls))
+
+    def work(place: int, call: Callable[[], Answer]) -> None:
+        barrier.wait()
+        try:
+            answers[place] = call()
+        except Exception as error:  # noqa: BLE001 - the test looks at whatever it was
+            answers[place] = error
+        finally:
+            connections["default"].close()
+
+    threads = [threading.Thread(target=work, args=pair) for pair in enumerate(calls)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def good(answers: Sequence[Answer | Exception]) -> list[Answer]:
+    return [answer for answer in answers if not isinstance(answer, Exception)]
+
+
+def test_no_place_is_given_twice() -> None:
+    study = make_study(runs=3, annotators=8)
+    people = annotators_of(study)
+    given = good(at_once(*[lambda u=u: next_assignment(study=study, user=u) for u in people]))  # type: ignore[misc]
+    assert len(given) == 8
+    places = [assignment.item_id for assignment in given if assignment]
+    assert len(places) == 6
+    assert all(places.count(item_id) == 2 for item_id in places)
+
+
+def test_one_person_in_two_tabs_holds_one_place() -> None:
+    study = make_study(runs=3, annotators=1)
+    user = annotators_of(study)[0]
+    given = good(at_once(*[lambda: next_assignment(study=study, user=user)] * 4))
+    assert len({assignment.pk for assignment in given if assignment}) == 1
+
+
+def test_a_double_click_is_one_label() -> None:
+    study = make_study(runs=1)
+    user = annotators_of(study)[0]
+    assignment = next_assignment(study=study, user=user)
+    assert assignment is not None
+    form = make_submission("failure", key="one form")
+    answers = at_once(
+        *[lambda: submit_label(assignment=assignment, user=user, submission=form)] * 4
+    )
+    assert len(good(answers)) == 4
+    assert Label.objects.count() == 1
+    assert StudyItem.objects.get().n_labels == 1
+
+
+def test_two_forms_of_one_person_at_once_are_one_label_and_one_refusal() -> None:
+    study = make_study(runs=1)
+    user = annotators_of(study)[0]
+    assignment = next_assignment(study=study, user=user)
+    assert assignment is not None
+    forms = [make_submission("success"), make_submission("failure")]
+    answers = at_once(
+        *[lambda f=f: submit_label(assignment=assignment, user=user, submission=f) for f in forms]  # type: ignore[misc]
+    )
+    assert len(good(answers)) == 1
+    assert any(isinstance(answer, LabelRefusedError) for answer in answers)
+    assert Label.objects.count() == 1
+
+
+@pytest.mark.parametrize("said", ["success", "failure"])
+def test_both_labels_at_once_close_the_pair_once(said: str) -> None:
+    study = make_study(runs=1)
+    given = [(user, next_assignment(study=study, user=user)) for user in annotators_of(study)]
+    forms = [make_submission("success"), make_submission(said)]
+    calls = [
+        lambda u=user, a=assignment, f=form: submit_label(assignment=a, user=u, submission=f)  # type: ignore[misc]
+        for (user, assignment), form in zip(given, forms, strict=True)
+    ]
+    assert len(good(at_once(*calls))) == 2
+    assert StudyItem.objects.get().n_labels == 2
+    assert ReferenceVerdict.objects.count() == (1 if said == "success" else 0)
+    assert Dispute.objects.count() == (0 if said == "success" else 1)
+
+
+def test_two_studies_settling_one_run_at_once_leave_one_authoritative_verdict() -> None:
+    run = make_run(pictures=False)
+    calls = []
+    for _ in range(2):
+        study = make_study(runs=[run])
+        first, second = annotators_of(study)
+        mine = next_assignment(study=study, user=first)
+        assert mine is not None
+        submit_label(assignment=mine, user=first, submission=make_submission())
+        last = next_assignment(study=study, user=second)
+        calls.append(
+            lambda u=second, a=last: submit_label(  # type: ignore[misc]
+                assignment=a, user=u, submission=make_submission()
+            )
+        )
+    assert len(good(at_once(*calls))) == 2
+    assert ReferenceVerdict.objects.count() == 2
+    assert ReferenceVerdict.objects.filter(is_authoritative=True).count() == 1
+
+
+def test_of_two_adjudicators_the_first_wins() -> None:
+    dispute = make_dispute(make_study(adjudicators=2))
+    calls = [
+        lambda u=user, v=verdict: decide(  # type: ignore[misc]
+            dispute=dispute, adjudicator=u, verdict=v, rationale=f"I say {v}", version=0
+        )
+        for user, verdict in zip(
+            adjudicators_of(dispute.item.study), ("success", "failure"), strict=True
+        )
+    ]
+    answers = at_once(*calls)
+    winner = good(answers)
+    lost = [answer for answer in answers if isinstance(answer, DecidedMeanwhileError)]
+    assert len(winner) == len(lost) == 1
+    assert lost[0].verdict == winner[0] == ReferenceVerdict.objects.get()
+
+
+def test_annotators_agreeing_at_the_same_moment_settle_once() -> None:
+    dispute = make_dispute()
+    calls = [
+        lambda u=user: add_message(dispute=dispute, author=u, text="yes", proposal="success")  # type: ignore[misc]
+        for user in annotators_of(dispute.item.study)
+    ]
+    assert len(good(at_once(*calls))) == 2
+    assert ReferenceVerdict.objects.get().origin == "consensus"

@@ -1,0 +1,253 @@
+"""Submitting, changing and taking back labels, and what the last one brings."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from judging.models import (
+    Assignment,
+    Dispute,
+    Label,
+    LabelRevision,
+    ReferenceVerdict,
+    StudyItem,
+)
+from judging.services.assignment import next_assignment, take_up
+from judging.services.labels import (
+    LabelClosedError,
+    LabelledElsewhereError,
+    NotAnnotatorError,
+    submit_label,
+    undo_label,
+)
+from judging.services.studies import close_study, remove_member
+from judging.services.unblinding import record_unblinding
+from tests.judging.factories import (
+    annotators_of,
+    label_next,
+    make_label,
+    make_study,
+    make_submission,
+)
+from tests.runs.factories import make_run
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_same_form_twice_is_one_label() -> None:
+    study = make_study(runs=1)
+    user = annotators_of(study)[0]
+    assignment = next_assignment(study=study, user=user)
+    assert assignment is not None
+    once = make_submission("failure", key="form-1", rationale="gave up")
+    first = submit_label(assignment=assignment, user=user, submission=once)
+    assert submit_label(assignment=assignment, user=user, submission=once) == first
+    assert study.items.get().n_labels == 1
+
+
+def test_another_form_for_the_same_run_is_refused_not_taken_as_a_change() -> None:
+    study = make_study(runs=1)
+    user = annotators_of(study)[0]
+    label = label_next(study, user, "failure")
+    with pytest.raises(LabelledElsewhereError):
+        submit_label(
+            assignment=Assignment.objects.get(), user=user, submission=make_submission("success")
+        )
+    label.refresh_from_db()
+    assert label.success == "failure"
+
+
+def test_a_change_keeps_what_was_said_before() -> None:
+    study = make_study(runs=1)
+    user = annotators_of(study)[0]
+    label_next(study, user, "failure", rationale="gave up", causes=["loop"])
+    assignment = take_up(study=study, user=user, item=study.items.get())
+    changed = submit_label(
+        assignment=assignment, user=user, submission=make_submission("success", version=0)
+    )
+    assert (changed.success, changed.causes) == ("success", [])
+    history = LabelRevision.objects.get(label=changed).content
+    assert (history["success"], history["causes"]) == ("failure", ["loop"])
+    assert study.items.get().n_labels == 1
+    with pytest.raises(LabelledElsewhereError):  # from a page that showed the first version
+        submit_label(
+            assignment=assignment, user=user, submission=make_submission("unsure", version=0)
+        )
+
+
+def test_a_label_is_closed_once_the_last_one_has_arrived() -> None:
+    study = make_study(runs=1)
+    first, second = annotators_of(study)
+    item = study.items.get()
+    make_label(item, first, "success")
+    make_label(item, second, "failure")
+    with pytest.raises(LabelClosedError):
+        submit_label(
+            assignment=Assignment.objects.get(user=first),
+            user=first,
+            submission=make_submission("failure", version=0),
+        )
+    assert Label.objects.get(annotator=first).success == "success"
+
+
+def test_nobody_labels_for_a_closed_study_or_after_leaving() -> None:
+    study = make_study(runs=2)
+    first, second = annotators_of(study)
+    for user in (first, second):
+        next_assignment(study=study, user=user)
+    remove_member(study=study, user=first)
+    with pytest.raises(NotAnnotatorError):
+        make_label(Assignment.objects.get(user=first).item, first)
+    close_study(study=study)
+    with pytest.raises(NotAnnotatorError):
+        make_label(Assignment.objects.get(user=second).item, second)
+    assert not Label.objects.exists()
+
+
+def test_nobody_submits_for_somebody_else() -> None:
+    study = make_study(runs=1)
+    first, second = annotators_of(study)
+    assignment = next_assignment(study=study, user=first)
+    assert assignment is not None
+    with pytest.raises(Assignment.DoesNotExist):
+        submit_label(assignment=assignment, user=second, submission=make_submission())
+
+
+@pytest.mark.parametrize("said", ["success", "failure"])
+def test_two_clear_and_equal_labels_settle_the_run(said: str) -> None:
+    study = make_study(runs=1)
+    item = study.items.get()
+    for user in annotators_of(study):
+        make_label(item, user, said)
+    item.refresh_from_db()
+    verdict = ReferenceVerdict.objects.get(item=item)
+    assert (item.status, item.n_labels) == ("settled", 2)
+    assert (verdict.verdict, verdict.origin, verdict.decided_by) == (said, "agreed", None)
+    assert verdict.is_authoritative
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("success", "failure"),
+        ("success", "unsure"),
+        ("unsure", "unsure"),
+        ("not_executable", "not_executable"),
+        ("failure", "not_executable"),
+    ],
+)
+def test_everything_else_is_disputed(said: tuple[str, str]) -> None:
+    study = make_study(runs=1)
+    item = study.items.get()
+    for user, success in zip(annotators_of(study), said, strict=True):
+        make_label(item, user, success)
+    item.refresh_from_db()
+    assert item.status == "disputed"
+    assert Dispute.objects.filter(item=item).exists()
+    assert not ReferenceVerdict.objects.exists()
+
+
+def test_three_labels_settle_only_together() -> None:
+    study = make_study(runs=1, annotators=3, labels_per_run=3)
+    item = study.items.get()
+    first, second, third = annotators_of(study)
+    make_label(item, first)
+    make_label(item, second)
+    item.refresh_from_db()
+    assert item.status == "open"
+    make_label(item, third, "failure")
+    item.refresh_from_db()
+    assert item.status == "disputed"
+
+
+def test_a_run_in_two_studies_keeps_one_authoritative_verdict() -> None:
+    run = make_run(pictures=False)
+    studies = [make_study(runs=[run]), make_study(runs=[run])]
+    for study, said in zip(studies, ("success", "failure"), strict=True):
+        for user in annotators_of(study):
+            make_label(study.items.get(), user, said)
+    verdicts = ReferenceVerdict.objects.order_by("decided_at")
+    assert [(v.verdict, v.is_authoritative) for v in verdicts] == [
+        ("success", True),
+        ("failure", False),
+    ]
+
+
+def test_undo_puts_the_run_back_with_everything_filled_in() -> None:
+    study = make_study(runs=2)
+    user = annotators_of(study)[0]
+    label = label_next(study, user, "failure", rationale="gave up", causes=["loop"], failure_step=2)
+    next_assignment(study=study, user=user)
+    assignment = undo_label(label=label, user=user)
+    assert not Label.objects.exists()
+    assert assignment.item.n_labels == 0
+    assert assignment.state == "leased"
+    assert assignment.draft["rationale"] == "gave up"
+    assert assignment.draft["failure_step"] == 2
+    assert undo_label(label=label, user=user) == assignment  # the second of two clicks
+
+
+@pytest.mark.parametrize("said", ["success", "failure"])
+def test_undo_of_the_last_label_takes_back_what_it_opened(said: str) -> None:
+    study = make_study(runs=1)
+    first, second = annotators_of(study)
+    item = study.items.get()
+    make_label(item, first, "success")
+    label = make_label(item, second, said)
+    undo_label(label=label, user=second)
+    item.refresh_from_db()
+    assert (item.status, item.n_labels) == ("open", 1)
+    assert not ReferenceVerdict.objects.exists()
+    assert not Dispute.objects.exists()
+    make_label(item, second, "success")
+    assert ReferenceVerdict.objects.get().verdict == "success"
+
+
+def test_undo_ends_after_ten_seconds() -> None:
+    study = make_study(runs=1)
+    user = annotators_of(study)[0]
+    label = label_next(study, user)
+    Label.objects.update(submitted_at=timezone.now() - timedelta(seconds=11))
+    with pytest.raises(LabelClosedError):
+        undo_label(label=label, user=user)
+    assert Label.objects.exists()
+
+
+def test_undo_is_refused_once_somebody_has_seen_the_labels() -> None:
+    study = make_study(runs=1)
+    first, second = annotators_of(study)
+    item = study.items.get()
+    make_label(item, first, "success")
+    label = make_label(item, second, "failure")
+    record_unblinding(user=first, item=item, reason="dispute")
+    with pytest.raises(LabelClosedError):
+        undo_label(label=label, user=second)
+    item.refresh_from_db()
+    assert (item.status, item.n_labels) == ("disputed", 2)
+
+
+def test_an_undone_repeat_changes_no_count() -> None:
+    study = make_study(runs=2, annotators=1, repeat_share=0.5)
+    user = annotators_of(study)[0]
+    labels = [label_next(study, user) for _ in range(3)]
+    assert sum(label.is_repeat for label in labels) == 1
+    repeat = next(label for label in labels if label.is_repeat)
+    undo_label(label=repeat, user=user)
+    assert set(StudyItem.objects.values_list("n_labels", flat=True)) == {1}
+    assert Label.objects.count() == 2
+
+
+def test_a_repeat_cannot_be_changed() -> None:
+    study = make_study(runs=1, annotators=1, repeat_share=0.5)
+    user = annotators_of(study)[0]
+    study.repeat_share = 1.0
+    study.save()
+    label_next(study, user)
+    assert label_next(study, user, "failure").is_repeat
+    with pytest.raises(LabelClosedError):
+        submit_label(
+            assignment=Assignment.objects.get(is_repeat=True),
+            user=user,
+            submission=make_submission("success", version=0),
+        )

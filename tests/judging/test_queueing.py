@@ -1,0 +1,84 @@
+"""The order in which runs come to people."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from judging.queueing import (
+    Candidate,
+    choose_repeat,
+    in_order,
+    repeat_comes_next,
+    repeats_due,
+)
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+EARLIER = datetime(2026, 11, 21, 9, tzinfo=UTC)
+
+
+def order(candidates: list[Candidate], user_id: int = 1, seed: int = 5) -> list[int]:
+    return [c.item_id for c in in_order(candidates, seed=seed, user_id=user_id)]
+
+
+def test_everyone_has_an_order_of_their_own_that_never_changes() -> None:
+    many = [Candidate(pk, 0) for pk in range(40)]
+    assert order(many, user_id=1) == order(many[::-1], user_id=1)
+    assert order(many, user_id=1) != order(many, user_id=2)
+    assert order(many, seed=5) != order(many, seed=6)
+    assert sorted(order(many)) == list(range(40))
+
+
+def test_an_order_stays_when_runs_leave_it() -> None:
+    many = [Candidate(pk, 0) for pk in range(10)]
+    first = order(many)
+    assert order(many[:5]) == [pk for pk in first if pk < 5]
+
+
+def test_the_least_labelled_comes_first() -> None:
+    assert order([Candidate(1, 1), Candidate(2, 0), Candidate(3, 2)]) == [2, 1, 3]
+
+
+def test_what_is_in_work_comes_before_everything_and_skipped_runs_last() -> None:
+    candidates = [
+        Candidate(1, 0, "skipped", n_skips=1, skipped_at=NOON),
+        Candidate(2, 0, "skipped", n_skips=1, skipped_at=EARLIER),
+        Candidate(3, 1),
+        Candidate(4, 1, "leased"),
+        Candidate(5, 1, "leased", held=True),
+    ]
+    assert order(candidates) == [5, 4, 3, 2, 1]
+
+
+def test_a_run_skipped_twice_is_left_to_others_until_taken_up() -> None:
+    assert order([Candidate(1, 0, "skipped", n_skips=2, skipped_at=NOON)]) == []
+    assert order([Candidate(1, 0, "leased", n_skips=2)]) == [1]
+
+
+@pytest.mark.parametrize(
+    ("share", "labelled", "left", "repeated", "due"),
+    [
+        (0.0, 10, 0, 0, 0),
+        (0.2, 5, 5, 0, 2),
+        (0.2, 10, 0, 1, 1),
+        (0.2, 10, 0, 2, 0),
+        (0.1, 4, 0, 1, 0),
+    ],
+)
+def test_repeats_are_a_share_of_all_runs(
+    share: float, labelled: int, left: int, repeated: int, due: int
+) -> None:
+    assert repeats_due(share=share, labelled=labelled, left=left, repeated=repeated) == due
+
+
+def test_repeats_come_only_among_the_last_runs_and_always_at_the_end() -> None:
+    assert not repeat_comes_next(seed=1, user_id=1, left=5, due=2, given=0)
+    assert repeat_comes_next(seed=1, user_id=1, left=0, due=2, given=0)
+    assert not repeat_comes_next(seed=1, user_id=1, left=0, due=0, given=0)
+    mixed = {repeat_comes_next(seed=1, user_id=1, left=2, due=2, given=n) for n in range(20)}
+    assert mixed == {True, False}
+
+
+def test_a_repeat_is_a_run_labelled_long_ago() -> None:
+    chosen = {choose_repeat(list(range(10)), seed=seed, user_id=1) for seed in range(50)}
+    assert chosen == {0, 1, 2, 3, 4}
+    assert choose_repeat([7], seed=1, user_id=1) == 7
