@@ -80,6 +80,9 @@ class Lines:
         self.bytes = start
         self.sha256 = digest.hexdigest()
 
+    def __len__(self) -> int:
+        return len(self._offsets)
+
     def __contains__(self, key: object) -> bool:
         return key in self._offsets
 

@@ -57,7 +57,7 @@ class NativeReader:
         for root in _roots(tree, bounds):
             manifest = _manifest(tree, root, bounds)
             listed = manifest.files.get(RUNS) if isinstance(manifest, Manifest) else None
-            total += min(listed.count, bounds.runs) if listed else 1
+            total += max(listed.count, 1) if listed else 1
         return total
 
     def read(self, tree: Tree, bounds: Bounds) -> Iterator[RunBundle | Problem]:
@@ -136,6 +136,10 @@ class _NativeFile:
         files = {name: self._lines(name) for name in LINE_FILES}
         try:
             yield from self._problems
+            if len(files[RUNS]) > self._bounds.runs:
+                reason = f"more than {self._bounds.runs} runs"
+                yield Rejection(self._source, self._root + RUNS, "", reason)
+                return
             for run_id in files[RUNS]:
                 yield self._run(run_id, files)
             for name in (STEPS, EVALUATIONS, LABELS, ADJUDICATIONS):
