@@ -2,9 +2,10 @@
 
 from django.urls import URLPattern, URLResolver
 
-from runs import run_urls
+from runs import rerun_urls, run_urls
 
 app_name = "runs"
 urlpatterns: list[URLPattern | URLResolver] = [
     *run_urls.urlpatterns,
+    *rerun_urls.urlpatterns,
 ]

@@ -1,0 +1,1 @@
+"""Carrying out a run, and what becomes of it when its worker dies."""

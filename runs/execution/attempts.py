@@ -1,0 +1,59 @@
+"""Attempts: a run that broke for no fault of its agent is tried again, as a new row."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+from django.conf import settings
+from django.db import transaction
+
+from runs.models import Run, RunStatus, User
+from runs.querysets.queue import from_now
+from runs.signals import run_ended
+
+
+def announce_end(run: Run) -> None:
+    """Say that the run has ended, once the transaction stands."""
+    transaction.on_commit(partial(run_ended.send, sender=Run, run_id=run.pk))
+
+
+def backoff_s(attempt: int) -> float:
+    """How long to wait after this attempt: doubled each time, half to one and a half of it."""
+    spread: float = random.uniform(0.5, 1.5)  # noqa: S311 (spreads load, guards nothing)
+    return float(settings.ENV.RETRY_BACKOFF_S * 2 ** (attempt - 1) * spread)
+
+
+def follow_up(run: Run) -> Run | None:
+    """Queue the next attempt of a run that just ended in an error; None when it was the last.
+
+    Call it in the transaction that ends the run: either both stand or neither.
+    """
+    if run.attempt >= settings.ENV.MAX_ATTEMPTS:
+        return None
+    return next_attempt(run, delay_s=backoff_s(run.attempt))
+
+
+def next_attempt(run: Run, *, delay_s: float = 0, created_by: User | None = None) -> Run:
+    """A new, queued row for the same trial; the old one is superseded by it.
+
+    Raises:
+        IntegrityError: the run has a next attempt already.
+    """
+    later = Run.objects.create(
+        task=run.task,
+        agent=run.agent,
+        experiment=run.experiment,
+        seed=run.seed,
+        trial=run.trial,
+        max_steps=run.max_steps,
+        source_format=run.source_format,
+        status=RunStatus.QUEUED,
+        rerun_of=run.rerun_of,
+        retry_of=run,
+        attempt=run.attempt + 1,
+        created_by=created_by or run.created_by,
+        not_before=from_now(delay_s),
+    )
+    Run.objects.filter(pk=run.pk).update(superseded=True)
+    return later

@@ -1,0 +1,63 @@
+"""One claim of one run, and the writes that it allows."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from runs.models import Run
+
+
+class LeaseLostError(Exception):
+    """The run was taken away: another worker has it, or it has ended. Stop, and write nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to write to a run, until its token is stale."""
+
+    run_id: UUID
+    token: int
+
+    def start(self) -> None:
+        """leased -> running.
+
+        Raises:
+            LeaseLostError: the run is no longer ours.
+        """
+        self._demand(Run.objects.start(self.run_id, self.token))
+
+    def renew(self, **changes: Any) -> bool:
+        """Keep the run, writing `changes` to it; whether somebody asked to cancel it.
+
+        Raises:
+            LeaseLostError: the run is no longer ours; nothing was written.
+        """
+        kept = Run.objects.beat(self.run_id, self.token, lease_s=settings.ENV.LEASE_S, **changes)
+        self._demand(kept)
+        return Run.objects.filter(pk=self.run_id, cancel_requested_at__isnull=False).exists()
+
+    def end(self, status: str, **changes: Any) -> None:
+        """End the run.
+
+        Raises:
+            LeaseLostError: the run is no longer ours; nothing was written.
+        """
+        self._demand(Run.objects.end(self.run_id, self.token, status=status, **changes))
+
+    def _demand(self, held: bool) -> None:
+        if not held:
+            raise LeaseLostError(f"run {self.run_id} is no longer held with token {self.token}")
+
+
+def claim(run_id: UUID) -> tuple[Run, Lease] | None:
+    """The run and the right to it; None if it is not there to be had."""
+    owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    run = Run.objects.claim(run_id, owner=owner, lease_s=settings.ENV.LEASE_S)
+    return (run, Lease(run.pk, run.lease_token)) if run else None

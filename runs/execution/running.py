@@ -1,0 +1,182 @@
+"""Carrying out one run that was claimed, from the browser's start to the stored end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from runs.blobs import known_hashes
+from runs.execution.attempts import announce_end, follow_up
+from runs.execution.heartbeat import Heartbeat
+from runs.execution.leases import Lease, LeaseLostError, claim
+from runs.execution.steps import StepStore, patiently
+from runs.models import Attachment, Event, Run, RunStatus
+from runs.records import attachment_rows, event_rows, run_columns
+from runs.runnable import DEFAULT_MAX_STEPS, NotRunnableError, live_agent, task_name
+from runs.task_rows import task_record
+from runs.workers import is_stopping
+from webagent.agents.running import SOURCE_FORMAT, never, run_episode
+from webagent.environment.leftovers import end_leftovers, mark_browsers
+from webagent.trajectory.bundles import run_content_hash
+from webagent.trajectory.records import (
+    AgentRecord,
+    EndReason,
+    ErrorOrigin,
+    ErrorRecord,
+    Outcome,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+)
+
+logger = logging.getLogger(__name__)
+
+INFRASTRUCTURE = {ErrorOrigin.ENVIRONMENT, ErrorOrigin.MODEL, ErrorOrigin.HARNESS}
+
+OnStep = Callable[[StepRecord], None]
+
+
+def execute(
+    run_id: UUID, *, on_step: OnStep | None = None, should_stop: Callable[[], bool] = never
+) -> bool:
+    """Carry out a queued run; False if it was not there to be had (a second message, say).
+
+    Every step is stored when it happens. Whatever goes wrong ends the run; only a worker that
+    lost its run ends without a word, since another one or the sweep has spoken already.
+    When `should_stop` says so, the run ends as cancelled.
+    """
+    claimed = claim(run_id)
+    if claimed is None:
+        return False
+    run, lease = claimed
+    mark_browsers()
+    end_leftovers()
+    try:
+        with Heartbeat(lease) as heartbeat:
+            lease.start()
+            steps = StepStore(lease, on_step)
+            record = _play(run, steps, heartbeat, should_stop)
+        patiently(lambda: _end(run, lease, record, steps))
+    except LeaseLostError as lost:
+        logger.warning("Stopped: %s.", lost)
+    return True
+
+
+def _play(
+    run: Run, steps: StepStore, heartbeat: Heartbeat, should_stop: Callable[[], bool]
+) -> RunRecord:
+    """The run as a record. Our own faults end it as an error of the harness."""
+    task = task_record(run.task)
+    try:
+        record = run_episode(
+            task_name(run.task),
+            live_agent(run.agent),
+            run_id=str(run.pk),
+            task_id=task.id,
+            sink=steps,
+            seed=run.seed,
+            max_steps=run.max_steps or DEFAULT_MAX_STEPS,
+            time_limit_s=settings.ENV.RUN_TIME_LIMIT_S,
+            should_stop=lambda: heartbeat.should_stop() or steps.is_cancelled or should_stop(),
+            evaluation=task.eval,
+            let_through=(LeaseLostError,),
+        )
+    except LeaseLostError:
+        raise
+    except NotRunnableError as error:
+        record = _broken(run, error, retriable=False)
+    except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
+        logger.exception("Run %s broke.", run.pk)
+        record = _broken(run, error, retriable=True)
+    if record.end_reason is EndReason.CANCELLED and not _was_cancelled(heartbeat, steps):
+        record = _handed_back(record)
+    return record.model_copy(update=_place(run))
+
+
+def _was_cancelled(heartbeat: Heartbeat, steps: StepStore) -> bool:
+    return heartbeat.is_cancelled or steps.is_cancelled or not is_stopping()
+
+
+@transaction.atomic
+def _end(run: Run, lease: Lease, record: RunRecord, steps: StepStore) -> None:
+    """Write the end of the run, and queue its next attempt where the fault was not the agent's."""
+    task = task_record(run.task)
+    columns = run_columns(record, task.goal)
+    lease.end(
+        _status(record),
+        n_steps=len(steps.steps),
+        n_screenshots=steps.n_screenshots,
+        content_hash=run_content_hash(task, record, tuple(steps.steps)),
+        **columns,
+    )
+    Event.objects.bulk_create(event_rows(run.pk, record.events))
+    files = list(attachment_rows(run.pk, record))
+    stored = known_hashes(file.blob_id for file in files)
+    Attachment.objects.bulk_create(file for file in files if file.blob_id in stored)
+    if _is_worth_retrying(record):
+        follow_up(run)
+    announce_end(run)
+
+
+def _status(record: RunRecord) -> RunStatus:
+    if record.outcome is Outcome.ERROR:
+        return RunStatus.FAILED
+    if record.end_reason is EndReason.CANCELLED:
+        return RunStatus.CANCELLED
+    return RunStatus.FINISHED
+
+
+def _is_worth_retrying(record: RunRecord) -> bool:
+    """Whether the infrastructure failed in a way that another attempt may be spared."""
+    if record.outcome is not Outcome.ERROR or record.error is None:
+        return False
+    may_pass = (record.extra or {}).get("retriable", True)
+    return record.error.origin in INFRASTRUCTURE and bool(may_pass)
+
+
+def _place(run: Run) -> dict[str, object]:
+    """Where the run stands among others, for its record."""
+    return {
+        "experiment": run.experiment.name if run.experiment else None,
+        "trial": run.trial,
+        "attempt": run.attempt,
+        "retry_of": str(run.retry_of_id) if run.retry_of_id else None,
+        "rerun_of": str(run.rerun_of_id) if run.rerun_of_id else None,
+    }
+
+
+def _handed_back(record: RunRecord) -> RunRecord:
+    """The record of a run whose worker was asked to stop: nobody cancelled it."""
+    error = ErrorRecord(message="The worker was shut down.", origin=ErrorOrigin.HARNESS)
+    return record.model_copy(
+        update={
+            "outcome": Outcome.ERROR,
+            "end_reason": EndReason.KILLED,
+            "error": error,
+            "reward": None,
+        }
+    )
+
+
+def _broken(run: Run, error: Exception, *, retriable: bool) -> RunRecord:
+    """The record of a run that our own part of the work broke."""
+    now = datetime.now(UTC)
+    return RunRecord(
+        id=str(run.pk),
+        task_id=task_record(run.task).id,
+        source=SourceRecord(format=SOURCE_FORMAT, tool="crosscheck"),
+        agent=AgentRecord(name=run.agent.name, version=run.agent.version or None),
+        seed=run.seed,
+        max_steps=run.max_steps,
+        started_at=run.heartbeat_at,
+        ended_at=now,
+        outcome=Outcome.ERROR,
+        end_reason=EndReason.EXCEPTION,
+        error=ErrorRecord(message=f"{type(error).__name__}: {error}", origin=ErrorOrigin.HARNESS),
+        extra={"retriable": retriable},
+    )

@@ -1,0 +1,77 @@
+"""Steps go to the database one by one, as they happen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from runs.blobs import BlobBatch
+from runs.execution.leases import Lease
+from runs.models import Attachment, Step
+from runs.records import attachment_rows, step_row
+from webagent.trajectory.bundles import blobs_of
+from webagent.trajectory.records import StepRecord
+
+
+class StepStore:
+    """The sink of a run's steps: fenced, so that a worker that lost the run writes nothing."""
+
+    def __init__(self, lease: Lease, on_step: Callable[[StepRecord], None] | None = None) -> None:
+        self.steps: list[StepRecord] = []
+        self.is_cancelled = False
+        self._lease = lease
+        self._on_step = on_step
+
+    @property
+    def n_screenshots(self) -> int:
+        """How many observations have a picture."""
+        observations = [seen for step in self.steps for seen in (step.before, step.after) if seen]
+        return sum(seen.screenshot is not None for seen in observations)
+
+    def __call__(self, record: StepRecord, blobs: Mapping[str, bytes]) -> None:
+        """Store one step with its files.
+
+        Raises:
+            LeaseLostError: the run is no longer ours; nothing of the step is stored.
+        """
+        batch = BlobBatch()
+        media_types = {blob.sha256: blob.media_type for blob in blobs_of(record)}
+        for sha256, content in blobs.items():
+            batch.add(content, media_types.get(sha256, "application/octet-stream"))
+        self.steps.append(record)
+        patiently(lambda: self._store(record, batch))
+        if self._on_step is not None:
+            self._on_step(record)
+
+    @transaction.atomic
+    def _store(self, record: StepRecord, batch: BlobBatch) -> None:
+        self.is_cancelled = self._lease.renew(
+            n_steps=len(self.steps), n_screenshots=self.n_screenshots
+        )
+        run_id = self._lease.run_id
+        if Step.objects.filter(run_id=run_id, index=record.index).exists():
+            return  # An earlier try was committed before its answer got lost.
+        batch.save()
+        row = step_row(run_id, record)
+        row.save(force_insert=True)
+        Attachment.objects.bulk_create(attachment_rows(run_id, record, row))
+
+
+def patiently(write: Callable[[], Any]) -> Any:
+    """What the write returns, tried again while the database is away, for as long as a lease.
+
+    The write must be a transaction that is safe to repeat.
+    """
+    deadline = time.monotonic() + settings.ENV.LEASE_S
+    while True:
+        try:
+            return write()
+        except (OperationalError, InterfaceError):
+            if time.monotonic() > deadline or connection.in_atomic_block:
+                raise
+            connection.close()
+            time.sleep(1)

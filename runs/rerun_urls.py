@@ -1,0 +1,15 @@
+"""Addresses of reruns, experiments, and the sign of life."""
+
+from django.urls import path
+
+from runs.views import experiments, health, reruns
+
+urlpatterns = [
+    path("reruns/", reruns.rerun_list, name="rerun_list"),
+    path("runs/rerun/", reruns.run_rerun_selected, name="run_rerun_selected"),
+    path("runs/<uuid:run_id>/rerun/", reruns.run_rerun, name="run_rerun"),
+    path("runs/<uuid:run_id>/cancel/", reruns.run_cancel, name="run_cancel"),
+    path("runs/<uuid:run_id>/retry/", reruns.run_retry, name="run_retry"),
+    path("experiments/", experiments.experiment_list, name="experiment_list"),
+    path("healthz", health.healthz, name="healthz"),
+]

@@ -1,0 +1,190 @@
+"""Launching, cancelling and retrying runs."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from runs.agents import store_agent
+from runs.execution.attempts import announce_end, next_attempt
+from runs.models import AgentConfiguration, Experiment, Run, RunStatus, User
+from runs.runnable import DEFAULT_MAX_STEPS, OUR_FORMAT, agent_for, why_not_runnable
+from runs.task_rows import store_task
+from runs.tasks import dispatch
+from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
+from webagent.environment.failures import UnknownTask
+from webagent.environment.registry import task_record as environment_task_record
+from webagent.trajectory.records import Json
+
+MAX_NEW_RUNS = 500
+
+
+class RerunError(Exception):
+    """It cannot be done; the message says to the user why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """How to run again.
+
+    `agent` None keeps each run's own. `seed` None keeps each run's own; further trials then
+    have the same one. A given seed is for the first trial, further ones count up.
+    `token` names the form it was asked with: the same wish with the same token is granted once.
+    """
+
+    token: UUID
+    agent: str | None = None
+    seed: int | None = None
+    new_seeds: bool = False
+    trials: int = 1
+    max_steps: int | None = None
+    experiment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What became of a wish: the queued runs, and those that could not be rerun, with why."""
+
+    queued: list[Run]
+    refused: list[tuple[Run, str]]
+
+
+@transaction.atomic
+def launch_reruns(*, runs: Iterable[Run], wish: Wish, user: User) -> Launch:
+    """Queue the wanted trials of every run that can be rerun; asking twice queues them once.
+
+    Raises:
+        RerunError: none of them can be rerun, or these are too many at once.
+    """
+    sources = list(runs)
+    if len(sources) * wish.trials > MAX_NEW_RUNS:
+        raise RerunError(
+            _("These would be %(n)d runs; at most %(max)d can be queued at once.")
+            % {"n": len(sources) * wish.trials, "max": MAX_NEW_RUNS}
+        )
+    refused = [(run, why) for run in sources if (why := why_not_runnable(run, wish.agent))]
+    hopeless = {run.pk for run, _why in refused}
+    experiment = _experiment(wish.experiment, user)
+    wanted = [
+        _rerun(run, trial, wish=wish, agent=agent, experiment=experiment, user=user)
+        for run in sources
+        if run.pk not in hopeless
+        for agent in (agent_for(run, wish.agent),)
+        for trial in range(1, wish.trials + 1)
+    ]
+    if not wanted:
+        raise RerunError(refused[0][1] if refused else _("Select at least one run."))
+    Run.objects.bulk_create(wanted, ignore_conflicts=True)
+    ids = [run.pk for run in wanted]
+    transaction.on_commit(partial(dispatch, ids))
+    return Launch(list(Run.objects.filter(pk__in=ids)), refused)
+
+
+@transaction.atomic
+def queue_run(
+    *,
+    task: str,
+    agent: str,
+    agent_config: Json | None = None,
+    seed: int | None = None,
+    trial: int = 1,
+    max_steps: int | None = None,
+    experiment: str = "",
+    user: User | None = None,
+) -> Run:
+    """A queued run of a task by its name, about which the caller tells a worker, or is one.
+
+    For the length of a lease no sweep hands it to another worker.
+
+    Raises:
+        RerunError: there is no such task or agent here.
+    """
+    try:
+        record = environment_task_record(task)
+        row = store_agent(make_agent(agent, agent_config).describe())
+    except (UnknownTask, UnknownAgent, BadAgentConfig) as error:
+        raise RerunError(str(error)) from None
+    return Run.objects.create(
+        task=store_task(record),
+        agent=row,
+        experiment=_experiment(experiment, user),
+        seed=seed,
+        trial=trial,
+        max_steps=max_steps or record.max_steps or DEFAULT_MAX_STEPS,
+        source_format=OUR_FORMAT,
+        created_by=user,
+        dispatched_at=Now(),
+    )
+
+
+def cancel_run(*, run: Run) -> bool:
+    """Stop a run: now if it waits, at its next step if it runs; False if it has ended already."""
+    with transaction.atomic():
+        asked = Run.objects.request_cancel(run.pk)
+        for _run_id in Run.objects.filter(pk=run.pk).end_cancelled():
+            announce_end(run)
+    return asked
+
+
+def retry_run(*, run: Run, user: User) -> Run:
+    """Queue the next attempt of a run that broke or was cancelled; asking twice queues one.
+
+    Raises:
+        RerunError: the run has not ended like that, or cannot run here.
+    """
+    if run.status not in (RunStatus.FAILED, RunStatus.CANCELLED):
+        raise RerunError(_("Only runs that broke or were cancelled can be retried; rerun it."))
+    if why := why_not_runnable(run, None):
+        raise RerunError(why)
+    try:
+        with transaction.atomic():
+            later = next_attempt(run, created_by=user)
+            transaction.on_commit(partial(dispatch, [later.pk]))
+            return later
+    except IntegrityError:
+        return Run.objects.get(retry_of=run)
+
+
+def _rerun(
+    run: Run,
+    trial: int,
+    *,
+    wish: Wish,
+    agent: AgentConfiguration,
+    experiment: Experiment | None,
+    user: User,
+) -> Run:
+    """A new row whose id follows from the wish, so that the same wish makes the same row."""
+    pk = uuid.uuid5(wish.token, f"{user.pk} {run.pk} {trial} {wish}")
+    seed = run.seed
+    if wish.new_seeds:
+        seed = pk.int % 2**31
+    elif wish.seed is not None:
+        seed = wish.seed + trial - 1
+    return Run(
+        pk=pk,
+        task=run.task,
+        agent=agent,
+        experiment=experiment,
+        goal=run.goal if seed == run.seed else "",
+        seed=seed,
+        trial=trial,
+        max_steps=wish.max_steps or run.max_steps or DEFAULT_MAX_STEPS,
+        source_format=OUR_FORMAT,
+        rerun_of=run,
+        created_by=user,
+    )
+
+
+def _experiment(name: str, user: User | None) -> Experiment | None:
+    name = name.strip()
+    if not name:
+        return None
+    return Experiment.objects.get_or_create(name=name, defaults={"created_by": user})[0]

@@ -1,0 +1,34 @@
+"""The sweep: what brings back lost messages and the work of dead workers.
+
+Neither the file-system broker nor Redis gives back in time what a killed worker held, so this
+is the only recovery. Each part of the site that queues work registers what it looks after.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from celery import shared_task
+
+logger = logging.getLogger(__name__)
+
+Sweeper = TypeVar("Sweeper", bound=Callable[[], object])
+_sweepers: list[Callable[[], object]] = []
+
+
+def swept(function: Sweeper) -> Sweeper:
+    """Have the function called at every sweep. It must be safe to run twice at a time."""
+    _sweepers.append(function)
+    return function
+
+
+@shared_task(name="runs.tasks.sweep", time_limit=300)
+def sweep() -> None:
+    """Call every registered function; one that fails does not keep the others from theirs."""
+    for function in _sweepers:
+        try:
+            function()
+        except Exception:
+            logger.exception("The sweep of %s failed.", function.__qualname__)

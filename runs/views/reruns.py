@@ -1,0 +1,142 @@
+"""Running again: the form, the live page, cancel and retry."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from runs.models import Run
+from runs.querysets.runs import RunQuerySet
+from runs.rerun_forms import RerunForm
+from runs.rerun_page import PER_PAGE, counts_of, ids_of, rerun_list_of, rerun_rows
+from runs.runnable import rerun_offer
+from runs.services.reruns import (
+    MAX_NEW_RUNS,
+    Launch,
+    RerunError,
+    cancel_run,
+    launch_reruns,
+    retry_run,
+)
+from runs.views.fragments import AppRequest, wants_partial
+
+may_rerun = permission_required("runs.rerun_run", raise_exception=True)
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@may_rerun
+def rerun_list(request: AppRequest) -> HttpResponse:
+    """Runs made here, live: what runs, what waits, what came of the last ones."""
+    name = "_rerun_table" if wants_partial(request) else "rerun_list"
+    return render(request, f"runs/{name}.html", _live(request))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+@may_rerun
+def run_rerun(request: AppRequest, run_id: UUID) -> HttpResponse:
+    """The form for one run; sent, it queues the new runs."""
+    run = get_object_or_404(_sources(request), pk=run_id)
+    action = reverse("runs:run_rerun", args=[run_id])
+    return _ask_or_launch(request, [run], action, is_sent=request.method == "POST")
+
+
+@require_POST
+@vary_on_headers("HX-Request")
+@may_rerun
+def run_rerun_selected(request: AppRequest) -> HttpResponse:
+    """The form for the runs named by `run`; with its token in it, it queues the new runs."""
+    ids = ids_of(request.POST.getlist("run"))[:MAX_NEW_RUNS]
+    runs = list(_sources(request).filter(pk__in=ids))
+    action = reverse("runs:run_rerun_selected")
+    return _ask_or_launch(request, runs, action, is_sent="token" in request.POST)
+
+
+@require_POST
+@may_rerun
+def run_cancel(request: AppRequest, run_id: UUID) -> HttpResponse:
+    """Ask a run to stop."""
+    run = get_object_or_404(Run.objects.shown_to(request.user), pk=run_id)
+    if not cancel_run(run=run):
+        messages.info(request, _("The run had ended already."))
+    return _back(request)
+
+
+@require_POST
+@may_rerun
+def run_retry(request: AppRequest, run_id: UUID) -> HttpResponse:
+    """Queue the next attempt of a run that broke or was cancelled."""
+    run = get_object_or_404(_sources(request), pk=run_id)
+    try:
+        retry_run(run=run, user=request.user)
+    except RerunError as error:
+        messages.error(request, str(error))
+    return _back(request)
+
+
+def _sources(request: AppRequest) -> RunQuerySet[Run]:
+    return Run.objects.shown_to(request.user).select_related("task__task_set", "agent")
+
+
+def _ask_or_launch(
+    request: AppRequest, runs: Sequence[Run], action: str, *, is_sent: bool
+) -> HttpResponse:
+    offer = rerun_offer(runs)
+    form = RerunForm(request.POST if is_sent else None, same_words=offer.same_words)
+    status = 200
+    if is_sent and form.is_valid():
+        try:
+            launch = launch_reruns(runs=runs, wish=form.wish(), user=request.user)
+        except RerunError as error:
+            form.add_error(None, str(error))
+        else:
+            return _launched(request, launch)
+    if is_sent:
+        status = 422
+    name = "_rerun_form" if wants_partial(request) else "rerun_form"
+    context = {"form": form, "offer": offer, "runs": runs, "action": action}
+    return render(request, f"runs/{name}.html", context, status=status)
+
+
+def _launched(request: AppRequest, launch: Launch) -> HttpResponse:
+    count = len(launch.queued)
+    words = ngettext("%(n)d run is queued.", "%(n)d runs are queued.", count) % {"n": count}
+    messages.success(request, words)
+    for _run, why in {why: (run, why) for run, why in launch.refused}.values():
+        messages.warning(request, why)
+    return _to(request, reverse("runs:rerun_list"))
+
+
+def _live(request: AppRequest) -> dict[str, Any]:
+    page = Paginator(rerun_list_of(request.user), PER_PAGE).get_page(request.GET.get("page"))
+    counts = counts_of(request.user)
+    rows = rerun_rows(page.object_list)
+    return {"page": page, "rows": rows, "moves": any(counts.values()), **counts}
+
+
+def _back(request: AppRequest) -> HttpResponse:
+    """The live page again: as a fragment where htmx asked, else as a page."""
+    if not wants_partial(request):
+        return redirect("runs:rerun_list")
+    response = render(request, "runs/_rerun_table.html", _live(request) | {"says": True})
+    response["HX-Trigger"] = "jobs-changed"
+    return response
+
+
+def _to(request: AppRequest, url: str) -> HttpResponse:
+    if not wants_partial(request):
+        return redirect(url)
+    response = HttpResponse(status=204)
+    response["HX-Redirect"] = url
+    return response

@@ -1,0 +1,119 @@
+"""Signs of life of Celery workers, kept in the database, and the news that one is to stop.
+
+`inspect ping` needs a broker that carries answers, which the file-system one does not.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import threading
+from multiprocessing.synchronize import Event
+from typing import Any
+
+from celery.signals import worker_init, worker_ready, worker_shutdown, worker_shutting_down
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.models.functions import Now
+
+from runs.models import WorkerBeat
+from runs.querysets.queue import from_now
+from webagent.environment.leftovers import end_leftovers
+
+logger = logging.getLogger(__name__)
+
+FORGOTTEN_AFTER_S = 24 * 3600
+
+_using_database = threading.Lock()
+# The pool replaces a dead child by forking this process, and a connection that another thread
+# has open must not be carried along.
+os.register_at_fork(
+    before=_using_database.acquire,
+    after_in_parent=_using_database.release,
+    after_in_child=_using_database.release,
+)
+
+
+class Pulse(threading.Thread):
+    """Says every few seconds that this worker is well, and ends browsers nobody owns."""
+
+    def __init__(self, worker: str) -> None:
+        super().__init__(name="pulse", daemon=True)
+        self._worker = worker
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        while not self._stopped.is_set():
+            self._beat()
+            end_leftovers()
+            self._stopped.wait(settings.ENV.HEARTBEAT_S)
+
+    def stop(self) -> None:
+        """Stop, and say that the worker is gone."""
+        self._stopped.set()
+        self.join()
+        with _using_database:
+            WorkerBeat.objects.filter(pk=self._worker).delete()
+            connection.close()
+
+    def _beat(self) -> None:
+        with _using_database:
+            try:
+                beat(self._worker)
+            except DatabaseError:
+                logger.warning("The worker could not give its sign of life.", exc_info=True)
+            finally:
+                connection.close()
+
+
+def beat(worker: str) -> None:
+    """Note that the worker is well now, and forget those that are long gone."""
+    WorkerBeat.objects.bulk_create(
+        [WorkerBeat(name=worker, at=Now())],
+        update_conflicts=True,
+        unique_fields=["name"],
+        update_fields=["at"],
+    )
+    WorkerBeat.objects.filter(at__lt=from_now(-FORGOTTEN_AFTER_S)).delete()
+
+
+def is_any_worker_well() -> bool:
+    """Whether some worker gave a sign of life within the last three beats."""
+    return WorkerBeat.objects.filter(at__gt=from_now(-3 * settings.ENV.HEARTBEAT_S)).exists()
+
+
+def is_stopping() -> bool:
+    """Whether the worker that this process belongs to was asked to stop."""
+    return _stopping is not None and _stopping.is_set()
+
+
+_stopping: Event | None = None
+_pulse: Pulse | None = None
+
+
+@worker_init.connect
+def _prepare(**_: Any) -> None:
+    """Before the pool forks, so that its processes share the event."""
+    global _stopping
+    _stopping = multiprocessing.get_context("fork").Event()
+
+
+@worker_ready.connect
+def _start(sender: Any, **_: Any) -> None:
+    global _pulse
+    _pulse = Pulse(sender.hostname)
+    _pulse.start()
+
+
+@worker_shutting_down.connect
+def _hand_back(**_: Any) -> None:
+    """Runs under way notice at their next step, end, and are queued anew."""
+    if _stopping is not None:
+        _stopping.set()
+
+
+@worker_shutdown.connect
+def _stop(**_: Any) -> None:
+    if _pulse is not None:
+        _pulse.stop()
