@@ -31,17 +31,17 @@ class ZipTree:
     def __init__(self, given: Path | BinaryIO, bounds: Bounds, label: str) -> None:
         self.label = label
         self._bounds = bounds
+        self._problems: list[Problem] = []
         self._file = _CheckedFile(given, bounds)
         try:
             self._zip = zipfile.ZipFile(cast(IO[bytes], self._file))
+            self._members = self._accept(self._zip.infolist())
         except BoundError:
             self._file.close()
             raise
         except READ_ERRORS as error:
             self._file.close()
             raise TreeError(f"not a readable zip: {error}") from error
-        self._problems: list[Problem] = []
-        self._members = self._accept(self._zip.infolist())
         self.names = tuple(sorted(self._members))
         self.problems = tuple(self._problems)
 

@@ -53,7 +53,11 @@ class CutZipTree:
         self._end = self._file.seek(0, io.SEEK_END)
         self._members: dict[str, _Member] = {}
         self._problems = [Problem(label, label, "archive", "cut short: the end is missing")]
-        self._scan()
+        try:
+            self._scan()
+        except BoundError:
+            self.close()
+            raise
         if not self._members:
             self.close()
             raise TreeError("a zip that is cut short, with nothing whole in it")
