@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from judging.matching.outcome import Matcher
+from judging.matching.repaired.matcher import RepairedMatcher
 from judging.matching.strict import StrictMatcher
 
-NAMES = (StrictMatcher.name,)
+NAMES = (StrictMatcher.name, RepairedMatcher.name)
 
 
 def build_matcher(name: str, config: Mapping[str, object] | None = None) -> Matcher:
@@ -18,4 +19,6 @@ def build_matcher(name: str, config: Mapping[str, object] | None = None) -> Matc
     """
     if name == StrictMatcher.name:
         return StrictMatcher.from_config(config or {})
+    if name == RepairedMatcher.name:
+        return RepairedMatcher.from_config(config or {})
     raise ValueError(f"no matcher is called {name}; there are {', '.join(NAMES)}")

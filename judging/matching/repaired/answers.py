@@ -1,0 +1,129 @@
+"""One reference against one answer: said, and asserted?"""
+
+from __future__ import annotations
+
+import re
+
+from judging.matching import strict
+from judging.matching.repaired.assertion import is_asserted
+from judging.matching.repaired.folding import fold, lower
+from judging.matching.repaired.items import extra_items
+from judging.matching.repaired.mentions import find_mentions
+from judging.matching.repaired.polarity import Polarity, said_polarity
+from judging.matching.repaired.rules import Rule, Rules
+from judging.matching.repaired.saying import Answer, Mention, Question
+
+LONGEST_CARRIER = 40
+"""Words of an answer that may carry an exact reference."""
+
+_CODE = re.compile(r"(?=.*\d)(?=.*[a-z][A-Z])[\w-]{12,}")
+_EDGES = " \t\n.,;:!\"'()"
+_NOT_ACHIEVABLE = re.compile(
+    r"(?:(?:the |my )?(?:final )?answer(?: is)?\s*:?\s*)?\"?n/a\"?\s*[.!]?"
+)
+
+
+def says(reference: str, raw: str, published: bool, question: Question, rules: Rules) -> bool:
+    """Whether the answer says one reference (no alternatives) and stands by it.
+
+    Args:
+        published: what the published evaluator says of the two.
+    """
+    if _CODE.fullmatch(reference.strip()) and rules.allow(Rule.CASE_SENSITIVE_CODES):
+        return _says_code(reference.strip(), raw, published, question)
+    if published and question.exact:
+        return True
+    answer = Answer.read(raw, rules)
+    wanted = lower(fold(reference, rules))
+    if not wanted:
+        return published
+    if wanted in ("yes", "no"):
+        polarity = said_polarity(answer.text, question, rules)
+        if polarity is not None:
+            return _agrees(polarity, wanted, answer, published, question, rules)
+        if not published:
+            return False
+    mentions = find_mentions(wanted, answer.text, question, rules)
+    if published and not mentions:
+        return not _bounded(rules)
+    if question.exact:
+        carried = any(_carries(mention, answer, question, rules) for mention in mentions)
+        return carried and not (
+            extra_items([wanted], answer, question, rules) and rules.allow(Rule.EXTRA_ITEMS)
+        )
+    return any(is_asserted(mention, answer.text, question, rules) for mention in mentions)
+
+
+def _says_code(code: str, raw: str, published: bool, question: Question) -> bool:
+    if question.exact and published:
+        return code in raw
+    found = re.search(rf"(?<![\w-]){re.escape(code)}(?![\w-])", raw)
+    return found is not None and len(raw.split()) <= LONGEST_CARRIER
+
+
+def _bounded(rules: Rules) -> bool:
+    return rules.allow(Rule.WORD_BOUNDARIES) or rules.allow(Rule.NUMBER_BOUNDARIES)
+
+
+def _agrees(
+    polarity: Polarity,
+    wanted: str,
+    answer: Answer,
+    published: bool,
+    question: Question,
+    rules: Rules,
+) -> bool:
+    if polarity.value == wanted:
+        return published or not question.exact or rules.allow(Rule.SENTENCE)
+    if polarity is Polarity.BOTH:
+        return False
+    return published and not rules.allow(Rule.CONTRADICTION)
+
+
+def _carries(mention: Mention, answer: Answer, question: Question, rules: Rules) -> bool:
+    """Whether a mention makes the answer as good as the exact reference itself."""
+    text = answer.text
+    if (mention.start, mention.end) == (0, len(text)):
+        return True
+    if not rules.allow(Rule.SENTENCE):
+        return False
+    around = text[: mention.start].strip(_EDGES) + text[mention.end :].strip(_EDGES)
+    if not around:
+        return True
+    if len(text.split()) > LONGEST_CARRIER:
+        return False
+    if not mention.number and _part_of_a_name(mention, answer, question):
+        return False
+    return is_asserted(mention, text, question, rules)
+
+
+def _part_of_a_name(mention: Mention, answer: Answer, question: Question) -> bool:
+    """Whether capitalised neighbours make the mention part of a longer name."""
+    cased = answer.cased
+    if cased == answer.text:
+        return False
+    before = re.search(
+        r"(?P<lead>^|[.!?:]\s+|\n)?(?P<word>[^\W\d_][\w'-]*) $", cased[: mention.start]
+    )
+    if before and before["lead"] is None and _is_name_word(before["word"], question):
+        return True
+    after = re.match(r" (?P<word>[^\W_][\w'-]*)", cased[mention.end :])
+    return after is not None and _is_name_word(after["word"], question)
+
+
+def _is_name_word(word: str, question: Question) -> bool:
+    return word[0].isupper() and not word.isupper() and lower(word) not in question.intent
+
+
+def is_plain_not_achievable(raw: str, rules: Rules) -> bool:
+    """Whether the answer is N/A and no more than N/A, in a short sentence or with a full stop."""
+    folded = lower(fold(raw, rules))
+    return _NOT_ACHIEVABLE.fullmatch(folded) is not None and rules.allow(Rule.PLAIN_NOT_ACHIEVABLE)
+
+
+def published_verdict(reference: str, raw: str, *, exact: bool, tokenise: bool) -> bool:
+    """What the published evaluator says of one reference and an answer as the agent gave it."""
+    cleaned = strict.clean_answer(raw)
+    if exact:
+        return strict.exact_match(reference, cleaned)
+    return strict.must_include(reference, cleaned, tokenise=tokenise)

@@ -1,0 +1,76 @@
+"""References found as they are written, on the boundaries of words."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from judging.matching.repaired.rules import Rule, Rules
+from judging.matching.repaired.saying import Mention
+
+_CODE_LIKE = re.compile(r"(?=.*[-_.@\d])\S+")
+_SAFE_SYMBOLS = " \n\t.,'\"-:;()&/!?"
+
+
+def literal_mentions(
+    reference: str, text: str, rules: Rules, boundaries: Rule = Rule.WORD_BOUNDARIES
+) -> list[Mention]:
+    """Where the reference itself stands in a text.
+
+    With the boundary rule in force it must not be part of a longer word; without it, any
+    substring counts, as published, but single characters are left to the published token rule.
+    """
+    if not reference:
+        return []
+    bounded = rules.allow(boundaries)
+    if not bounded and len(reference) == 1:
+        return []
+    pattern = _pattern(reference, rules.allow(Rule.PUNCTUATION), rules.allow(Rule.WHITE_SPACE))
+    code = _CODE_LIKE.fullmatch(reference) is not None
+    return [
+        Mention(match.start(), match.end())
+        for match in pattern.finditer(text)
+        if not bounded or stands_alone(text, match.start(), match.end(), code=code)
+    ]
+
+
+@lru_cache(maxsize=256)
+def _pattern(reference: str, any_punctuation: bool, any_white_space: bool) -> re.Pattern[str]:
+    words = re.findall(r"\w+", reference)
+    symbols = set(re.sub(r"\w", "", reference))
+    if any_punctuation and words and symbols <= set(_SAFE_SYMBOLS):
+        return re.compile(r"[^\w\n]{1,4}".join(_piece(word) for word in words))
+    if any_white_space and reference.strip():
+        return re.compile(r"\s+".join(map(re.escape, reference.split())))
+    return re.compile(re.escape(reference))
+
+
+def _piece(word: str) -> str:
+    """The word; where digits meet a unit, a blank may stand between (65cm, 65 cm)."""
+    unit = re.fullmatch(r"(\d+)([a-z]{1,5})", word)
+    return f"{unit[1]}[ -]?{unit[2]}" if unit else re.escape(word)
+
+
+def stands_alone(text: str, start: int, end: int, *, code: bool = False) -> bool:
+    """Whether the span is no part of a longer word; a plural's s may follow.
+
+    With `code`, hyphens, dots and the like join words too: sku-1 is no part of sku-1-xl.
+    """
+    if start and _joins(text[start - 1], text[start]):
+        return False
+    if end < len(text) and _joins(text[end], text[end - 1]):
+        plural = end - start >= 4 and not code and re.match(r"e?s\b", text[end : end + 3])
+        return bool(plural)
+    return not code or not (
+        re.search(r"[^\W_][-_.@]+$", text[max(0, start - 3) : start])
+        or re.match(r"[-_.@]+[^\W_]", text[end : end + 3])
+    )
+
+
+def _joins(outer: str, inner: str) -> bool:
+    """Whether two neighbours belong to one word; in scripts without blanks they never do."""
+    return all((c.isalnum() or c == "_") and _is_spaced_script(c) for c in (outer, inner))
+
+
+def _is_spaced_script(character: str) -> bool:
+    return character < "\u2e80" or "\uac00" <= character <= "\ud7a3"
