@@ -24,6 +24,7 @@ from runs.records import (
     step_row,
     stored_json,
 )
+from runs.run_bundles import TASK_KEY, stored_run
 from runs.signals import run_ended
 from runs.task_rows import differs, store_task
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
@@ -31,8 +32,6 @@ from webagent.trajectory.records import EndReason
 
 logger = logging.getLogger(__name__)
 
-TASK_KEY = "task_record"
-"""Key in `Run.record` for the run's own account of its task, where the task's row differs."""
 TRIES = 3
 
 
@@ -138,7 +137,7 @@ def _store(
     experiment_name: str | None,
     user: User | None,
 ) -> tuple[Run, bool]:
-    if stored := Run.objects.filter(content_hash=content_hash).first():
+    if stored := stored_run(bundle, content_hash):
         return stored, False
     blobs.save()
     run = _store_run(bundle, content_hash, experiment_name, user)

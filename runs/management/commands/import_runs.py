@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from runs.bounds import import_bounds
+from runs.management.progress import progress_bar
 from runs.services.import_reports import ImportReport
 from runs.services.storing import import_runs
 from webagent.trajectory.reading import AUTO, format_names, open_runs
@@ -37,7 +35,7 @@ class Command(BaseCommand):
         self, *, paths: list[Path], format: str, experiment: str | None, json: bool, **_: Any
     ) -> None:
         report = ImportReport()
-        with _progress(shown=not json) as progress:
+        with progress_bar(shown=not json) as progress:
             for path in paths:
                 _import(path, format, experiment, report, progress)
         if json:
@@ -74,19 +72,6 @@ def _import(
         for item in import_runs(source, experiment_name=experiment):
             report.add(item)
             progress.update(bar, completed=report.n_done - before)
-
-
-@contextmanager
-def _progress(*, shown: bool) -> Iterator[Progress]:
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        disable=not shown,
-    ) as progress:
-        yield progress
 
 
 def _as_json(report: ImportReport) -> str:

@@ -9,6 +9,7 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
+    EndReason,
     Outcome,
     Record,
     RunRecord,
@@ -23,6 +24,7 @@ HIDDEN_NAME = "hidden"
 _TASK = {"eval": None, "reference": None, "reference_length": None, "infeasible_reason": None}
 _RUN = {
     "outcome": Outcome.UNKNOWN,
+    "end_reason": EndReason.UNKNOWN,
     "reward": None,
     "claimed_success": None,
     "evidence": None,

@@ -1,0 +1,57 @@
+"""Progress bars of commands: on stderr, so that stdout stays clean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.db.models import QuerySet
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from runs.models import Run
+from runs.services.exporting import export_runs
+from webagent.trajectory.bundles import BlobError
+from webagent.trajectory.native.blinding import Blinding
+
+
+@contextmanager
+def progress_bar(*, shown: bool = True) -> Iterator[Progress]:
+    """A bar with count and time left."""
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=not shown,
+    ) as progress:
+        yield progress
+
+
+def export_with_progress(
+    out: Path, runs: QuerySet[Run], *, blind: bool = False, hide_agent: bool = False, **_: Any
+) -> str:
+    """Export with a bar; what was written, in words.
+
+    Raises:
+        CommandError: it could not be written; says why.
+    """
+    blinding = Blinding(hide_agent=hide_agent) if blind or hide_agent else None
+    try:
+        with progress_bar() as progress:
+            bar = progress.add_task(out.name, total=runs.count())
+            manifest = export_runs(
+                out, runs, blinding=blinding, on_run=lambda _bundle: progress.advance(bar)
+            )
+    except FileExistsError:
+        raise CommandError(f"{out} is not empty") from None
+    except (BlobError, OSError) as error:
+        raise CommandError(str(error)) from error
+    counts = ", ".join(
+        f"{file.count} {name.removesuffix('.jsonl')}" for name, file in manifest.files.items()
+    )
+    return f"Wrote {counts} and {manifest.blobs.count} files to {out}."

@@ -1,0 +1,80 @@
+"""Writing runs out in the native format, for programs and for people with a limited view."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from runs.models import Run, User
+from runs.querysets.runs import RunQuerySet
+from runs.run_bundles import bundles_of
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.native.blinding import Blinding
+from webagent.trajectory.native.manifest import Manifest
+from webagent.trajectory.native.writer import write_folder, write_zip
+
+if TYPE_CHECKING:
+    from runs.visibility import ShownRun
+
+OnRun = Callable[[RunBundle], None]
+
+
+def export_runs(
+    target: Path,
+    runs: QuerySet[Run],
+    *,
+    blinding: Blinding | None = None,
+    on_run: OnRun | None = None,
+) -> Manifest:
+    """Write the runs to a zip, or to a folder if the name does not end in `.zip`.
+
+    The same runs give the same bytes, in whatever order they were stored. The file appears
+    under its name only when it is whole.
+
+    Raises:
+        FileExistsError: the folder holds something already.
+        BlobError: a blob is missing in the store.
+    """
+    bundles = _told(bundles_of(runs.order_by("pk")), on_run)
+    if target.suffix != ".zip":
+        return write_folder(target, bundles, blinding=blinding)
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        manifest = write_zip(unfinished, bundles, blinding=blinding)
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return manifest
+
+
+def export_for(user: User, target: BinaryIO, runs: RunQuerySet[Run]) -> Manifest:
+    """Write to an open, seekable file those of the runs that the person may see, as they may.
+
+    Runs on which they are blind go out blind, and without names where those are hidden too.
+    """
+    shown = runs.shown_to(user)
+    looks = cast("list[ShownRun]", list(shown.only("id")))
+    blind = frozenset(run.pk for run in looks if run.is_blind)
+    anonymous = frozenset(run.pk for run in looks if run.is_anonymous)
+    bundles = bundles_of(shown.order_by("pk"))
+    return write_zip(target, (_as_shown(bundle, blind, anonymous) for bundle in bundles))
+
+
+def _as_shown(bundle: RunBundle, blind: frozenset[UUID], anonymous: frozenset[UUID]) -> RunBundle:
+    run_id = UUID(bundle.run.id)
+    if run_id in blind or run_id in anonymous:
+        return Blinding(hide_agent=run_id in anonymous).apply(bundle)
+    return bundle
+
+
+def _told(bundles: Iterator[RunBundle], on_run: OnRun | None) -> Iterator[RunBundle]:
+    for bundle in bundles:
+        yield bundle
+        if on_run:
+            on_run(bundle)
