@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group
 from django.utils import timezone
 from PIL import Image, ImageDraw
 
@@ -31,31 +31,15 @@ PASSWORD = "correct horse battery"
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 _numbers = itertools.count(1)
 
-PERMISSIONS = {
-    "annotator": [],
-    "adjudicator": ["adjudicate"],
-    "engineer": [
-        "view_run",
-        "view_experiment",
-        "rerun_run",
-        "import_run",
-        "export_run",
-        "view_audit",
-        "add_study",
-        "change_study",
-    ],
-}
-
 
 def make_user(role: str = "engineer", username: str | None = None, **fields: Any) -> User:
-    """A person with the permissions of a role: annotator, adjudicator, engineer or admin."""
+    """A person with a role: annotator, adjudicator, engineer or admin."""
     name = username or f"{role}{next(_numbers)}"
     user = User.objects.create_user(name, password=PASSWORD, **fields)
+    user.groups.add(Group.objects.get(name=role))
     if role == "admin":
         user.is_staff = user.is_superuser = True
         user.save()
-    else:
-        user.user_permissions.set(Permission.objects.filter(codename__in=PERMISSIONS[role]))
     return user
 
 

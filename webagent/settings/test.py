@@ -14,6 +14,8 @@ ALLOWED_HOSTS = ["*"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True
 AXES_ENABLED = False
+STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
 
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # A file, as in earnest: the database in memory locks tables where a file waits its turn.
