@@ -1,5 +1,7 @@
 """The app that stores runs, shows them, and has them rerun."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate, pre_migrate
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +13,8 @@ class RunsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Have the database guard finished runs, but for the time of a migration."""
+        """Listen to news, and have the database guard finished runs (but during migrations)."""
+        import_module("runs.receivers")
         from runs.immutability import install_guards, remove_guards  # models are loaded only now
 
         pre_migrate.connect(remove_guards, sender=self)

@@ -12,7 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pydantic import validate_call
+
 from webagent.trajectory.live import Decision, Observation
+from webagent.trajectory.records import AgentRecord
 
 Lines = tuple[str, ...]
 Reader = Callable[[Lines], str]
@@ -195,9 +198,14 @@ ERRANDS: dict[str, Errand] = {
 
 
 class Librarian:
-    """Serves one of the errands it knows; gives up on anything else."""
+    """Serves one of the errands it knows; gives up on anything else.
 
-    def __init__(self, style: Style) -> None:
+    Args:
+        style: how it puts its answers.
+    """
+
+    @validate_call
+    def __init__(self, style: Style = Style.PLAIN) -> None:
         self.style = style
         self._done = 0
 
@@ -220,6 +228,10 @@ class Librarian:
             thought="I have what was asked for.",
             finished=True,
         )
+
+    def describe(self) -> AgentRecord:
+        """Name and style."""
+        return AgentRecord(name="librarian", version="1", config={"style": self.style.value})
 
     def _answer(self, errand: Errand, observation: Observation) -> str:
         lines = page_lines(observation)

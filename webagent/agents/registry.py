@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from webagent.agents.agent import Agent
+from webagent.agents.librarian import Librarian
 from webagent.agents.oracle import Oracle
 from webagent.agents.scripted import (
     AlwaysNotAvailable,
@@ -45,6 +46,7 @@ _KINDS = {
     kind.name: kind
     for kind in (
         AgentKind("oracle", "Solves MiniWoB++ tasks that it knows by reading the page.", Oracle),
+        AgentKind("librarian", "Answers the questions of the Larkfield site.", Librarian),
         AgentKind("looping", "Repeats one action that changes nothing.", Looping),
         AgentKind("early_finisher", "Declares the task done at once.", EarlyFinisher),
         AgentKind("wrong", "Clicks on something plausible that nobody asked for.", Wrong),

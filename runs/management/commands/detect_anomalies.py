@@ -1,0 +1,25 @@
+"""Look for loops and false completions in runs that are here already."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from runs.models import Run, RunStatus
+from runs.services.anomalies import mark_anomalies
+
+
+class Command(BaseCommand):
+    help = "Look for loops and false completions in stored runs, and mark them on the timeline."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--experiment", help="only runs of this experiment")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        runs = Run.objects.filter(status__in=RunStatus.ended())
+        if options["experiment"]:
+            runs = runs.filter(experiment__name=options["experiment"])
+        looked_at = marked = 0
+        for run_id in runs.values_list("pk", flat=True).iterator():
+            looked_at += 1
+            marked += bool(mark_anomalies(run_id=run_id))
+        self.stdout.write(f"{looked_at} runs looked at, {marked} with anomalies.")

@@ -1,0 +1,109 @@
+"""The whole site by one command: web server, worker and beat, started and stopped together."""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import socket
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from runs.supervisor import Part, Supervisor
+
+HEALTH_EVERY_S = 0.5
+
+
+class Command(BaseCommand):
+    """Serves on HOST:PORT until Ctrl-C or TERM."""
+
+    help = "Serve the site with a background worker; stops both on Ctrl-C or TERM."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default=settings.ENV.HOST)
+        parser.add_argument("--port", type=int, default=settings.ENV.PORT)
+        parser.add_argument("--concurrency", type=int, default=2, help="jobs at a time")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        host, port = options["host"], options["port"]
+        _demand_free_port(host, port)
+        call_command("migrate", interactive=False, verbosity=0)
+        announcement = _Announcement(host, port, self._say)
+        parts = [Part("web", _web(host, port)), Part("worker", _worker(options["concurrency"]))]
+        code = Supervisor(parts, say=self._say, look=announcement.look).run()
+        if code:
+            raise CommandError("Crosscheck stopped: see above.", returncode=code)
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
+
+
+class _Announcement:
+    """Says once that the site is well, by asking it like anybody else."""
+
+    def __init__(self, host: str, port: int, say: Any) -> None:
+        self._host = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host  # noqa: S104
+        self._port = port
+        self._say = say
+        self._next = 0.0
+        self._is_made = False
+
+    def look(self) -> None:
+        """Ask, unless it was said already or asked a moment ago."""
+        if self._is_made or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + HEALTH_EVERY_S
+        if self._is_well():
+            self._is_made = True
+            self._say(f"Crosscheck is ready: http://{self._host}:{self._port}  (Ctrl-C stops it)")
+
+    def _is_well(self) -> bool:
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=2)
+        try:
+            # A name that every setting of ALLOWED_HOSTS for local use has.
+            connection.request("GET", "/healthz", headers={"Host": "localhost"})
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+
+def _demand_free_port(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise CommandError(
+                    f"Port {port} is in use, perhaps by another Crosscheck. "
+                    "Stop that one, or choose another port: PORT=8001 make run"
+                ) from None
+            raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}") from None
+
+
+def _web(host: str, port: int) -> list[str]:
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return [
+        *(sys.executable, "-m", "gunicorn", "webagent.wsgi"),
+        *("--bind", address, "--workers", "2", "--threads", "4"),
+        *("--graceful-timeout", "5", "--log-level", "warning"),
+    ]
+
+
+def _worker(concurrency: int) -> list[str]:
+    queues = {settings.CELERY_TASK_DEFAULT_QUEUE}
+    queues |= {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
+    return [
+        *(sys.executable, "-m", "celery", "--app", "webagent.celery", "--quiet", "worker"),
+        *("--beat", "--queues", ",".join(sorted(queues)), "--concurrency", str(concurrency)),
+        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat"),
+    ]

@@ -1,0 +1,52 @@
+"""Runs that have ended carry the marks of what went round in circles."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import call_command
+
+from runs.models import Event, Run, Step
+from runs.services.anomalies import mark_anomalies
+from runs.signals import run_ended
+from tests.runs.factories import make_run
+
+pytestmark = pytest.mark.django_db
+
+
+def looping_run(length: int = 16) -> Run:
+    run = make_run(steps=0, status="running")
+    Step.objects.bulk_create(
+        Step(run=run, index=index, action="click('5')", url="http://a/", kind="click")
+        for index in range(length)
+    )
+    Run.objects.filter(pk=run.pk).update(status="finished")
+    return run
+
+
+def test_loop_is_marked_with_its_steps_when_the_run_ends() -> None:
+    run = looping_run()
+    run_ended.send(sender=Run, run_id=run.pk)
+    event = run.events.get()
+    assert (event.kind, event.first_step, event.last_step) == (Event.Kind.LOOP, 0, 15)
+    run.refresh_from_db()
+    assert run.has_anomaly
+
+
+def test_ordinary_run_is_left_unmarked() -> None:
+    run = make_run(steps=5)
+    assert mark_anomalies(run_id=run.pk) == 0
+    assert not run.events.exists()
+
+
+def test_looking_twice_marks_once() -> None:
+    run = looping_run()
+    mark_anomalies(run_id=run.pk)
+    mark_anomalies(run_id=run.pk)
+    assert run.events.count() == 1
+
+
+def test_command_looks_at_stored_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    looping_run()
+    make_run(steps=2)
+    call_command("detect_anomalies")
+    assert capsys.readouterr().out == "2 runs looked at, 1 with anomalies.\n"

@@ -1,0 +1,1 @@
+"""Noticing that an agent is stuck, and getting it out."""
