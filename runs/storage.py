@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -44,13 +43,6 @@ class BlobFileStorage(FileSystemStorage):
         for folder in (path.parent, *(new.parent for new in new_folders)):
             _sync_folder(folder)
         return name
-
-    def names(self) -> Iterator[str]:
-        """Every file below the location, unfinished ones too, folder by folder."""
-        for folder, folders, files in os.walk(self.base_location):
-            folders.sort()
-            for file in sorted(files):
-                yield Path(folder, file).relative_to(self.base_location).as_posix()
 
     def delete_if_older(self, name: str, before: datetime) -> bool:
         """Delete a file unless it was written or renewed at or after `before`.
