@@ -77,12 +77,14 @@ class StepResult:
     `reward` is the benchmark's verdict, `raw_reward` the page's own figure where it has one.
     `outcomes` has one entry per call in the action. `error` is the agent's (a bad action);
     what the environment did wrong is raised instead. `seconds` is time by phase, `milestones`
-    says which of the task's milestones hold now.
+    says which of the task's milestones hold now. `scored` is False for a task that gives no
+    reward at all, where 0 says nothing.
     """
 
     observation: Observation
     reward: float
     raw_reward: float | None = None
+    scored: bool = True
     terminated: bool = False
     truncated: bool = False
     gave_up: bool = False
@@ -92,3 +94,10 @@ class StepResult:
     task_info: Json = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     milestones: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def recorded_reward(self) -> float | None:
+        """What to keep: the page's own figure if it has one, nothing for unscored tasks."""
+        if not self.scored:
+            return None
+        return self.reward if self.raw_reward is None else self.raw_reward

@@ -84,7 +84,7 @@ class Recorder:
                 if final and result
                 else None
             ),
-            reward=_reward(result) if result else None,
+            reward=result.recorded_reward if result else None,
             terminated=result.terminated if result else None,
             truncated=result.truncated if result else None,
             llm_calls=decision.llm_calls,
@@ -189,10 +189,6 @@ def _went(outcome: live.ActionOutcome | None) -> dict[str, object]:
         "started_at": outcome.started_at,
         "ended_at": outcome.ended_at,
     }
-
-
-def _reward(result: live.StepResult) -> float:
-    return result.reward if result.raw_reward is None else result.raw_reward
 
 
 def _metrics(result: live.StepResult | None, started_at: datetime, acted_at: datetime) -> Json:

@@ -43,6 +43,11 @@ class Tree(Protocol):
         """Let go of what is open."""
 
 
+def given_name(tree: Tree) -> str:
+    """The last part of the label without `.zip`: what the user would call the folder."""
+    return tree.label.rstrip("/").rpartition("/")[2].removesuffix(".zip")
+
+
 def read_file(tree: Tree, name: str, limit: int) -> bytes:
     """All bytes of one file.
 

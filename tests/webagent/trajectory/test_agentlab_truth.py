@@ -156,6 +156,14 @@ def test_experiments_are_named_after_the_study(bundles: dict[str, RunBundle]) ->
     assert _one(bundles, "coord_on").run.experiment == "scripted"
 
 
+def test_the_label_may_be_a_path() -> None:
+    with open_runs(DATA / "scripted", label="/some/where/scripted") as source:
+        bundles = [bundle for bundle in source if isinstance(bundle, RunBundle)]
+    assert len(bundles) == source.total == 11
+    assert {bundle.run.experiment for bundle in bundles} == {"scripted"}
+    assert all(bundle.source.startswith("/some/where/scripted/2026") for bundle in bundles)
+
+
 def test_a_single_run_folder_is_read_too() -> None:
     folder = next(DATA.glob("scripted/*multi_on*"))
     with open_runs(folder) as source:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from webagent.trajectory.trees import Tree
+from webagent.trajectory.trees import Tree, given_name
 
 EXP_ARGS = "exp_args.pkl"
 SUMMARY = "summary_info.json"
@@ -63,7 +63,7 @@ def find_run_folders(tree: Tree) -> list[RunFolder]:
     for name in tree.names:
         prefix, _, last = name.rpartition("/")
         if last == EXP_ARGS:
-            shown = prefix.rpartition("/")[2] or tree.label.removesuffix(".zip")
+            shown = prefix.rpartition("/")[2] or given_name(tree)
             folders[prefix] = RunFolder(path=prefix, name=shown)
     for name in tree.names:
         prefix = name.rpartition("/")[0]

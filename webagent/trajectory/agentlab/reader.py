@@ -277,8 +277,8 @@ class RunInFolder:
         """The study's folder; None if the run itself was given."""
         if not self.folder.path:
             return None
-        label = self._files.source.partition("/")[0].removesuffix(".zip")
-        return storable_text(self.folder.parent.rpartition("/")[2] or label, 200)
+        study = self.folder.parent.rpartition("/")[2] or self._files.given_name
+        return storable_text(study, 200) or None
 
     def _environment(self, packages: dict[str, str]) -> EnvironmentRecord:
         width, height = self.exp_args.viewport or (None, None)

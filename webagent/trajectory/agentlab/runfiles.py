@@ -15,7 +15,7 @@ from webagent.trajectory.bundles import BlobStash, Problem
 from webagent.trajectory.images import ImageError, look_at_image
 from webagent.trajectory.records import BlobRecord, Gap
 from webagent.trajectory.texts import storable_json, storable_text
-from webagent.trajectory.trees import Tree, TreeError, read_file
+from webagent.trajectory.trees import Tree, TreeError, given_name, read_file
 
 _DATA_URL = "data:image/"
 _MAX_SHOWN = 300
@@ -29,6 +29,7 @@ class RunFiles:
         self._tree = tree
         self.folder = folder
         self.bounds = bounds
+        self.given_name = given_name(tree)
         self.source = f"{tree.label}/{folder.path}".rstrip("/")
         self.stash = BlobStash()
         self.gaps: list[Gap] = []
