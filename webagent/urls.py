@@ -1,6 +1,7 @@
 """Every address of the site."""
 
 from django.contrib import admin
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path
 from django.views.i18n import set_language
@@ -8,7 +9,7 @@ from django.views.i18n import set_language
 urlpatterns = [
     path("login/", LoginView.as_view(template_name="login.html"), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
-    path("language/", set_language, name="set_language"),
+    path("language/", login_not_required(set_language), name="set_language"),
     path("admin/", admin.site.urls),
     path("", include("judging.urls")),
     path("", include("runs.urls")),

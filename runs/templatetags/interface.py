@@ -36,9 +36,9 @@ CELLS = {
 
 
 @register.filter
-def duration(seconds: float | None) -> str:
-    """Seconds in words: 0.8 s, 12 s, 3 min 20 s, 2 h 5 min; a dash for unknown."""
-    if seconds is None:
+def duration(seconds: object) -> str:
+    """Seconds in words: 0.8 s, 12 s, 3 min 20 s, 2 h 5 min; a dash for all that is no number."""
+    if not isinstance(seconds, int | float):
         return "—"
     if seconds < 10:
         return _("%(n)s s") % {"n": formats.number_format(round(seconds, 1), 1)}
@@ -60,7 +60,7 @@ def money(amount: Decimal | float | None) -> str:
     if amount is None:
         return "—"
     digits = 2 if not amount or abs(amount) >= 1 else 4
-    return f"${formats.number_format(amount, digits)}"
+    return f"${formats.number_format(round(amount, digits), digits)}"
 
 
 @register.filter

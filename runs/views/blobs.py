@@ -49,7 +49,7 @@ def run_blob(request: AppRequest, run_id: UUID, sha256: str) -> HttpResponseBase
 
 def _answer(blob: Blob) -> HttpResponseBase:
     if blob.media_type in SHOWN_PICTURES:
-        return FileResponse(open_blob(blob), content_type=blob.media_type)
+        return HttpResponse(read_blob(blob), content_type=blob.media_type)
     if blob.media_type.startswith("text/") or blob.media_type in TEXT_TYPES:
         return HttpResponse(read_blob(blob), content_type="text/plain; charset=utf-8")
     return FileResponse(

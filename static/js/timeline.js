@@ -2,7 +2,7 @@
 // tells the page with two events on its root element, which bubble:
 //   "ready" {count}           the first picture has been shown (or there is none)
 //   "step-changed" {index, step}
-// The element's `timeline` property is the object: index, count, step, go(index), play(), pause(),
+// The element's `timeline` property is the object: index, count, step, isReady, go(index), play(), pause(),
 // show(view), setMarks([{index, text}]).
 import { Scrubber } from "./timeline/scrubber.js";
 import { Stage } from "./timeline/stage.js";
@@ -19,6 +19,7 @@ export class Timeline {
     this.index = 0;
     this.view = "before";
     this.playing = null;
+    this.isReady = false;
     this.byEvent = new AbortController();
     const go = (index) => this.go(index);
     this.list = new StepList(root.querySelector("[data-steps]"), this.data, go);
@@ -27,7 +28,10 @@ export class Timeline {
     this.scrubber = new Scrubber(root.querySelector("[data-scrubber]"), this.data, go);
     this.listen();
     const shown = this.go(this.indexInAddress() ?? 0, { keepsAddress: true });
-    shown.finally(() => this.tell("ready", { count: this.count }));
+    shown.finally(() => {
+      this.isReady = true;
+      this.tell("ready", { count: this.count });
+    });
   }
 
   get count() {

@@ -34,6 +34,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "runs.User"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "judging:home"
+LOGOUT_REDIRECT_URL = "login"
 
 INSTALLED_APPS = [
     "judging",
@@ -181,8 +182,9 @@ TIME_ZONE = ENV.TIME_ZONE
 USE_TZ = True
 
 # The database is the queue of record; a message only says "look at this row".
+QUEUE_APP = "webagent.celery"
 QUEUE_DIR = DATA_DIR / "queue"
-CELERY_BROKER_URL = ENV.REDIS_URL or "filesystem://"
+CELERY_BROKER_URL = ENV.REDIS_URL or "filesystem://localhost"
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"socket_connect_timeout": 3}
 if not ENV.REDIS_URL:
     CELERY_BROKER_TRANSPORT = "runs.broker:FileTransport"

@@ -5,6 +5,7 @@ import { blobUrl, drawn, phrase, seconds } from "./words.js";
 const TICKS = 34; // height of the tallest tick
 const LANE = 17;
 const LOWEST = 5;
+const WIDEST = 72; // of a tick, so that three steps are not three walls
 const MOST_LANES = 3; // the list has a note for every event, whatever fits here
 
 export class Scrubber {
@@ -47,9 +48,8 @@ export class Scrubber {
 
   indexAt(x) {
     const box = this.svg.getBoundingClientRect();
-    const share = (x - box.left) / box.width;
-    const count = this.data.steps.length;
-    return Math.min(Math.max(Math.floor(share * count), 0), count - 1);
+    const last = this.data.steps.length - 1;
+    return Math.min(Math.max(Math.floor((x - box.left) / this.room), 0), last);
   }
 
   draw() {
@@ -58,7 +58,7 @@ export class Scrubber {
     this.svg.setAttribute("viewBox", `0 0 ${Math.max(width, 1)} ${this.height}`);
     this.svg.replaceChildren();
     if (!steps.length || !width) return;
-    const room = width / steps.length;
+    const room = Math.min(width / steps.length, WIDEST);
     const gap = room > 5 ? 1.5 : room > 2.5 ? 0.5 : 0;
     const tallest = slowest(steps);
     this.column = drawn("rect", { class: "cursor-column", y: 0, width: Math.max(room, 3), height: TICKS });

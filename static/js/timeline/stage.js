@@ -18,6 +18,7 @@ export class Stage {
     this.note = part("note");
     this.details = part("details");
     this.position = part("position");
+    this.texts = part("texts");
     this.zoomButton = part("zoom");
     this.tree = new Tree(part("tree"), data);
     this.kept = new Map(); // pictures fetched ahead, held so that the browser keeps them decoded
@@ -67,6 +68,7 @@ export class Stage {
   }
 
   showNothing() {
+    this.texts.hidden = true;
     this.say(this.data.words.no_steps);
     return Promise.resolve();
   }

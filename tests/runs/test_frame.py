@@ -1,0 +1,155 @@
+"""The frame around every page: rooms, jobs, theme, language, errors, the policy."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from runs.models import ImportJob, User
+from tests.runs.factories import PASSWORD, make_run, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def as_user(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def rooms(page: str) -> list[str]:
+    nav = page[page.index('<nav class="rooms"') :].split("</nav>")[0]
+    return re.findall(r">([A-Z][a-z]+)</a>", nav)
+
+
+def test_an_engineer_has_the_rooms_of_the_role():
+    page = as_user(make_user("engineer")).get("/runs/").content.decode()
+    assert set(rooms(page)) >= {"Runs", "Reruns"}
+    assert re.search(r'href="/runs/" aria-current="true"', page)
+
+
+def test_an_annotator_has_no_door_that_does_not_open():
+    page = as_user(make_user("annotator")).get("/runs/").content.decode()
+    assert set(rooms(page)) <= {"Studies"}
+
+
+def test_logging_in_leads_to_the_page_asked_for():
+    make_user("engineer", "mika")
+    response = Client().post(
+        "/login/?next=/runs/", {"username": "mika", "password": PASSWORD, "next": "/runs/"}
+    )
+    assert response["Location"] == "/runs/"
+
+
+def test_a_wrong_password_is_said():
+    make_user("engineer", "mika")
+    page = Client().post("/login/", {"username": "mika", "password": "guess"}).content.decode()
+    assert "do not match" in page
+    assert "guess" not in page
+
+
+def test_logging_out_needs_a_post():
+    client = as_user(make_user())
+    assert client.get("/logout/").status_code == 405
+    assert client.post("/logout/").status_code == 302
+    assert client.get("/runs/").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("cookie", "theme"), [("dark", "dark"), ("light", "light"), ('"><script>', "auto")]
+)
+def test_the_theme_is_remembered(cookie, theme):
+    client = Client()
+    client.cookies["theme"] = cookie
+    assert f'data-theme="{theme}"' in client.get("/login/").content.decode()
+
+
+def test_the_language_is_switched_by_post():
+    client = Client()
+    response = client.post("/language/", {"language": "ja", "next": "/login/"})
+    assert response["Location"] == "/login/"
+    assert '<html lang="ja"' in client.get("/login/").content.decode()
+
+
+@pytest.mark.parametrize("url", ["/login/", "/runs/", "/nowhere/"])
+def test_nothing_inline_on_any_page(url):
+    response = as_user(make_user()).get(url)
+    page = response.content.decode()
+    assert "default-src 'none'" in response["Content-Security-Policy"]
+    assert "unsafe" not in response["Content-Security-Policy"]
+    assert not re.search(r"\s(style|on[a-z]+)=", page)
+    assert "<style" not in page
+    for attributes in re.findall(r"<script([^>]*)>", page):
+        assert "src=" in attributes or 'type="application/json"' in attributes
+
+
+@pytest.mark.parametrize("user", [None, "annotator"])
+def test_a_wrong_address_says_so(user):
+    client = as_user(make_user(user)) if user else Client()
+    response = client.get("/nowhere/")
+    assert response.status_code == 404
+    assert "Nothing is here" in response.content.decode()
+
+
+def test_a_stale_form_says_what_to_do():
+    client = Client(enforce_csrf_checks=True)
+    response = client.post("/login/", {"username": "a", "password": "b"})
+    assert response.status_code == 403
+    assert "out of date" in response.content.decode()
+
+
+def test_a_broken_page_says_so_without_the_database(monkeypatch):
+    monkeypatch.setattr("runs.views.run_list.RunTable", lambda *args: 1 / 0)
+    client = as_user(make_user())
+    client.raise_request_exception = False
+    response = client.get("/runs/")
+    assert response.status_code == 500
+    assert "Something broke" in response.content.decode()
+
+
+class TestJobs:
+    URLS = ("/jobs/", "/jobs/count/")
+
+    def test_runs_that_wait_or_work_are_counted(self):
+        for status in ("queued", "running", "finished"):
+            make_run(steps=0, status=status, goal=f"goal of the {status} one")
+        client = as_user(make_user())
+        assert ">2</span>" in client.get("/jobs/count/").content.decode()
+        drawer = client.get("/jobs/").content.decode()
+        assert "goal of the queued one" in drawer
+        assert "goal of the finished one" not in drawer
+
+    def test_own_imports_are_counted_and_those_of_others_are_not(self):
+        user = make_user()
+        for owner in (user, make_user()):
+            ImportJob.objects.create(
+                created_by=owner, file_name=f"{owner.username}.zip", path="x", size=1
+            )
+        assert ">1</span>" in as_user(user).get("/jobs/count/").content.decode()
+        assert f"{user.username}.zip" in as_user(user).get("/jobs/").content.decode()
+
+    def test_a_stranger_sees_none(self):
+        make_run(steps=0, status="running", goal="not yours")
+        assert "not yours" not in as_user(make_user("annotator")).get("/jobs/").content.decode()
+
+    @pytest.mark.parametrize("url", URLS)
+    def test_anonymous(self, url):
+        assert Client().get(url).status_code == 302
+
+    @pytest.mark.parametrize("url", URLS)
+    def test_wrong_method(self, url):
+        assert as_user(make_user()).post(url).status_code == 405
+
+    @pytest.mark.parametrize("url", URLS)
+    def test_query_count_does_not_grow(self, url, django_assert_max_num_queries):
+        client = as_user(make_user())
+
+        def count(runs: int) -> int:
+            for _ in range(runs):
+                make_run(steps=0, status="running")
+            client.get(url)
+            with django_assert_max_num_queries(20) as counted:
+                client.get(url)
+            return len(counted)
+
+        assert count(1) == count(10)

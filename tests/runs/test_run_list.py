@@ -1,0 +1,322 @@
+"""The runs table: what it shows, to whom, and how it is filtered and sorted."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from runs.models import Run, User
+from runs.tables import CappedPaginator
+from tests.judging.factories import annotators_of, make_dispute, make_label, make_study
+from tests.runs.factories import (
+    make_agent,
+    make_experiment,
+    make_run,
+    make_task,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+URL = "/runs/"
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def engineer() -> User:
+    return make_user("engineer")
+
+
+def as_user(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def listed(user: User, query: str = "") -> list[str]:
+    """Ids of the rows, in order."""
+    page = as_user(user).get(f"{URL}?{query}").content.decode()
+    return re.findall(r'data-run="([0-9a-f-]{36})"', page)
+
+
+def ids(*runs: Run) -> list[str]:
+    return [str(run.pk) for run in runs]
+
+
+def test_shows_the_newest_run_first(engineer):
+    older, newer = make_run(pictures=False), make_run(pictures=False)
+    assert listed(engineer) == ids(newer, older)
+
+
+def test_anonymous_is_sent_to_the_login():
+    response = Client().get(URL)
+    assert response.status_code == 302
+    assert response["Location"].startswith("/login/")
+
+
+def test_a_lost_session_reloads_the_page_instead_of_filling_a_fragment():
+    response = Client().get(URL, headers=HTMX)
+    assert response.status_code == 401
+    assert response["HX-Redirect"] == "/login/"
+
+
+def test_a_stranger_sees_no_run():
+    make_run(pictures=False)
+    page = as_user(make_user("annotator")).get(URL)
+    assert "data-run" not in page.content.decode()
+    assert "No runs for you yet" in page.content.decode()
+
+
+@pytest.mark.parametrize("method", ["post", "put", "delete"])
+def test_wrong_method(engineer, method):
+    assert getattr(as_user(engineer), method)(URL).status_code == 405
+
+
+def test_htmx_gets_the_table_alone_and_history_the_whole_page(engineer):
+    make_run(pictures=False)
+    client = as_user(engineer)
+    fragment = client.get(URL, headers=HTMX)
+    assert fragment.content.decode().strip().startswith('<div id="run-table"')
+    assert "HX-Request" in fragment["Vary"]
+    whole = client.get(URL, headers={**HTMX, "HX-History-Restore-Request": "true"})
+    assert "<html" in whole.content.decode()
+
+
+def test_query_count_does_not_grow_with_rows(engineer, django_assert_max_num_queries):
+    def count(rows: int) -> int:
+        for _ in range(rows):
+            run = make_run(
+                pictures=False, events=[{"kind": "loop", "first_step": 0, "last_step": 2}]
+            )
+            run.experiment = make_experiment()
+            run.agent = make_agent(f"agent {run.pk}")
+        client = as_user(engineer)
+        client.get(URL)
+        with django_assert_max_num_queries(30) as counted:
+            client.get(URL)
+        return len(counted)
+
+    assert count(2) == count(20)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("site=gitlab", "wanted"),
+        ("task=needle", "wanted"),
+        ("agent=vision", "wanted"),
+        ("model=model-z", "wanted"),
+        ("outcome=error", "wanted"),
+        ("experiment=rare", "wanted"),
+        ("anomaly=loop", "wanted"),
+        ("status=failed", "wanted"),
+        ("q=LOGIN page", "wanted"),
+        ("site=gitlab&site=shopping", "both"),
+        ("site=gitlab&outcome=success", "none"),
+        ("anomaly=none", "other"),
+        ("anomaly=none&anomaly=loop", "both"),
+        ("agent=nobody", "none"),
+        ("task_set=x", "none"),
+        ("page=nonsense", "both"),
+        ("sort=nonsense", "both"),
+    ],
+)
+def test_filters(engineer, query, found):
+    other = make_run(pictures=False)
+    wanted = make_run(
+        task=make_task("needle", site="gitlab", goal="Find the login page"),
+        agent=make_agent("vision", "model-z"),
+        experiment=make_experiment("rare"),
+        outcome="error",
+        status="failed",
+        events=[{"kind": "loop", "first_step": 0, "last_step": 1}],
+        pictures=False,
+    )
+    expected = {
+        "wanted": ids(wanted),
+        "other": ids(other),
+        "both": ids(wanted, other),
+        "none": [],
+    }
+    assert listed(engineer, query) == expected[found]
+
+
+def test_superseded_attempts_only_when_asked_for(engineer):
+    last = make_run(pictures=False)
+    first = make_run(pictures=False, superseded=True)
+    assert listed(engineer) == ids(last)
+    assert listed(engineer, "superseded=true") == ids(first, last)
+
+
+def test_chips_say_what_is_filtered_by_and_lead_out_of_it(engineer):
+    make_run(task=make_task(site="gitlab"), pictures=False)
+    page = as_user(engineer).get(f"{URL}?site=gitlab&outcome=success&page=2").content.decode()
+    assert 'href="?outcome=success"' in page
+    assert 'href="?site=gitlab"' in page
+    assert re.search(r"Site:</span>\s*gitlab", page)
+
+
+def test_what_is_typed_into_the_address_is_escaped(engineer):
+    make_run(pictures=False)
+    page = as_user(engineer).get(f"{URL}?site=%3Cscript%3Ealert(1)%3C/script%3E").content.decode()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_no_match_says_so_and_leads_back(engineer):
+    make_run(pictures=False)
+    page = as_user(engineer).get(f"{URL}?site=nowhere").content.decode()
+    assert "No run matches these filters" in page
+    assert "Show all runs" in page
+
+
+def test_hostile_goal_is_escaped_and_beyond_htmx(engineer):
+    goal = '<b hx-get="/logout/">x</b>'
+    make_run(task=make_task(goal=goal), pictures=False)
+    page = as_user(engineer).get(URL).content.decode()
+    assert goal not in page
+    assert re.search(r"<a [^>]*hx-disable[^>]*>&lt;b hx-get", page)
+
+
+def test_pages_neither_repeat_nor_lose_runs(engineer):
+    runs = [make_run(steps=0, status="queued", pictures=False) for _ in range(60)]
+    same = Run.objects.filter(pk__in=[run.pk for run in runs])
+    same.update(created_at=runs[0].created_at)
+    first, second = listed(engineer, "sort=site"), listed(engineer, "sort=site&page=2")
+    assert len(first) == 50
+    assert sorted(first + second) == sorted(ids(*runs))
+
+
+def test_many_runs_are_not_counted_to_the_last(monkeypatch):
+    monkeypatch.setattr("runs.tables.COUNTED", 5)
+    for _ in range(7):
+        make_run(steps=0, pictures=False)
+    pages = CappedPaginator(Run.objects.order_by("pk"), 2)
+    assert pages.is_capped
+    assert pages.count == 5
+    assert CappedPaginator(Run.objects.all()[:4], 2).is_capped is False
+
+
+def test_the_page_says_more_than_when_capped(engineer, monkeypatch):
+    monkeypatch.setattr("runs.tables.COUNTED", 3)
+    for _ in range(5):
+        make_run(steps=0, pictures=False)
+    assert "more than" in as_user(engineer).get(URL).content.decode()
+
+
+class TestColumns:
+    def test_are_remembered(self, engineer):
+        make_run(pictures=False)
+        client = as_user(engineer)
+        response = client.post("/runs/columns/", {"column": ["site", "cost"], "next": "/runs/?q=a"})
+        assert response["Location"] == "/runs/?q=a"
+        engineer.refresh_from_db()
+        assert engineer.preferences["run_columns"] == ["site", "cost"]
+        heads = re.findall(r"<th[^>]*>\s*(?:<a[^>]*>)?([^<]+)", client.get(URL).content.decode())
+        assert [head.strip() for head in heads if head.strip()] == ["Goal", "Site", "Cost"]
+
+    def test_unknown_ones_are_left_out(self, engineer):
+        as_user(engineer).post("/runs/columns/", {"column": ["reward", "site"]})
+        engineer.refresh_from_db()
+        assert engineer.preferences["run_columns"] == ["site"]
+
+    def test_never_lead_to_another_site(self, engineer):
+        response = as_user(engineer).post("/runs/columns/", {"next": "https://evil.example/"})
+        assert response["Location"] == URL
+
+    def test_anonymous(self):
+        assert Client().post("/runs/columns/").status_code == 302
+
+    def test_wrong_method(self, engineer):
+        assert as_user(engineer).get("/runs/columns/").status_code == 405
+
+
+class TestBlinding:
+    """An engineer who annotates may list all runs, and is blind on those of the study."""
+
+    @pytest.fixture
+    def hidden(self) -> Run:
+        return make_run(
+            agent=make_agent("secret-agent", "secret-model"),
+            experiment=make_experiment("secret experiment"),
+            outcome="failure",
+            cost="12.3456",
+            pictures=False,
+        )
+
+    @pytest.fixture
+    def judge(self, hidden) -> User:
+        user = make_user("engineer")
+        user.preferences = {
+            "run_columns": ["agent", "model", "experiment", "outcome", "reference", "cost"]
+        }
+        user.save()
+        make_study(runs=[hidden], annotators=[user, make_user("annotator")])
+        return user
+
+    def test_names_outcome_and_cost_are_hidden(self, judge, hidden):
+        page = as_user(judge).get(URL).content.decode()
+        assert str(hidden.pk) in page
+        for secret in ("secret-agent", "secret-model", "secret experiment", "12.34"):
+            assert secret not in page
+        row = page[page.index(f'data-run="{hidden.pk}"') :].split("</tr>")[0]
+        assert "failure" not in row
+        assert row.count("hidden") >= 2
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "outcome=failure",
+            "agent=secret-agent",
+            "model=secret-model",
+            "experiment=secret experiment",
+            "reference=success",
+            "reference=failure",
+        ],
+    )
+    def test_no_filter_finds_what_is_hidden(self, judge, query):
+        assert listed(judge, query) == []
+
+    @pytest.mark.parametrize(
+        "sort", ["outcome", "agent", "model", "experiment", "cost", "reference"]
+    )
+    def test_no_order_tells_what_is_hidden(self, judge, hidden, sort):
+        """Another hidden run whose values lie on the other side stands in the same place."""
+        other = make_run(
+            agent=make_agent("a-agent", "a-model"),
+            experiment=make_experiment("an experiment"),
+            outcome="success",
+            cost="0.0001",
+            pictures=False,
+        )
+        make_study(runs=[other], annotators=[judge, make_user("annotator")])
+        assert listed(judge, f"sort={sort}") == listed(judge, f"sort=-{sort}") == ids(other, hidden)
+
+    def test_reference_verdict_shows_when_settled(self, judge, hidden):
+        item = hidden.study_items.get()
+        for user in annotators_of(item.study):
+            make_label(item, user, "success")
+        item.verdict.decided_at = item.verdict.decided_at.replace(year=2020)
+        item.verdict.save()
+        row = as_user(judge).get(URL).content.decode()
+        assert "secret-agent" in row
+        assert listed(judge, "reference=success") == ids(hidden)
+        assert listed(judge, "reference=failure") == []
+
+    def test_reference_verdict_of_a_dispute_is_not_there_yet(self):
+        dispute = make_dispute()
+        engineer = make_user("engineer")
+        assert listed(engineer, "reference=success") == []
+        assert str(dispute.item.run_id) in listed(engineer)
+
+
+def test_bulk_actions_only_for_those_who_may(engineer):
+    make_run(pictures=False)
+    assert 'name="run"' in as_user(engineer).get(URL).content.decode()
+    study = make_study(runs=1, annotators=2)
+    user = annotators_of(study)[0]
+    make_label(study.items.get(), user)
+    page = as_user(user).get(URL).content.decode()
+    assert "data-run" in page
+    assert 'name="run"' not in page
+    assert reverse("runs:run_list") == URL
