@@ -13,13 +13,13 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from django.conf import settings
+from django.utils.safestring import SafeString
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,20 +42,6 @@ _KEPT = _PAINT | {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """An SVG element with everything that came from outside escaped.
-
-    Django shows an object that has `__html__` as it is: the markup is ours and Matplotlib's
-    alone, and texts and addresses are escaped by the XML writer.
-    """
-
-    svg: str
-
-    def __html__(self) -> str:
-        return self.svg
-
-
 @contextmanager
 def drawing(width: float, height: float) -> Iterator[Figure]:
     """A blank figure whose unit is the CSS pixel, without background."""
@@ -70,8 +56,11 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
         yield figure
 
 
-def as_picture(figure: Figure, label: str, links: Mapping[str, str] | None = None) -> Picture:
-    """The drawn figure; call it within `drawing`.
+def as_picture(figure: Figure, label: str, links: Mapping[str, str] | None = None) -> SafeString:
+    """The drawn figure as an SVG element; call it within `drawing`.
+
+    Safe to show as it is: the markup is ours and Matplotlib's alone, and what came from outside
+    (names, words, addresses) is escaped by the XML writer.
 
     Args:
         label: what the picture shows, for those who do not see it.
@@ -92,7 +81,7 @@ def as_picture(figure: Figure, label: str, links: Mapping[str, str] | None = Non
         "aria-label": label,
     }
     ElementTree.register_namespace("", _SVG[1:-1])
-    return Picture(ElementTree.tostring(root, encoding="unicode", short_empty_elements=False))
+    return SafeString(ElementTree.tostring(root, encoding="unicode", short_empty_elements=False))
 
 
 def _clean(root: ElementTree.Element, links: Mapping[str, str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, TypedDict, cast
 from uuid import UUID
 
 from django.db.models import (
@@ -21,6 +22,20 @@ from django.db.models import (
 
 from judging.audits.population import FAILURE, SUCCESS, counted_items
 from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+    class Said(TypedDict):
+        """What `items_in_cells` adds to an item."""
+
+        cell: str
+        said_verdict: str | None
+        said_reason: str | None
+        said_score: float | None
+        said_details: object
+
+    JudgedItem = WithAnnotations[StudyItem, Said]
 
 PASSED, FAILED = Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED
 
@@ -59,13 +74,13 @@ def read_cells(text: str) -> Sequence[Shown]:
 
 def items_in_cells(
     study: Study, evaluator: EvaluatorVersion, cells: Sequence[Shown]
-) -> QuerySet[StudyItem]:
+) -> QuerySet[JudgedItem]:
     """Counted items in the cells, in the study's order, with what the evaluator said.
 
     Adds `cell`, `said_verdict`, `said_reason`, `said_score` and `said_details`.
     """
     said = Q(run__evaluations__evaluator=evaluator, run__evaluations__is_current=True)
-    return (
+    items = (
         counted_items(study)
         .annotate(said=FilteredRelation("run__evaluations", condition=said))
         .annotate(
@@ -80,6 +95,7 @@ def items_in_cells(
         .defer("run__record", "run__evidence", "run__task__record")
         .order_by("position")
     )
+    return cast("QuerySet[JudgedItem]", items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +108,7 @@ class Neighbours:
     next: UUID | None
 
 
-def neighbours(items: QuerySet[StudyItem], run_id: UUID) -> Neighbours | None:
+def neighbours(items: QuerySet[JudgedItem], run_id: UUID) -> Neighbours | None:
     """The runs before and after, in the study's order; None where the run is not among them."""
     here = items.filter(run=run_id).values_list("position", flat=True).first()
     if here is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from kombu.exceptions import OperationalError
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import predefined_evaluators
 from judging.execution.evaluating import evaluate_runs, runs_of, runs_without, version_of
-from judging.models import EvaluatorVersion, Study
+from judging.models import Evaluation, EvaluatorVersion, Study
 from judging.tasks import evaluate_next_of_study, evaluate_run
 from runs.models import Run
 
@@ -45,6 +46,29 @@ def start_study_evaluation(*, study: Study, evaluators: list[Evaluator]) -> list
             transaction.on_commit(partial(evaluate_next_of_study.delay, study.pk, version.pk))
             started.append(version)
     return started
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Evaluations made, of those that there will be."""
+
+    made: int
+    total: int
+
+    @property
+    def is_complete(self) -> bool:
+        return self.made >= self.total
+
+
+def evaluation_progress(*, study: Study, evaluators: list[Evaluator]) -> Progress:
+    """How far the evaluation of a study by these evaluators has come."""
+    runs = runs_of(study)
+    made = Evaluation.objects.filter(
+        evaluator__config_hash__in=[each.identity.config_hash for each in evaluators],
+        is_current=True,
+        run__in=runs.order_by().values("pk"),
+    )
+    return Progress(made=made.count(), total=runs.count() * len(evaluators))
 
 
 def _only(run: Run) -> QuerySet[Run]:

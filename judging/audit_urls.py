@@ -1,0 +1,38 @@
+"""Addresses of audits and of what is known of a run."""
+
+from django.urls import path
+
+from judging.views import audit, audit_runs
+
+urlpatterns = [
+    path("audit/", audit.audit_home, name="audit_home"),
+    path("studies/<int:study_id>/audit/", audit.audit, name="audit"),
+    path("studies/<int:study_id>/audit/evaluate/", audit.audit_evaluate, name="audit_evaluate"),
+    path("studies/<int:study_id>/audit/progress/", audit.audit_progress, name="audit_progress"),
+    path(
+        "studies/<int:study_id>/audit/left-out/<slug:group>/",
+        audit_runs.audit_left_out,
+        name="audit_left_out",
+    ),
+    path(
+        "studies/<int:study_id>/audit/tables/<slug:name>.<slug:ending>",
+        audit.audit_table,
+        name="audit_table",
+    ),
+    path(
+        "studies/<int:study_id>/audit/pictures/<slug:name>.svg",
+        audit.audit_picture,
+        name="audit_picture",
+    ),
+    path(
+        "studies/<int:study_id>/audit/<int:evaluator_id>/cells/<slug:cells>/",
+        audit_runs.audit_cells,
+        name="audit_cells",
+    ),
+    path(
+        "studies/<int:study_id>/audit/<int:evaluator_id>/cells/<slug:cells>.<slug:ending>",
+        audit_runs.audit_cells_file,
+        name="audit_cells_file",
+    ),
+    path("runs/<uuid:run_id>/judgements/", audit_runs.run_judgements, name="run_judgements"),
+]

@@ -1,0 +1,149 @@
+"""What the audit page shows, made ready for its template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from judging.audits.agreement import Agreement, agreement_of
+from judging.audits.cells import Shown
+from judging.audits.matrices import Audit, EvaluatorAudit, audit_of
+from judging.audits.measures import BY_KEY, MEASURES, Measure, Measured, measure
+from judging.audits.population import Group
+from judging.models import ReferenceVerdict, Study
+from judging.pictures import IntervalRow, interval_picture
+from judging.statistics.figures import Interval, Undefined
+from judging.statistics.proportions import Share
+from judging.wording import DASH, figure_words, interval_words, why_undefined
+
+QUESTIONS: dict[str, Promise] = {
+    "fn_share": _("Which evaluator misses the most runs?"),
+    "fnr": _("Which evaluator misses the most successes?"),
+    "fpr": _("Which evaluator lets failures pass?"),
+}
+"""The pictures of an audit, by the figure that they draw."""
+
+LEFT_OUT: dict[Group, Promise] = {
+    Group.INFEASIBLE: _("infeasible tasks"),
+    Group.NOT_EXECUTABLE: _("not executable"),
+    Group.UNSETTLED: _("without a reference verdict yet"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellShown:
+    """One cell of a matrix: a number, and its share of all runs."""
+
+    key: str
+    share: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """The matrix of one evaluator."""
+
+    audit: EvaluatorAudit
+    success: Sequence[CellShown]
+    failure: Sequence[CellShown]
+    none: CellShown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """A picture with its question and the figure it draws."""
+
+    measure: Measure
+    question: Promise
+    picture: SafeString
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditPage:
+    """Everything on the page."""
+
+    audit: Audit
+    panels: Sequence[Panel]
+    figures: Sequence[tuple[Measure, Sequence[Measured]]]
+    drawn: Sequence[Drawn]
+    origins: Sequence[tuple[str | Promise, int]]
+    left_out: Sequence[tuple[Group, str | Promise, int]]
+    agreement: Agreement
+
+
+def audit_page(study: Study) -> AuditPage:
+    """The page of a study, in a number of queries that does not depend on its runs."""
+    audit = audit_of(study)
+    groups = audit.population.groups
+    origin_names = dict(ReferenceVerdict.Origin.choices)
+    return AuditPage(
+        audit=audit,
+        panels=[_panel(each) for each in audit.evaluators],
+        figures=[(each, _measured(audit, each)) for each in MEASURES],
+        drawn=[draw(audit, key) for key in QUESTIONS] if audit.evaluators else [],
+        origins=[
+            (origin_names[key], n) for key, n in sorted(audit.population.origins.items()) if n
+        ],
+        left_out=[(group, name, n) for group, name in LEFT_OUT.items() if (n := groups.get(group))],
+        agreement=agreement_of(study),
+    )
+
+
+def draw(audit: Audit, key: str) -> Drawn:
+    """The picture of one figure over all evaluators."""
+    kind = BY_KEY[key]
+    rows = [_interval_row(found, audit.study) for found in _measured(audit, kind)]
+    question = QUESTIONS[key]
+    label = f"{question} {kind.name} = {kind.formula}"
+    picture = interval_picture(rows, label=label, meaning="fp" if key == "fpr" else "fn")
+    return Drawn(measure=kind, question=question, picture=picture)
+
+
+def cells_url(study: Study, evaluator_id: int, cells: str) -> str:
+    """Where the runs behind a number are listed."""
+    return reverse("judging:audit_cells", args=[study.pk, evaluator_id, cells])
+
+
+def _measured(audit: Audit, kind: Measure) -> list[Measured]:
+    shares_tasks = audit.population.shares_tasks
+    return [measure(each, kind, shares_tasks=shares_tasks) for each in audit.evaluators]
+
+
+def _panel(audit: EvaluatorAudit) -> Panel:
+    def shown(cell: Shown, count: int) -> CellShown:
+        return CellShown(key=cell.value, share=Share(count, audit.matrix.runs))
+
+    matrix = audit.matrix
+    return Panel(
+        audit=audit,
+        success=[shown(Shown.TP, matrix.tp), shown(Shown.FN, matrix.fn)],
+        failure=[shown(Shown.FP, matrix.fp), shown(Shown.TN, matrix.tn)],
+        none=shown(Shown.NONE, matrix.no_verdict),
+    )
+
+
+def _interval_row(found: Measured, study: Study) -> IntervalRow:
+    name = str(found.audit.evaluator)
+    if isinstance(found.value, Undefined):
+        return IntervalRow(name=name, words=f"{DASH} {why_undefined(found.value)}")
+    words = figure_words(found.value, is_share=True)
+    ends = interval_words(found.interval, is_share=True)
+    share = found.share
+    counts = f"{share.count}/{share.total}" if share else ""
+    return IntervalRow(
+        name=name,
+        words=f"{words} ({ends}) {counts}",
+        value=found.value,
+        interval=_drawable(found.interval),
+        by_task=_drawable(found.by_task),
+        url=cells_url(study, found.audit.evaluator.pk, found.measure.cells),
+        title=f"{name}: {words}",
+    )
+
+
+def _drawable(interval: Interval | Undefined | None) -> Interval | None:
+    return interval if isinstance(interval, Interval) else None

@@ -1,0 +1,90 @@
+"""The table of runs behind a cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import django_tables2 as tables
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from judging.audits.explanations import decided_by
+from judging.templatetags.audit import said
+from runs.templatetags.interface import cell, verdict
+
+if TYPE_CHECKING:
+    from judging.audits.cells import JudgedItem
+
+NUMBER = {"td": {"class": "num fit desk"}, "th": {"class": "num fit"}}
+FIT = {"td": {"class": "fit"}, "th": {"class": "fit"}}
+
+
+class CellTable(tables.Table):  # type: ignore[misc]
+    """One run a row, in the study's order unless sorted otherwise."""
+
+    position = tables.Column(verbose_name="#", attrs=NUMBER)
+    goal = tables.Column(
+        verbose_name=gettext_lazy("goal"),
+        accessor="run__goal",
+        empty_values=(),
+        attrs={"td": {"class": "wide first truncate"}},
+    )
+    task = tables.Column(verbose_name=gettext_lazy("task"), accessor="run__task__external_id")
+    site = tables.Column(verbose_name=gettext_lazy("site"), accessor="run__task__site")
+    reference = tables.Column(
+        verbose_name=gettext_lazy("reference"), accessor="verdict__verdict", attrs=FIT
+    )
+    cell = tables.Column(verbose_name=gettext_lazy("cell"), attrs=FIT)
+    decided = tables.Column(
+        verbose_name=gettext_lazy("decided by"),
+        accessor="said_details",
+        orderable=False,
+        empty_values=(),
+    )
+    answer = tables.Column(
+        verbose_name=gettext_lazy("final answer"),
+        accessor="run__final_answer",
+        attrs={"td": {"class": "answer"}},
+    )
+    n_steps = tables.Column(
+        verbose_name=gettext_lazy("steps"), accessor="run__n_steps", attrs=NUMBER
+    )
+
+    class Meta:
+        attrs = {"class": "table list"}
+        row_attrs = {"data-run": lambda record: str(record.run_id)}
+        order_by = ("position",)
+
+    def __init__(self, *args: Any, walk: dict[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.walk = walk
+
+    def render_position(self, value: int) -> int:
+        return value + 1
+
+    def render_goal(self, record: JudgedItem) -> SafeString:
+        address = reverse("runs:run_detail", args=[record.run_id])
+        return format_html(
+            '<a class="row-link" href="{}?{}">{}</a>',
+            address,
+            urlencode(self.walk),
+            record.run.goal or record.run.task.goal or _("(no goal)"),
+        )
+
+    def render_reference(self, value: str) -> SafeString:
+        return verdict(value)
+
+    def render_cell(self, value: str) -> SafeString:
+        return cell(value)
+
+    def render_decided(self, record: JudgedItem) -> str:
+        if record.said_verdict is None:
+            return _("not evaluated yet")
+        return said(record.said_reason or "") or decided_by(record.said_details) or "—"
+
+    def render_answer(self, value: str) -> str:
+        return value if len(value) <= 120 else f"{value[:120]}…"

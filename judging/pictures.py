@@ -1,0 +1,97 @@
+"""Pictures of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from django.utils import formats
+from django.utils.safestring import SafeString
+
+from judging.statistics.figures import Interval
+from runs.pictures import as_picture, drawing
+
+WIDTH = 420
+ROW = 46
+AXIS = 22
+MARGIN = 8
+_INK, _MUTED, _LINE = "#1a1c20", "#585e67", "#dfe0dd"
+_MEANING = {"fn": "#8b2780", "fp": "#a84a00"}
+"""For the picture on its own; in a page, style sheets paint by class."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalRow:
+    """One share with its intervals; `value` is None where it is undefined.
+
+    `words` stand at the right, `url` is where the mark leads, `title` what it says on hover.
+    """
+
+    name: str
+    words: str
+    value: float | None = None
+    interval: Interval | None = None
+    by_task: Interval | None = None
+    url: str = ""
+    title: str = ""
+
+
+def interval_picture(
+    rows: Sequence[IntervalRow], *, label: str, meaning: Literal["fn", "fp"]
+) -> SafeString:
+    """Shares on one axis from 0 to 100 %, each with a whisker, the name and the words above.
+
+    A second, thin whisker is the interval with whole tasks resampled.
+    """
+    height = ROW * len(rows) + AXIS
+    colour = _MEANING[meaning]
+    with drawing(WIDTH, height) as figure:
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set_axis_off()
+        # One unit of y is a pixel from the top, one of x a percent between the margins.
+        scale = 100 / (WIDTH - 2 * MARGIN)
+        left = -MARGIN * scale
+        axes.set_xlim(left, 100 - left)
+        axes.set_ylim(height, 0)
+        for tick in (0, 25, 50, 75, 100):
+            axes.plot([tick, tick], [4, height - AXIS + 4], color=_LINE, lw=1, gid=".grid")
+            place = "left" if tick == 0 else "right" if tick == 100 else "center"
+            words = f"{formats.number_format(tick)} %"
+            axes.text(tick, height - 4, words, ha=place, size=11, color=_MUTED, gid=".axis")
+        for index, row in enumerate(rows):
+            top = index * ROW
+            axes.text(0, top + 15, row.name, size=13, color=_INK, gid=".name")
+            axes.text(100, top + 15, row.words, size=12, ha="right", color=_MUTED, gid=".words")
+            if row.value is None:
+                continue
+            y = top + 30
+            if row.by_task is not None:
+                ends = [100 * row.by_task.low, 100 * row.by_task.high]
+                axes.plot(ends, [y, y], color=colour, lw=1, gid=f".by-task.{meaning}")
+            if row.interval is not None:
+                low, high = 100 * row.interval.low, 100 * row.interval.high
+                axes.plot(
+                    [low, high],
+                    [y, y],
+                    color=colour,
+                    lw=3,
+                    alpha=0.6,
+                    solid_capstyle="butt",
+                    gid=f".whisker.{meaning}",
+                )
+                for end in (low, high):
+                    axes.plot(
+                        [end, end], [y - 4, y + 4], color=colour, lw=1.5, gid=f".cap.{meaning}"
+                    )
+            axes.plot(
+                [100 * row.value],
+                [y],
+                marker="o",
+                ms=9,
+                color=colour,
+                clip_on=False,
+                url=row.url or None,
+                gid=f".point.{meaning}",
+            )
+        return as_picture(figure, label, {row.url: row.title for row in rows if row.url})

@@ -1,0 +1,57 @@
+"""How figures, intervals and differences read in the pages of an audit."""
+
+from __future__ import annotations
+
+from django import template
+from django.utils.translation import gettext as _
+
+from judging import wording
+from judging.audits.agreement import Agreed
+from judging.audits.measures import Measured
+from judging.statistics.figures import Figure, Undefined
+from judging.statistics.proportions import Share
+
+register = template.Library()
+
+
+@register.filter
+def percent(share: Share | Figure) -> str:
+    """A share as a percentage; a dash where it is undefined."""
+    value = share.value if isinstance(share, Share) else share
+    return wording.figure_words(value, is_share=True)
+
+
+@register.filter
+def interval(figure: Share | Measured | Agreed) -> str:
+    """Its interval, empty where there is none."""
+    is_share = True if isinstance(figure, Share) else figure.is_share
+    return wording.interval_words(figure.interval, is_share=is_share)
+
+
+@register.filter
+def by_task(figure: Measured) -> str:
+    """Its interval with whole tasks resampled, empty where that says nothing more."""
+    return wording.interval_words(figure.by_task, is_share=figure.is_share)
+
+
+@register.filter
+def figure(measured: Measured | Agreed) -> str:
+    """Its value, a dash where it is undefined."""
+    return wording.figure_words(measured.value, is_share=measured.is_share)
+
+
+@register.filter
+def why(measured: Measured | Agreed) -> str:
+    """Why there is no figure, or no interval to one; empty where both are there."""
+    if isinstance(measured, Agreed) and measured.value is None:
+        return str(measured.why)
+    for part in (measured.value, measured.interval):
+        if isinstance(part, Undefined):
+            return wording.why_undefined(part)
+    return ""
+
+
+@register.filter
+def said(reason: str) -> str:
+    """A stored reason in the reader's language, where it is one of ours."""
+    return _(reason) if reason else ""

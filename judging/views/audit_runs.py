@@ -1,0 +1,123 @@
+"""The runs behind the numbers of an audit, and what is known of each."""
+
+from urllib.parse import parse_qs, urlencode, urlsplit
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+from django_tables2 import RequestConfig
+
+from judging.audits.cells import Neighbours, items_in_cells, neighbours, read_cells
+from judging.audits.page import LEFT_OUT
+from judging.audits.population import Group, items_in
+from judging.audits.tables import cells_table
+from judging.cell_table import CellTable
+from judging.judgements import judgements_of, may_walk
+from judging.models import EvaluatorVersion, Study
+from judging.reports import FORMATS
+from judging.views.audit import as_file
+from judging.views.auditing import for_auditors
+from runs.models import Run, User
+from runs.views.fragments import AppRequest, wants_partial
+
+PER_PAGE = 100
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@for_auditors
+def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str) -> HttpResponse:
+    """The runs of one cell, or of several."""
+    evaluator = get_object_or_404(EvaluatorVersion, pk=evaluator_id)
+    try:
+        shown = read_cells(cells)
+    except ValueError as error:
+        raise Http404 from error
+    walk = {"study": str(study.pk), "audit": str(evaluator_id), "cell": cells}
+    table = CellTable(items_in_cells(study, evaluator, shown), walk=walk)
+    RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
+    context = {
+        "study": study,
+        "evaluator": evaluator,
+        "cells": shown,
+        "address": cells,
+        "table": table,
+        "formats": FORMATS,
+    }
+    name = "_cell_table" if wants_partial(request) else "audit_cells"
+    return render(request, f"judging/{name}.html", context)
+
+
+@require_safe
+@for_auditors
+def audit_cells_file(
+    request: AppRequest, study: Study, evaluator_id: int, cells: str, ending: str
+) -> HttpResponse:
+    """The runs of the cells as a file."""
+    evaluator = get_object_or_404(EvaluatorVersion, pk=evaluator_id)
+    try:
+        shown = read_cells(cells)
+    except ValueError as error:
+        raise Http404 from error
+    if ending not in FORMATS:
+        raise Http404
+    return as_file(cells_table(study, evaluator, shown), ending)
+
+
+@require_safe
+@for_auditors
+def audit_left_out(request: AppRequest, study: Study, group: str) -> HttpResponse:
+    """Runs of the study that no figure counts, and why."""
+    if group not in LEFT_OUT:
+        raise Http404
+    items = items_in(study, Group(group)).select_related("run__task").order_by("position")
+    context = {"study": study, "name": LEFT_OUT[Group(group)], "items": items[:1000]}
+    return render(request, "judging/audit_left_out.html", context)
+
+
+@require_safe
+@vary_on_headers("HX-Request", "HX-Current-URL")
+def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
+    """The pane beside a run's timeline: only what the viewer may see."""
+    run = get_object_or_404(Run.objects.shown_to(request.user).select_related("task"), pk=run_id)
+    walk = _walk(request)
+    study_id = int(walk["study"]) if "study" in walk else None
+    context = {
+        "judgements": judgements_of(run, request.user, study_id),
+        "opened": walk.get("audit", ""),
+        "walk": urlencode(walk),
+        "neighbours": _neighbours(request.user, walk, run_id),
+        "study_id": study_id,
+        "cell_address": walk.get("cell", ""),
+    }
+    name = "_run_judgements" if wants_partial(request) else "run_judgements"
+    return render(request, f"judging/{name}.html", context)
+
+
+def _walk(request: AppRequest) -> dict[str, str]:
+    """Where the viewer comes from: study, evaluator and cell of an audit, as far as given.
+
+    The page around the pane has them in its own address.
+    """
+    page = parse_qs(urlsplit(request.htmx.current_url or "").query)
+    given = {
+        key: request.GET.get(key) or page.get(key, [""])[0] for key in ("study", "audit", "cell")
+    }
+    numbers = {key: value for key, value in given.items() if value.isdecimal() and len(value) < 10}
+    return numbers | ({"cell": given["cell"]} if given["cell"] else {})
+
+
+def _neighbours(user: User, walk: dict[str, str], run_id: UUID) -> Neighbours | None:
+    if walk.keys() != {"study", "audit", "cell"} or not may_walk(user, int(walk["study"])):
+        return None
+    study = Study.objects.filter(pk=walk["study"]).first()
+    evaluator = EvaluatorVersion.objects.filter(pk=walk["audit"]).first()
+    if study is None or evaluator is None:
+        return None
+    try:
+        cells = read_cells(walk["cell"])
+    except ValueError:
+        return None
+    return neighbours(items_in_cells(study, evaluator, cells), run_id)

@@ -1,0 +1,74 @@
+"""Figures of judgements in words: percentages, intervals, and why there is no figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.utils import formats
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from judging.statistics.figures import Figure, Interval, Reason, Undefined
+
+DASH = "—"
+
+_REASONS: Mapping[Reason, Promise] = {
+    Reason.NO_RUNS: gettext_lazy("there are no runs"),
+    Reason.NO_VERDICTS: gettext_lazy("the evaluator gave no verdict"),
+    Reason.NOTHING_PASSED: gettext_lazy("the evaluator passed no run"),
+    Reason.NOTHING_FAILED: gettext_lazy("the evaluator failed no run"),
+    Reason.NO_SUCCESSES: gettext_lazy("no run with a verdict is a success by the reference"),
+    Reason.NO_FAILURES: gettext_lazy("no run with a verdict is a failure by the reference"),
+    Reason.NO_POSITIVES: gettext_lazy(
+        "no run is a success by the reference, and the evaluator passed none"
+    ),
+    Reason.NO_PAIRS: gettext_lazy("no run has two labels"),
+    Reason.ONE_CLASS: gettext_lazy("only one label occurs, so agreement by chance is certain"),
+    Reason.TOO_FEW_TRIALS: gettext_lazy("there are fewer trials than k"),
+    Reason.TOO_FEW_RUNS: gettext_lazy("one run alone has no spread"),
+    Reason.ONE_CLUSTER: gettext_lazy("one task alone has no spread between tasks"),
+    Reason.NO_SPREAD: gettext_lazy("all values of one side are the same"),
+    Reason.TOO_FEW_POINTS: gettext_lazy("an interval for r takes at least four pairs"),
+    Reason.WEAK_JUDGE: gettext_lazy(
+        "the evaluator tells success from failure hardly better than chance"
+    ),
+    Reason.NO_MILESTONES: gettext_lazy("the task has no milestones of any weight"),
+    Reason.NEVER_DEFINED: gettext_lazy("the figure is undefined in almost every resample"),
+}
+
+
+def why_undefined(undefined: Undefined) -> str:
+    """The reason, in the reader's language."""
+    return str(_REASONS[undefined.reason])
+
+
+def figure_words(value: Figure | None, *, is_share: bool) -> str:
+    """`21.3 %` for shares, `0.57` for coefficients, a dash where there is none."""
+    if value is None or isinstance(value, Undefined):
+        return DASH
+    if is_share:
+        return _("%(n)s %%") % {"n": formats.number_format(round(100 * value, 1), 1)}
+    return _signed(value)
+
+
+def interval_words(interval: Interval | Undefined | None, *, is_share: bool) -> str:
+    """`13.6–31.9` for shares (in percent), `0.12 to 0.88` for coefficients; empty for none."""
+    if interval is None or isinstance(interval, Undefined):
+        return ""
+    if interval.low == interval.high:
+        return _("the same in every resample")
+    if is_share:
+        low, high = (
+            formats.number_format(round(100 * end, 1), 1) for end in (interval.low, interval.high)
+        )
+        return f"{low}–{high}"
+    return _("%(low)s to %(high)s") % {
+        "low": _signed(interval.low),
+        "high": _signed(interval.high),
+    }
+
+
+def _signed(value: float) -> str:
+    rounded = round(value, 2) or 0.0  # no "-0.00"
+    return formats.number_format(rounded, 2).replace("-", "−")
