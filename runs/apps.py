@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.db.models.signals import post_migrate, pre_migrate
 from django.utils.translation import gettext_lazy as _
 
@@ -13,7 +14,11 @@ class RunsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Listen to news, and have the database guard finished runs (but during migrations)."""
+        """Know the queue, listen to news, and have the database guard finished runs.
+
+        The guard rests while migrations run.
+        """
+        import_module(settings.QUEUE_APP)
         import_module("runs.receivers")
         from runs.immutability import install_guards, remove_guards  # models are loaded only now
 

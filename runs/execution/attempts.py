@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import random
 from functools import partial
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 
 from runs.models import Run, RunStatus, User
 from runs.querysets.queue import from_now
-from runs.signals import run_ended
+from runs.signals import announce_end
 
 
-def announce_end(run: Run) -> None:
+def announce(run_id: UUID) -> None:
     """Say that the run has ended, once the transaction stands."""
-    transaction.on_commit(partial(run_ended.send, sender=Run, run_id=run.pk))
+    transaction.on_commit(partial(announce_end, Run, run_id))
 
 
 def backoff_s(attempt: int) -> float:

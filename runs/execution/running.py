@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 
 from runs.blobs import known_hashes
-from runs.execution.attempts import announce_end, follow_up
+from runs.execution.attempts import announce, follow_up
 from runs.execution.heartbeat import Heartbeat
 from runs.execution.leases import Lease, LeaseLostError, claim
 from runs.execution.steps import StepStore, patiently
@@ -120,7 +120,7 @@ def _end(run: Run, lease: Lease, record: RunRecord, steps: StepStore) -> None:
     Attachment.objects.bulk_create(file for file in files if file.blob_id in stored)
     if _is_worth_retrying(record):
         follow_up(run)
-    announce_end(run)
+    announce(run.pk)
 
 
 def _status(record: RunRecord) -> RunStatus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import transaction
 
-from runs.execution.attempts import announce_end, follow_up
+from runs.execution.attempts import announce, follow_up
 from runs.models import Run, RunStatus
 from webagent.environment.leftovers import end_leftovers
 
@@ -18,7 +18,7 @@ def sweep_runs() -> None:
             end_abandoned(run)
     Run.objects.requeue_expired()
     for run_id in Run.objects.end_cancelled():
-        announce_end(Run(pk=run_id))
+        announce(run_id)
 
 
 @transaction.atomic
@@ -46,7 +46,7 @@ def end_abandoned(run: Run) -> bool:
         }
     ended = Run.objects.end_expired(run.pk, run.lease_token, **changes)
     if ended:
-        announce_end(run)
+        announce(run.pk)
         if not run.cancel_requested_at:
             follow_up(run)
     return ended

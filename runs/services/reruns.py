@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from runs.agents import store_agent
-from runs.execution.attempts import announce_end, next_attempt
+from runs.execution.attempts import announce, next_attempt
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, User
 from runs.runnable import DEFAULT_MAX_STEPS, OUR_FORMAT, agent_for, why_not_runnable
 from runs.task_rows import store_task
@@ -128,8 +128,8 @@ def cancel_run(*, run: Run) -> bool:
     """Stop a run: now if it waits, at its next step if it runs; False if it has ended already."""
     with transaction.atomic():
         asked = Run.objects.request_cancel(run.pk)
-        for _run_id in Run.objects.filter(pk=run.pk).end_cancelled():
-            announce_end(run)
+        for run_id in Run.objects.filter(pk=run.pk).end_cancelled():
+            announce(run_id)
     return asked
 
 

@@ -172,6 +172,11 @@ STATIC_ROOT = REPOSITORY / "staticfiles"
 STATICFILES_DIRS = [REPOSITORY / "static"]
 UPLOAD_DIR = DATA_DIR / "uploads"
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "tmp"
+FILE_UPLOAD_HANDLERS = [
+    "runs.upload_bounds.BoundedUploadHandler",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 UPLOAD_DIR.mkdir(exist_ok=True)
 FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
 

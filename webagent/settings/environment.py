@@ -27,6 +27,7 @@ class Environment(BaseSettings):
     model_config = SettingsConfigDict(case_sensitive=True, extra="ignore")
 
     DATA_DIR: Path = REPOSITORY / "var"
+    HOST: str = "127.0.0.1"
     PORT: int = Field(8000, ge=1, le=65535)
     SECRET_KEY: str | None = Field(None, min_length=32)
     DATABASE_URL: str | None = None

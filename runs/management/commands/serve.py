@@ -95,7 +95,7 @@ def _web(host: str, port: int) -> list[str]:
     return [
         *(sys.executable, "-m", "gunicorn", "webagent.wsgi"),
         *("--bind", address, "--workers", "2", "--threads", "4"),
-        *("--graceful-timeout", "5", "--log-level", "warning"),
+        *("--graceful-timeout", "5", "--log-level", "warning", "--no-control-socket"),
     ]
 
 
@@ -103,7 +103,9 @@ def _worker(concurrency: int) -> list[str]:
     queues = {settings.CELERY_TASK_DEFAULT_QUEUE}
     queues |= {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
     return [
-        *(sys.executable, "-m", "celery", "--app", "webagent.celery", "--quiet", "worker"),
+        # In a container root is all there is; the browser is what meets strangers.
+        *(sys.executable, "-W", "ignore:You're running the worker with superuser"),
+        *("-m", "celery", "--app", "webagent.celery", "--quiet", "worker"),
         *("--beat", "--queues", ",".join(sorted(queues)), "--concurrency", str(concurrency)),
         *("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat"),
     ]
