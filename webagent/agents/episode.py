@@ -47,7 +47,6 @@ class _Broken(Exception):
 
 
 CANCELLED = Ending(Outcome.INCOMPLETE, EndReason.CANCELLED)
-OUT_OF_TIME = Ending(Outcome.FAILURE, EndReason.TIME_LIMIT)
 
 
 class Episode:
@@ -123,8 +122,7 @@ class Episode:
         return ending
 
     def _ending(self, decision: Decision, result: StepResult | None) -> Ending | None:
-        solved = result is not None and result.reward > 0
-        outcome = Outcome.SUCCESS if solved else Outcome.FAILURE
+        outcome = _claim(result or self.result)
         if result is not None and result.terminated:
             gave_up = result.gave_up
             return Ending(outcome, EndReason.AGENT_GAVE_UP if gave_up else EndReason.TASK_ENDED)
@@ -133,14 +131,14 @@ class Episode:
         if decision.finished or result is None:
             return Ending(outcome, EndReason.AGENT_STOPPED)
         if result.truncated or self._recorder.steps + 1 >= self._max_steps:
-            return Ending(Outcome.FAILURE, EndReason.MAX_STEPS)
+            return Ending(outcome, EndReason.MAX_STEPS)
         return self._interrupted()
 
     def _interrupted(self) -> Ending | None:
         if self._should_stop():
             return CANCELLED
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            return OUT_OF_TIME
+            return Ending(_claim(self.result), EndReason.TIME_LIMIT)
         return None
 
     def _decide(self, before: Observation) -> Decision:
@@ -178,6 +176,13 @@ def environment_failed(failure: EnvironmentFailure) -> Ending:
         error_kind=failure.kind.value,
         retriable=failure.retriable,
     )
+
+
+def _claim(result: StepResult | None) -> Outcome:
+    """What the benchmark says of the run; unknown where it never says anything."""
+    if result is not None and not result.scored:
+        return Outcome.UNKNOWN
+    return Outcome.SUCCESS if result is not None and result.reward > 0 else Outcome.FAILURE
 
 
 def _errored(error: Exception, origin: ErrorOrigin) -> Ending:

@@ -133,10 +133,10 @@ def _with_course(record: RunRecord, episode: Episode) -> RunRecord:
         "models": tuple(dict.fromkeys(call.model for call in episode.llm_calls)),
         "totals": _totals(episode.llm_calls),
     }
-    if (result := episode.result) is not None:
-        raw = result.reward if result.raw_reward is None else result.raw_reward
-        update["reward"] = raw
-        update["extra"] = {"benchmark_reward": result.reward, "binary_reward": raw == 1.0}
+    if (result := episode.result) is not None and result.scored:
+        reward = result.recorded_reward
+        update["reward"] = reward
+        update["extra"] = {"benchmark_reward": result.reward, "binary_reward": reward == 1.0}
     return record.model_copy(update=update)
 
 

@@ -147,6 +147,8 @@ class BrowserGymEnvironment:
         try:
             return self._thread.call(function, timeout_s)
         except StillRunning:
+            # Nothing more will come of it, and what hangs would hang `close` too.
+            _kill_browsers(self._session)
             raise EnvironmentFailure(
                 f"the browser did not answer within {timeout_s:g} seconds", FailureKind.TIMEOUT
             ) from None
@@ -163,12 +165,16 @@ def _end(session: BrowserGymSession | None, thread: OwnThread) -> None:
         try:
             thread.call(session.close, CLOSE_TIMEOUT_S)
         except StillRunning:
-            # Calls that wait for the browser fail when it is gone, and `close` has its turn.
-            for pid in session.browser_pids:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            _kill_browsers(session)
     if not thread.stop(AFTER_KILL_TIMEOUT_S):
         logger.error("A browser's thread did not end; its processes may be left.")
+
+
+def _kill_browsers(session: BrowserGymSession | None) -> None:
+    """End the session's browsers: calls that wait for them fail, and the next has its turn."""
+    for pid in session.browser_pids if session else ():
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _package(name: str) -> str:

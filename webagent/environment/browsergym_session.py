@@ -102,6 +102,8 @@ class BrowserGymSession:
             raise
         except Exception as error:  # noqa: BLE001 (whatever it is, no agent has acted yet)
             raise self._failure(error) from error
+        if self._watch.failure is not None:
+            raise self._watch.failure
         return observation
 
     def step(self, action: str) -> StepResult:
@@ -125,6 +127,7 @@ class BrowserGymSession:
             observation=observation,
             reward=float(reward),
             raw_reward=_number(task_info.get("RAW_REWARD_GLOBAL")),
+            scored=not task_info.get("unscored"),
             terminated=bool(terminated),
             truncated=bool(truncated),
             gave_up=bool(self._env.infeasible_message_received),
@@ -140,10 +143,15 @@ class BrowserGymSession:
         return self._milestones
 
     def evidence(self, evaluation: Json | None) -> Json:
+        env = self._env
+        page, history = env.page, env.page_history.copy()
         try:
-            return capture_evidence(self._env.page, evaluation, self._hosts)
+            return capture_evidence(page, evaluation, self._hosts)
         except playwright.sync_api.Error as error:
             raise self._failure(error) from error
+        finally:
+            # BrowserGym takes every new page for the one that the agent turned to.
+            env.page, env.page_history = page, history
 
     def close(self) -> None:
         """End browser and driver, each whatever the one before did."""

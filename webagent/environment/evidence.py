@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import cast
 
@@ -17,6 +18,8 @@ MAX_TARGET_CHARS = 500_000
 MAX_TARGETS = 20
 SETTLE_MS = 3000
 
+# What BrowserGym writes into the page so as to find its elements again.
+_OURS = re.compile(r' (?:bid|browsergym_\w+)="[^"]*"')
 _JAVASCRIPT_LOCATORS = ("document.", "[...document.")
 
 
@@ -69,7 +72,7 @@ def _target_evidence(page: Page, target: Mapping[str, object], hosts: Hosts) -> 
 
 def _located(page: Page, target: Mapping[str, object], locator: str) -> JsonValue:
     if not locator:
-        return _entry(page, page.content())
+        return _entry(page, _OURS.sub("", page.content()))
     if not locator.startswith(_JAVASCRIPT_LOCATORS):
         raise ValueError("the locator is computed by a function of the benchmark")
     preparations = target.get("prep_actions")

@@ -1,0 +1,337 @@
+"""The loop of a run, in an environment without a browser."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from tests.webagent.pages import observation
+from webagent.agents.agent import AgentFailure
+from webagent.agents.registry import make_agent
+from webagent.agents.running import run_episode
+from webagent.environment.failures import EnvironmentFailure, FailureKind
+from webagent.trajectory.live import ActionOutcome, Decision, Observation, StepResult
+from webagent.trajectory.records import (
+    AgentRecord,
+    ChatMessage,
+    EndReason,
+    EnvironmentRecord,
+    ErrorOrigin,
+    Json,
+    LlmCall,
+    Outcome,
+    RunRecord,
+    StepRecord,
+)
+
+GREETING = ChatMessage(role="assistant", text="Hi!")
+
+
+class Room:
+    """An environment that answers every action with the next of the given results."""
+
+    def __init__(self, *results: StepResult | Exception, reset: Exception | None = None) -> None:
+        self.results = list(results)
+        self.broken_reset = reset
+        self.broken_evidence: Exception | None = None
+        self.actions: list[str] = []
+        self.closed = 0
+
+    def reset(self, seed: int | None) -> Observation:
+        if self.broken_reset:
+            raise self.broken_reset
+        return observation(messages=(GREETING,))
+
+    def step(self, action: str) -> StepResult:
+        self.actions.append(action)
+        result = self.results.pop(0) if self.results else nothing()
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def milestones(self) -> Mapping[str, bool]:
+        return {}
+
+    def evidence(self, evaluation: Json | None) -> Json:
+        if self.broken_evidence:
+            raise self.broken_evidence
+        return {"final_url": "http://x/", "asked": evaluation}
+
+    def describe(self) -> EnvironmentRecord:
+        return EnvironmentRecord(browser="none")
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Acting:
+    """An agent made of a function."""
+
+    def __init__(self, act: Callable[[Observation], Decision]) -> None:
+        self._act = act
+
+    def act(self, observation: Observation) -> Decision:
+        return self._act(observation)
+
+    def describe(self) -> AgentRecord:
+        return AgentRecord(name="acting")
+
+
+def nothing(**fields: Any) -> StepResult:
+    said = tuple(ChatMessage(role=role, text=text) for role, text in fields.pop("said", ()))
+    outcomes = (ActionOutcome(executed=True, error=fields.get("error")),)
+    return StepResult(
+        **{
+            "observation": observation(messages=(GREETING, *said)),
+            "reward": 0.0,
+            "outcomes": outcomes,
+            **fields,
+        }
+    )
+
+
+def run(room: Room, agent: Any = None, **options: Any) -> tuple[RunRecord, list[StepRecord]]:
+    steps: list[StepRecord] = []
+    agent = agent or make_agent("looping")
+    record = run_episode(
+        "room.one",
+        agent,
+        run_id="r1",
+        sink=lambda step, _: steps.append(step),
+        environment=room,
+        **options,
+    )
+    assert room.closed == 1
+    assert [step.index for step in steps] == list(range(len(steps)))
+    return record, steps
+
+
+def test_a_task_that_ends_with_a_reward_is_a_success():
+    room = Room(nothing(), nothing(reward=1.0, raw_reward=0.5, terminated=True))
+    record, steps = run(room, seed=7, task_id="t1", evaluation={"eval_types": []})
+    assert (record.outcome, record.end_reason) == (Outcome.SUCCESS, EndReason.TASK_ENDED)
+    assert (record.id, record.task_id, record.seed) == ("r1", "t1", 7)
+    assert record.reward == 0.5
+    assert record.extra == {"benchmark_reward": 1.0, "binary_reward": False}
+    assert record.evidence == {"final_url": "http://x/", "asked": {"eval_types": []}}
+    assert record.environment == EnvironmentRecord(browser="none")
+    assert record.agent.name == "looping"
+    assert record.final_answer is None
+    assert record.error is None
+    assert [step.reward for step in steps] == [0.0, 0.5]
+    assert [step.after is not None for step in steps] == [False, True]
+    assert record.started_at is not None
+    assert record.ended_at is not None
+    assert record.totals.seconds is not None
+
+
+def test_a_task_that_ends_without_a_reward_is_a_failure():
+    record, _ = run(Room(nothing(raw_reward=-1.0, terminated=True)))
+    assert (record.outcome, record.end_reason) == (Outcome.FAILURE, EndReason.TASK_ENDED)
+    assert record.reward == -1.0
+
+
+def test_a_seed_is_drawn_where_none_is_given_and_kept():
+    seeds = {run(Room(nothing(terminated=True)))[0].seed for _ in range(3)}
+    assert None not in seeds
+    assert len(seeds) > 1
+
+
+def test_the_last_step_allowed_ends_the_run_as_a_failure():
+    room = Room()
+    record, steps = run(room, max_steps=3)
+    assert (record.outcome, record.end_reason) == (Outcome.FAILURE, EndReason.MAX_STEPS)
+    assert len(room.actions) == len(steps) == record.max_steps == 3
+    assert steps[-1].after is not None
+
+
+def test_an_agent_that_says_it_is_done_is_stopped_after_its_message():
+    room = Room(nothing(said=[("assistant", "Done.")]))
+    record, steps = run(room, make_agent("early_finisher", {"message": "Done."}))
+    assert (record.outcome, record.end_reason) == (Outcome.FAILURE, EndReason.AGENT_STOPPED)
+    assert record.claimed_success is True
+    assert record.final_answer == "Done."
+    assert len(steps) == 1
+
+
+def test_an_agent_that_stops_without_an_action_leaves_a_step_without_one():
+    record, steps = run(Room(nothing()), make_agent("replayer", {"actions": ["noop()"]}))
+    assert record.end_reason is EndReason.AGENT_STOPPED
+    assert [len(step.actions) for step in steps] == [1, 0]
+    assert steps[1].before is not None
+
+
+def test_giving_up_is_told_apart():
+    gave_up = Acting(lambda _: Decision(action=None, gave_up=True, thought="Impossible."))
+    record, steps = run(Room(), gave_up)
+    assert (record.outcome, record.end_reason) == (Outcome.FAILURE, EndReason.AGENT_GAVE_UP)
+    assert record.claimed_success is False
+    assert steps[0].thought == "Impossible."
+    said = nothing(terminated=True, gave_up=True, said=[("infeasible", "no such page")])
+    record, _ = run(Room(said))
+    assert record.end_reason is EndReason.AGENT_GAVE_UP
+    assert record.infeasible_claim == "no such page"
+    assert record.final_answer is None
+
+
+def test_an_unscored_task_makes_no_claim():
+    record, steps = run(Room(nothing(scored=False, terminated=True)))
+    assert (record.outcome, record.end_reason) == (Outcome.UNKNOWN, EndReason.TASK_ENDED)
+    assert record.reward is None
+    assert record.extra is None
+    assert steps[0].reward is None
+    record, _ = run(Room(*[nothing(scored=False)] * 2), max_steps=2)
+    assert (record.outcome, record.end_reason) == (Outcome.UNKNOWN, EndReason.MAX_STEPS)
+
+
+def test_a_bad_action_is_the_steps_error_and_not_the_runs():
+    room = Room(nothing(error="ValueError: no 99"), nothing(reward=1.0, terminated=True))
+    record, steps = run(room)
+    assert record.outcome is Outcome.SUCCESS
+    assert record.error is None
+    assert [step.actions[0].error for step in steps] == ["ValueError: no 99", None]
+
+
+@pytest.mark.parametrize("kind", [FailureKind.BROWSER_CRASHED, FailureKind.BROWSER_MISSING])
+def test_a_broken_environment_is_an_error_and_never_a_failure(kind):
+    broken = EnvironmentFailure("it broke", kind)
+    for room, n_steps in ((Room(reset=broken), 0), (Room(nothing(), broken), 2)):
+        record, steps = run(room)
+        assert (record.outcome, record.end_reason) == (Outcome.ERROR, EndReason.EXCEPTION)
+        assert record.error is not None
+        assert (record.error.message, record.error.origin) == ("it broke", ErrorOrigin.ENVIRONMENT)
+        assert record.reward is None
+        assert record.evidence is None
+        assert record.extra == {"error_kind": kind.value, "retriable": broken.retriable}
+        assert len(steps) == n_steps
+    assert steps[-1].actions[0].status == "unknown"
+    assert steps[-1].after is None
+
+
+def test_a_fault_of_ours_is_an_error_of_the_harness():
+    record, _ = run(Room(ZeroDivisionError("oops")))
+    assert record.outcome is Outcome.ERROR
+    assert record.error is not None
+    assert record.error.origin is ErrorOrigin.HARNESS
+    assert record.error.stack is not None
+    assert 'File "webagent/agents/episode.py"' in record.error.stack
+    assert "/webagent/agents/episode.py" not in record.error.stack
+
+
+def test_an_agent_that_crashes_ends_its_run_as_an_error():
+    def crash(_: Observation) -> Decision:
+        raise IndexError("list index out of range")
+
+    def no_model(_: Observation) -> Decision:
+        raise AgentFailure("429", ErrorOrigin.MODEL)
+
+    for act, origin in ((crash, ErrorOrigin.AGENT), (no_model, ErrorOrigin.MODEL)):
+        record, steps = run(Room(), Acting(act))
+        assert record.outcome is Outcome.ERROR
+        assert record.error is not None
+        assert record.error.origin is origin
+        assert [len(step.actions) for step in steps] == [0]
+        assert steps[0].before is not None
+
+
+def test_a_cancelled_run_stops_before_the_next_action():
+    asked: list[int] = []
+
+    def stop_at(count: int) -> Callable[[], bool]:
+        asked.clear()
+
+        def should_stop() -> bool:
+            asked.append(1)
+            return len(asked) >= count
+
+        return should_stop
+
+    expected = {1: (0, 0), 2: (1, 0), 3: (1, 1), 4: (2, 1), 5: (2, 2)}
+    for count, (n_steps, n_actions) in expected.items():
+        room = Room()
+        record, steps = run(room, should_stop=stop_at(count))
+        assert (record.outcome, record.end_reason) == (Outcome.INCOMPLETE, EndReason.CANCELLED)
+        assert (len(steps), len(room.actions)) == (n_steps, n_actions)
+        if n_steps > n_actions:
+            assert steps[-1].actions == ()
+            assert steps[-1].extra == {"not_executed": "scroll(0, 200)"}
+        elif steps:
+            assert steps[-1].after is not None
+
+
+def test_no_step_begins_after_the_time_limit():
+    def slow(_: Observation) -> Decision:
+        time.sleep(0.06)
+        return Decision(action="noop()")
+
+    room = Room()
+    record, steps = run(room, Acting(slow), time_limit_s=0.1)
+    assert (record.outcome, record.end_reason) == (Outcome.FAILURE, EndReason.TIME_LIMIT)
+    assert len(steps) == 2
+    assert len(room.actions) == 1
+
+
+@pytest.mark.parametrize("place", ["sink", "should_stop", "agent", "environment"])
+def test_what_is_for_the_caller_gets_there_and_the_environment_is_closed(place):
+    class LostLease(Exception):
+        """Somebody else has the run now."""
+
+    def lose(*_: object) -> Any:
+        raise LostLease
+
+    room = Room(LostLease()) if place == "environment" else Room()
+    with pytest.raises(LostLease):
+        run_episode(
+            "room.one",
+            Acting(lose) if place == "agent" else make_agent("looping"),
+            run_id="r1",
+            sink=lose if place == "sink" else lambda step, blobs: None,
+            should_stop=lose if place == "should_stop" else lambda: False,
+            environment=room,
+            let_through=(LostLease,),
+        )
+    assert room.closed == 1
+
+
+def test_evidence_that_cannot_be_captured_is_a_gap():
+    room = Room(nothing(reward=1.0, terminated=True))
+    room.broken_evidence = EnvironmentFailure("the browser is gone", FailureKind.BROWSER_CRASHED)
+    record, _ = run(room)
+    assert record.outcome is Outcome.SUCCESS
+    assert record.evidence is None
+    assert [gap.why for gap in record.gaps] == ["the browser is gone"]
+
+
+def test_model_calls_are_summed_and_what_nobody_reported_stays_unknown():
+    call = LlmCall(model="m1", input_tokens=10)
+    answers = [
+        Decision(action="noop()", llm_calls=(call, replace_model(call, "m2"))),
+        Decision(action=None, llm_calls=(call,), finished=True),
+    ]
+    record, steps = run(Room(), Acting(lambda _: answers.pop(0)))
+    assert record.models == ("m1", "m2")
+    assert (record.totals.input_tokens, record.totals.llm_calls) == (30, 3)
+    assert record.totals.output_tokens is None
+    assert record.totals.cost is None
+    assert [len(step.llm_calls) for step in steps] == [2, 1]
+
+
+def replace_model(call: LlmCall, model: str) -> LlmCall:
+    return call.model_copy(update={"model": model})
+
+
+def test_an_unknown_task_is_an_error_of_the_environment():
+    record = run_episode(
+        "webarena.3", make_agent("looping"), run_id="r1", sink=lambda step, blobs: None
+    )
+    assert record.outcome is Outcome.ERROR
+    assert record.extra == {"error_kind": "unknown_task", "retriable": False}
+    assert record.error is not None
+    assert "browsergym-webarena" in record.error.message
+
+
+def test_a_record_survives_being_written_and_read():
+    record, steps = run(Room(nothing(reward=1.0, terminated=True)))
+    assert RunRecord.model_validate(record.to_json()) == record
+    assert [StepRecord.model_validate(step.to_json()) for step in steps] == steps

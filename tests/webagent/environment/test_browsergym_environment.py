@@ -1,0 +1,256 @@
+"""The environment in a real browser."""
+
+import asyncio
+import io
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.webagent.processes import browsers, descendants, left_of
+from webagent.environment.browsergym_environment import BrowserGymEnvironment
+from webagent.environment.failures import EnvironmentFailure, FailureKind
+from webagent.environment.interface import Environment
+from webagent.environment.registry import make_environment
+
+pytestmark = pytest.mark.browser
+
+HOST = "site.localhost"
+ONE = f"http://{HOST}/one.html"
+PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1>
+<a href="two.html">two</a> <a href="http://elsewhere.test/">away</a>
+<button onclick="document.title = 'Clicked'">change</button>
+<button onclick="while (true) {}">hang</button>
+<p hidden>not seen</p><p>R&amp;D <b>12</b></p>"""
+
+
+class SiteTask:
+    """A task on a page of our own; the title `Clicked` is success."""
+
+    viewport = {"width": 400, "height": 300}  # noqa: RUF012
+    timeout = 3000
+    locale = None
+    timezone_id = None
+
+    def __init__(self, seed: int, page: str = "one.html") -> None:
+        self.page = page
+
+    def setup(self, page: Any) -> tuple[str, dict[str, Any]]:
+        page.goto(f"http://{HOST}/{self.page}")
+        return "Change the title.", {}
+
+    def validate(self, page: Any, messages: Any) -> tuple[float, bool, str, dict[str, Any]]:
+        done = page.title() == "Clicked"
+        return float(done), done, "", {"milestones": {"clicked": done}}
+
+    def teardown(self) -> None:
+        pass
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    (tmp_path / "one.html").write_text(PAGE)
+    (tmp_path / "two.html").write_text("<title>Two</title><p id=t>second")
+    return tmp_path
+
+
+@pytest.fixture
+def opened(site: Path) -> Iterator[BrowserGymEnvironment]:
+    with BrowserGymEnvironment(
+        SiteTask, sites={HOST: site}, delay_s=0.1, step_timeout_s=20
+    ) as environment:
+        environment.reset(1)
+        yield environment
+
+
+def bid_of(environment: Environment, name: str) -> str:
+    nodes = environment.step("noop(1)").observation.nodes
+    return next(node.bid for node in nodes if node.name == name and node.bid)
+
+
+def test_browsergym_drives_the_current_playwright_through_a_whole_task():
+    """Its metadata asks for another Playwright: this says when the two no longer work together."""
+    assert version("browsergym-core") == "0.14.3"
+    assert tuple(map(int, version("playwright").split(".")[:2])) >= (1, 65)
+    environment = make_environment("miniwob.click-test")
+    try:
+        seen = environment.reset(3)
+        processes = descendants()
+        assert len(browsers(processes)) == 1, "a second browser is there for the chat"
+        assert seen.goal == "Click the button."
+        assert seen.url == "http://miniwob.localhost/miniwob/click-test.html"
+        (button,) = [node for node in seen.nodes if node.role == "button"]
+        box = seen.boxes[button.bid or ""]
+        picture = Image.open(io.BytesIO(seen.screenshot)).convert("RGB")
+        assert picture.size == (seen.width, seen.height) == (498, 321)
+        # The page is zoomed: the box fits the picture, not the page.
+        inside = picture.getpixel((int(box.x + 4), int(box.y + box.height / 2)))
+        outside = picture.getpixel((int(box.x - 4), int(box.y + box.height / 2)))
+        assert outside == (255, 255, 255) != inside
+        bad = environment.step("click('999')")
+        assert bad.error is not None
+        assert "999" in bad.error
+        assert bad.observation.last_error == bad.error
+        assert not bad.terminated
+        done = environment.step(f"click({button.bid!r})")
+        assert (done.reward, done.raw_reward, done.terminated) == (1.0, 1.0, True)
+        assert done.error is None
+        assert {"action", "loading", "validation", "observation"} <= set(done.seconds)
+        described = environment.describe()
+        assert described.viewport_width == 332
+        assert f"playwright=={version('playwright')}" in described.packages
+        assert "chromium" in (described.browser or "")
+    finally:
+        environment.close()
+    assert left_of(processes) == []
+
+
+def test_it_works_in_threads_and_under_an_event_loop(site):
+    def title() -> str:
+        with BrowserGymEnvironment(SiteTask, sites={HOST: site}, delay_s=0.0) as environment:
+            return environment.reset(1).title
+
+    async def under_a_loop() -> str:
+        return title()
+
+    before = descendants()
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda _: title(), range(2))) == ["Shop", "Shop"]
+    assert asyncio.run(under_a_loop()) == "Shop"
+    assert set(browsers(descendants())) == set(browsers(before))
+
+
+def test_the_chat_window_uses_the_same_browser_where_it_is_wanted(site):
+    with BrowserGymEnvironment(
+        SiteTask, sites={HOST: site}, delay_s=0.0, chat_window=True
+    ) as environment:
+        seen = environment.reset(1)
+        processes = descendants()
+        executables = {Path(f"/proc/{pid}/exe").readlink() for pid in browsers(processes)}
+        assert len(browsers(processes)) == 2
+        assert len(executables) == 1
+        assert [message.role for message in seen.messages] == ["assistant", "user"]
+    assert left_of(processes) == []
+
+
+def test_nothing_but_the_tasks_own_hosts_can_be_reached(opened):
+    for url in ("file:///etc/passwd", "http://127.0.0.1:80/", "chrome://version"):
+        refused = opened.step(f"goto({url!r})")
+        assert refused.error is not None
+        assert "own hosts: site.localhost" in refused.error
+        assert [outcome.executed for outcome in refused.outcomes] == [False]
+        assert refused.observation.url == ONE
+    away = opened.step(f"click({bid_of(opened, 'away')!r})")
+    (event,) = [event for event in away.events if event["type"] == "blocked"]
+    assert event["url"] == "http://elsewhere.test/"
+    assert "net::ERR_NAME_NOT_RESOLVED" in str(event["reason"])
+
+
+def test_a_call_after_a_failed_one_is_not_tried_and_uploads_are_unknown(opened):
+    change = bid_of(opened, "change")
+    result = opened.step(f"scroll(0, 1)\nclick('999')\nclick({change!r})")
+    assert [outcome.executed for outcome in result.outcomes] == [True, True, False]
+    assert [bool(outcome.error) for outcome in result.outcomes] == [False, True, False]
+    assert result.observation.title == "Shop"
+    for action in (f"click({change!r}) upload_file('1', '/etc/passwd')", "no call at all"):
+        result = opened.step(action)
+        assert not any(outcome.executed for outcome in result.outcomes)
+        assert result.error is not None
+        assert result.observation.title == "Shop"
+    done = opened.step(f"click({change!r})")
+    assert done.terminated
+    assert done.milestones == opened.milestones() == {"clicked": True}
+
+
+def test_messages_and_giving_up(opened):
+    said = opened.step("send_msg_to_user('the answer')")
+    assert not said.terminated
+    assert said.observation.messages[-1].text == "the answer"
+    gave_up = opened.step("report_infeasible('no such thing')")
+    assert gave_up.terminated
+    assert gave_up.gave_up
+    assert gave_up.observation.messages[-1].role == "infeasible"
+
+
+def test_the_evidence_holds_every_target_of_the_specification(opened):
+    opened.step(f"click({bid_of(opened, 'two')!r})")
+    evidence = opened.evidence(
+        {
+            "program_html": [
+                {"url": "last", "locator": "document.querySelector('#t').outerText"},
+                {"url": ONE, "locator": "document.querySelector('b').innerText"},
+                {"url": "last", "locator": "document.querySelector('#none').outerText"},
+                {"url": "last", "locator": "document.querySelector('#none')"},
+                {"url": "last", "locator": ""},
+                {"url": "last", "locator": "func:shopping_get_rating(__page__)"},
+                {"url": "http://elsewhere.test/", "locator": ""},
+            ]
+        }
+    )
+    assert (evidence["final_url"], evidence["title"]) == (f"http://{HOST}/two.html", "Two")
+    assert evidence["text"] == "second"
+    pages: Any = evidence["pages"]
+    assert [page and page["text"] for page in pages[:4]] == ["second", "12", "", "None"]
+    assert pages[1]["url"] == ONE
+    assert "<title>Two</title>" in pages[4]["text"]
+    assert pages[5:] == [None, None]
+    missing: Any = evidence["missing"]
+    assert set(missing) == {"5", "6"}
+    assert opened.evidence(None)["final_url"] == f"http://{HOST}/two.html"
+
+
+def test_a_page_that_is_not_there_at_the_start_is_the_sites_failure(site):
+    with (
+        BrowserGymEnvironment(
+            SiteTask, sites={HOST: site}, task_arguments={"page": "none.html"}
+        ) as environment,
+        pytest.raises(EnvironmentFailure, match="HTTP 404") as caught,
+    ):
+        environment.reset(1)
+    assert caught.value.kind is FailureKind.SITE_NOT_READY
+    assert caught.value.retriable
+
+
+def test_a_site_that_goes_away_is_the_sites_failure(opened):
+    two = bid_of(opened, "two")
+    opened._sites[0].close()
+    with pytest.raises(EnvironmentFailure, match="two.html") as caught:
+        opened.step(f"click({two!r})")
+    assert caught.value.kind is FailureKind.SITE_NOT_READY
+    opened._sites.clear()
+
+
+def test_a_browser_that_dies_is_the_environments_failure_and_leaves_nothing(opened):
+    processes = descendants()
+    (browser,) = browsers(processes)
+    os.kill(browser, signal.SIGKILL)
+    with pytest.raises(EnvironmentFailure) as caught:
+        opened.step("click('1')")
+    assert caught.value.kind is FailureKind.BROWSER_CRASHED
+    opened.close()
+    assert left_of(processes) == []
+
+
+def test_a_page_that_hangs_is_given_up_and_leaves_nothing(opened):
+    hang = bid_of(opened, "hang")
+    processes = descendants()
+    opened._step_timeout_s = 2.0
+    with pytest.raises(EnvironmentFailure, match="within 2 seconds") as caught:
+        opened.step(f"click({hang!r})")
+    assert caught.value.kind is FailureKind.TIMEOUT
+    opened.close()
+    assert left_of(processes) == []
+
+
+def test_a_closed_environment_says_so_and_may_be_closed_again(site):
+    environment = BrowserGymEnvironment(SiteTask, sites={HOST: site})
+    environment.close()
+    with pytest.raises(EnvironmentFailure, match="closed"):
+        environment.step("noop()")
+    environment.close()

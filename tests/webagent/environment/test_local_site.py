@@ -1,0 +1,31 @@
+import http.client
+import threading
+from contextlib import closing
+
+import pytest
+
+from webagent.environment.local_site import LocalSite
+
+
+def get(address: str, path: str) -> tuple[int, bytes]:
+    with closing(http.client.HTTPConnection(address, timeout=5)) as connection:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read()
+
+
+def test_a_folder_is_served_on_this_machine_until_it_is_closed(tmp_path, capfd):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "a.html").write_text("<p>hello")
+    (tmp_path / "secret").write_text("secret")
+    before = threading.active_count()
+    site = LocalSite(tmp_path / "pages")
+    assert site.address.startswith("127.0.0.1:")
+    assert get(site.address, "/a.html") == (200, b"<p>hello")
+    assert get(site.address, "/../secret")[0] == 404
+    assert get(site.address, "/%2e%2e/secret")[0] == 404
+    site.close()
+    assert threading.active_count() == before
+    with pytest.raises(ConnectionError):
+        get(site.address, "/a.html")
+    assert capfd.readouterr() == ("", "")
