@@ -200,7 +200,7 @@ class RunFilter(django_filters.FilterSet):
                 "agent": _pairs(agents.values_list("name", flat=True).distinct()),
                 "model": _pairs(agents.values_list("model", flat=True).distinct()),
             }
-        runs = Run.objects.shown_to(self.user).order_by()
+        runs: Any = Run.objects.shown_to(self.user).order_by()
         shown = runs.values_list("task__task_set", flat=True).distinct()
         return {
             "task_set": [(key, name) for key, name in sets.items() if int(key) in set(shown)],

@@ -10,11 +10,11 @@ SHOWN = 30
 
 
 class Jobs(NamedTuple):
-    """Runs and imports that wait or work; `count` also counts those beyond the first shown."""
+    """Runs and imports that wait or work; `total` also counts those beyond the first shown."""
 
     runs: list[Run]
     imports: list[ImportJob]
-    count: int
+    total: int
 
 
 def jobs_in_progress(user: User) -> Jobs:
@@ -26,5 +26,5 @@ def jobs_in_progress(user: User) -> Jobs:
     return Jobs(
         runs=list(runs.for_list().order_by("created_at")[:SHOWN]),
         imports=list(imports.order_by("created_at")[:SHOWN]),
-        count=runs.count() + imports.count(),
+        total=runs.count() + imports.count(),
     )

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runs.models import Run, Step
+from runs.timeline import hides_something
 
 if TYPE_CHECKING:
     from runs.models import Attachment
@@ -42,8 +43,7 @@ class StepDetails(NamedTuple):
 
 def step_details(step: Step, run: Run) -> StepDetails:
     """The parts of the record that this viewer may see; two queries at most."""
-    shown = cast("ShownRun", run)
-    is_hidden = shown.is_blind or shown.is_anonymous
+    is_hidden = hides_something(run)
     record = step.record
     before = record.get("before") or {}
     rest = {key: value for key, value in record.items() if key in HIDDEN_KEYS and value}
@@ -56,7 +56,7 @@ def step_details(step: Step, run: Run) -> StepDetails:
         calls=[] if is_hidden else record.get("llm_calls") or [],
         files=[] if is_hidden else _files(step),
         rest="" if is_hidden else json.dumps(rest, ensure_ascii=False, indent=1)[:MAX_CHARS],
-        shows_reward=not shown.is_blind,
+        shows_reward=not cast("ShownRun", run).is_blind,
     )
 
 

@@ -53,27 +53,29 @@ DEFAULT_COLUMNS = (
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
-    """Pages over at most `COUNTED` rows: a million runs are never counted for one page."""
+    """Pages over at most `COUNTED` rows of a table: a million are never counted for one page."""
 
     @cached_property
-    def _capped(self) -> int:
-        rows = self.object_list[: COUNTED + 1]
-        source = rows.data if hasattr(rows, "data") else rows
-        counted: int = source.count()
+    def _counted(self) -> int:
+        rows: Any = self.object_list
+        # Without an order, so that the database may stop as soon as it has found enough.
+        counted: int = rows.data.data.order_by()[: COUNTED + 1].count()
         return counted
 
     @property
     def is_capped(self) -> bool:
         """Whether there are more rows than were counted."""
-        return self._capped > COUNTED
+        return self._counted > COUNTED
 
     @cached_property
     def count(self) -> int:
-        return min(self._capped, COUNTED)
+        return min(self._counted, COUNTED)
 
 
-class SteadyData(TableQuerysetData):  # type: ignore[misc]
+class SteadyData(TableQuerysetData):
     """Rows in an order that no two rows share, so that pages neither repeat nor lose one."""
+
+    data: RunQuerySet[Run]
 
     def order_by(self, aliases: Any) -> None:
         super().order_by(aliases)

@@ -130,7 +130,7 @@ def step_rows(run: Run) -> list[StepRow]:
 
 def step_texts(run: Run, first: int, count: int) -> dict[int, StepTexts]:
     """The texts of steps first..first+count-1, by index. One query."""
-    shows_costs = not _is_hidden(run)
+    shows_costs = not hides_something(run)
     columns = _TEXTS + _COSTS if shows_costs else _TEXTS
     steps = cast("QuerySet[Step]", run.steps.filter(index__gte=first, index__lt=first + count))
     return {values["index"]: _texts(values) for values in steps.values(*columns)}
@@ -142,7 +142,8 @@ def _shown(run: Run, user: User) -> Run:
     return Run.objects.shown_to(user).get(pk=run.pk)
 
 
-def _is_hidden(run: Run) -> bool:
+def hides_something(run: Run) -> bool:
+    """Whether the viewer that the run was read for is blind on it, or names are hidden."""
     shown = cast("ShownRun", run)
     return shown.is_blind or shown.is_anonymous
 
@@ -236,7 +237,7 @@ def _label(event: Event, run: Run) -> str:
     if event.kind == Event.Kind.ROLLBACK:
         target = event.detail.get("to_step")
         return _("back to step %(n)s") % {"n": target} if target is not None else _("went back")
-    if event.kind == Event.Kind.MODEL_SWITCH and not _is_hidden(run):
+    if event.kind == Event.Kind.MODEL_SWITCH and not hides_something(run):
         model = event.detail.get("to_model")
         if isinstance(model, str):
             return f"{_('model %(name)s takes over') % {'name': model}}, {span}"

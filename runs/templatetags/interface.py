@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django import template
 from django.utils import formats, timezone
@@ -36,7 +37,7 @@ CELLS = {
 
 
 @register.filter
-def duration(seconds: object) -> str:
+def duration(seconds: Any) -> str:
     """Seconds in words: 0.8 s, 12 s, 3 min 20 s, 2 h 5 min; a dash for all that is no number."""
     if not isinstance(seconds, int | float):
         return "—"
@@ -59,8 +60,9 @@ def money(amount: Decimal | float | None) -> str:
     """An amount in US dollars with as many digits as it needs; a dash for unknown."""
     if amount is None:
         return "—"
-    digits = 2 if not amount or abs(amount) >= 1 else 4
-    return f"${formats.number_format(round(amount, digits), digits)}"
+    exact = Decimal(str(amount))
+    digits = 2 if not exact or abs(exact) >= 1 else 4
+    return f"${formats.number_format(round(exact, digits), digits)}"
 
 
 @register.filter

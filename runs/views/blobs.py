@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from runs.blobs import TEXT_TYPES, MissingBlobError, open_blob, read_blob
 from runs.models import Attachment, Blob, Run, Step
+from runs.timeline import hides_something
 from runs.views.fragments import AppRequest
 
 SHOWN_PICTURES = {"image/png", "image/jpeg", "image/webp", "image/gif"}
@@ -73,6 +74,6 @@ def _belongs(blob: Blob, run: Run) -> bool:
     if Step.objects.filter(on_timeline, run=run).exists():
         return True
     attachments = Attachment.objects.filter(run=run, blob__in=pictures)
-    if run.is_blind or run.is_anonymous:  # type: ignore[attr-defined]
+    if hides_something(run):
         attachments = attachments.filter(role__in=BLIND_ROLES)
     return attachments.exists()

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from runs.models import Run
 from runs.step_details import step_details
-from runs.timeline import PART, step_texts, timeline_context
+from runs.timeline import PART, hides_something, step_texts, timeline_context
 from runs.views.fragments import AppRequest
 
 
@@ -43,7 +43,7 @@ def run_step(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
 def run_files(request: AppRequest, run_id: UUID) -> HttpResponse:
     """Logs and other files of a run, as a fragment; for those who are not blind on it."""
     run = get_object_or_404(Run.objects.shown_to(request.user), pk=run_id)
-    if run.is_blind or run.is_anonymous:
+    if hides_something(run):
         raise Http404
     files = run.attachments.select_related("blob").order_by("step_index", "role", "name", "id")
     return render(request, "runs/_files.html", {"run": run, "files": files[:500]})

@@ -30,7 +30,8 @@ def client_of(user: User) -> Client:
     return client
 
 
-def url(run: Run, blob: Blob | str) -> str:
+def url(run: Run, blob: Blob | str | None) -> str:
+    assert blob
     return f"/runs/{run.pk}/blobs/{blob if isinstance(blob, str) else blob.pk}/"
 
 
