@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from judging.matching import strict
+from judging.matching.repaired.amounts import read_amount
 from judging.matching.repaired.assertion import is_asserted
 from judging.matching.repaired.folding import fold, lower
 from judging.matching.repaired.items import extra_items
+from judging.matching.repaired.literal import literal_mentions
 from judging.matching.repaired.mentions import find_mentions
 from judging.matching.repaired.polarity import Polarity, said_polarity
 from judging.matching.repaired.rules import Rule, Rules
@@ -29,13 +32,13 @@ def says(reference: str, raw: str, published: bool, question: Question, rules: R
     Args:
         published: what the published evaluator says of the two.
     """
-    if _CODE.fullmatch(reference.strip()) and rules.allow(Rule.CASE_SENSITIVE_CODES):
-        return _says_code(reference.strip(), raw, published, question)
+    if _in_wrong_case(reference.strip(), raw) and rules.allow(Rule.CASE_SENSITIVE_CODES):
+        return False
     if published and question.exact:
         return True
     answer = Answer.read(raw, rules)
     wanted = lower(fold(reference, rules))
-    if not wanted:
+    if not strict.clean_answer(reference) or not wanted:
         return published
     if wanted in ("yes", "no"):
         polarity = said_polarity(answer.text, question, rules)
@@ -45,7 +48,15 @@ def says(reference: str, raw: str, published: bool, question: Question, rules: R
             return False
     mentions = find_mentions(wanted, answer.text, question, rules)
     if published and not mentions:
-        return not _bounded(rules)
+        if _bounded(wanted, rules):
+            return False
+        number = read_amount(wanted) is not None
+        mentions = [
+            replace(mention, number=number)
+            for mention in literal_mentions(wanted, answer.text, Rules({Rule.WORD_BOUNDARIES}))
+        ]
+        if not mentions:
+            return True
     if question.exact:
         carried = any(_carries(mention, answer, question, rules) for mention in mentions)
         return carried and not (
@@ -54,15 +65,16 @@ def says(reference: str, raw: str, published: bool, question: Question, rules: R
     return any(is_asserted(mention, answer.text, question, rules) for mention in mentions)
 
 
-def _says_code(code: str, raw: str, published: bool, question: Question) -> bool:
-    if question.exact and published:
-        return code in raw
-    found = re.search(rf"(?<![\w-]){re.escape(code)}(?![\w-])", raw)
-    return found is not None and len(raw.split()) <= LONGEST_CARRIER
+def _in_wrong_case(reference: str, raw: str) -> bool:
+    """Whether the reference is a code of mixed case that the answer does not hold as it is."""
+    return _CODE.fullmatch(reference) is not None and reference not in raw
 
 
-def _bounded(rules: Rules) -> bool:
-    return rules.allow(Rule.WORD_BOUNDARIES) or rules.allow(Rule.NUMBER_BOUNDARIES)
+def _bounded(reference: str, rules: Rules) -> bool:
+    """Whether a rule is in force by which the reference must not be part of something longer."""
+    if read_amount(reference):
+        return rules.allow(Rule.NUMBER_BOUNDARIES)
+    return rules.allow(Rule.WORD_BOUNDARIES)
 
 
 def _agrees(
@@ -74,7 +86,8 @@ def _agrees(
     rules: Rules,
 ) -> bool:
     if polarity.value == wanted:
-        return published or not question.exact or rules.allow(Rule.SENTENCE)
+        plain = published or not question.exact or answer.text == wanted
+        return plain or rules.allow(Rule.SENTENCE)
     if polarity is Polarity.BOTH:
         return False
     return published and not rules.allow(Rule.CONTRADICTION)

@@ -9,6 +9,9 @@ from judging.matching.repaired.rules import Rule, Rules
 from judging.matching.repaired.saying import Mention, Question
 
 _REACH = 100
+_QUOTES_ASKED = r"\bcriticis|\bsentences?\b|\bquotes?\b"
+"""Where whole sentences are asked for, the words before one are not about it."""
+
 _OPEN = r"[\"'($]*"
 _NEGATED_BEFORE = re.compile(
     r"(?:\b(?:not|never|neither|nor|cannot|except(?: for)?|excluding|rather than|instead of)"
@@ -16,7 +19,7 @@ _NEGATED_BEFORE = re.compile(
 )
 _NO_BEFORE = re.compile(r"\b(?:no|not a|not an|not the)\s+" + _OPEN + "$")
 _NEGATED_AFTER = re.compile(
-    r"[\"')]*\s+(?:(?:is|was|are|were)(?:\s+not|n't)\s+(?:the|correct|right|it|what|among|one)\b"
+    r"[\"')/]*\s+(?:(?:is|was|are|were)(?:\s+not|n't)\s+(?:the|correct|right|it|what|among|one)\b"
     r"|(?:is|was)\s+(?:wrong|incorrect|not\s*[.!?]?$))"
 )
 _HEDGED_BEFORE = re.compile(
@@ -33,7 +36,7 @@ _HEDGED_AFTER = re.compile(
 _BOUNDED = re.compile(
     r"\b(?:more than|less than|fewer than|at least|at most|between)\s+" + _OPEN + "$"
 )
-_OR_AFTER = re.compile(r"[\"')]*,?\s+(?:and/)?or\s+(?P<other>[^.,;:!?\n]{1,60})")
+_OR_AFTER = re.compile(r"[\"')/]*,?\s+(?:and/)?or\s+(?P<other>[^.,;:!?\n]{1,60})")
 _OR_BEFORE = re.compile(r"(?P<other>[^.,;:!?\n]{1,60}?)[\"')]*,?\s+(?:and/)?or\s+" + _OPEN + "$")
 _MARKER = re.compile(r"\b(?:final |correct )?answer(?:\s+(?:is|would be)\b|\s*[:=])[:\s]*")
 _OTHER_ROLE = re.compile(
@@ -45,6 +48,8 @@ _OTHER_ROLE = re.compile(
 
 def is_asserted(mention: Mention, text: str, question: Question, rules: Rules) -> bool:
     """Whether the answer stands by what it says there, as far as the rules in force look."""
+    if question.asks(_QUOTES_ASKED):
+        return True
     before = _clause_before(text, mention.start)
     after = text[mention.end : mention.end + _REACH]
     if _negated(before, after, mention) and rules.allow(Rule.NEGATION):
@@ -76,8 +81,8 @@ def _hedged(before: str, after: str, mention: Mention, question: Question) -> bo
 
 
 def _one_of_many(mention: Mention, text: str, before: str, after: str, question: Question) -> bool:
-    if mention.number:
-        return _row_of_numbers(mention, text, question)
+    if mention.number and _row_of_numbers(mention, text, question):
+        return True
     for match in (_OR_AFTER.match(after), _OR_BEFORE.search(before)):
         if match and _is_other_candidate(match["other"], question):
             return True

@@ -12,7 +12,7 @@ _TRADEMARKS = dict.fromkeys(map(ord, "™®℠©"))
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
 _LOOK_ALIKES = str.maketrans(
     {
-        **dict.fromkeys("‘’‚‛′`´", "'"),
+        **dict.fromkeys("‘’‚‛′", "'"),
         **dict.fromkeys("“”„‟″«»", '"'),
         **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
         "…": "...",
@@ -26,6 +26,9 @@ _STRONG = re.compile(r"(\*\*|__)(?=\S)([^\n]{1,500}?)(?<=\S)\1")
 _EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=\S)([^\n*_]{1,500}?)(?<=\S)\1(?![\w*])")
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINE_ENDS = re.compile(r" ?(?:\r\n|\n)[\s]*")
+
+LONGEST_CACHED = 20_000
+"""Characters; whole pages are folded afresh instead of being kept in memory."""
 
 _FOLDING_RULES = (
     Rule.MARKUP,
@@ -41,13 +44,15 @@ def fold(text: str, rules: Rules) -> str:
 
     Line breaks stay: lists are told by them.
     """
-    return _fold(text, *(rules.allow(rule) for rule in _FOLDING_RULES))
+    folding = _fold if len(text) <= LONGEST_CACHED else _fold.__wrapped__
+    return folding(text, *(rules.allow(rule) for rule in _FOLDING_RULES))
 
 
 def fold_plain(text: str, rules: Rules) -> str:
     """As `fold`, for texts that are no prose of an agent: accents, markup and signs stay."""
     unicode, white_space = rules.allow(Rule.UNICODE), rules.allow(Rule.WHITE_SPACE)
-    folded = _fold(text, False, unicode, False, white_space, False)
+    folding = _fold if len(text) <= LONGEST_CACHED else _fold.__wrapped__
+    folded = folding(text, False, unicode, False, white_space, False)
     return folded.replace("\n", " ") if white_space else folded
 
 

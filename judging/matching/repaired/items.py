@@ -54,8 +54,9 @@ def extra_items(
     if items:
         return [item for item in items if _is_extra(item, references, rules)]
     run = _run(references, answer, rules)
-    place = question.asks(_PLACES_ASKED)
-    if len(run) < 2 or (place and not re.search(r"\b(?:and|or)\b", answer.text)):
+    if len(run) < 2 or not (
+        re.search(r"\b(?:and|or)\b", answer.text) or _is_plain_list(run, references, question)
+    ):
         return []
     no_capitals = answer.cased == answer.text
     return [
@@ -83,15 +84,37 @@ def _lines(references: list[str], answer: Answer, rules: Rules) -> list[str]:
 def _run(references: list[str], answer: Answer, rules: Rules) -> list[str]:
     """Items of "A, B and C" if each reference is one of them as a whole."""
     for sentence in re.split(r"\n|(?<=[a-z0-9)])\.\s", answer.cased):
-        listed = re.split(r":\s|\b(?:are|is|were|was|include|includes|border)\b\s", sentence)[-1]
+        marked, names = _marked(sentence, references, rules)
+        listed = re.split(r":\s|\b(?:are|is|were|was|includes?|borders?)\b\s", marked)[-1]
         items = [
-            re.sub(r"^(?:and|or|the|also)\s+", "", item.strip(" .\"'"), flags=re.IGNORECASE)
+            re.sub(r"^(?:and|or|also)\s+", "", item.strip(" .\"'"), flags=re.IGNORECASE)
             for item in re.split(r"\s*[,;]\s*|\s+(?:and|or|as well as)\s+", listed)
         ]
-        whole = {lower(item) for item in items}
-        if all(reference in whole for reference in references):
-            return [item for item in items if item]
+        if len(names) == len(references) and set(names) <= set(items):
+            return [names.get(item, item) for item in items if item]
     return []
+
+
+def _marked(sentence: str, references: list[str], rules: Rules) -> tuple[str, dict[str, str]]:
+    """The sentence with each reference in it replaced by a mark, and what each mark stands for.
+
+    References may hold commas and "and" themselves.
+    """
+    names: dict[str, str] = {}
+    for number, reference in enumerate(sorted(references, key=len, reverse=True)):
+        found = literal_mentions(reference, lower(sentence), rules)
+        if found:
+            mark = f"\ue000{number}\ue001"
+            names[mark] = sentence[found[0].start : found[0].end]
+            sentence = sentence[: found[0].start] + mark + sentence[found[0].end :]
+    return sentence, names
+
+
+def _is_plain_list(run: list[str], references: list[str], question: Question) -> bool:
+    """Whether items with commas only are a list, not one thing with what it is called or where."""
+    if question.asks(_PLACES_ASKED):
+        return False
+    return question.exact or len(references) > 1 or len(run) > 2
 
 
 def _says(text: str, reference: str, rules: Rules) -> bool:

@@ -39,7 +39,11 @@ def _pattern(reference: str, any_punctuation: bool, any_white_space: bool) -> re
     words = re.findall(r"\w+", reference)
     symbols = set(re.sub(r"\w", "", reference))
     if any_punctuation and words and symbols <= set(_SAFE_SYMBOLS):
-        return re.compile(r"[^\w\n]{1,4}".join(_piece(word) for word in words))
+        gaps = re.findall(r"(?<=\w)[^\w]+(?=\w)", reference)
+        pattern = _piece(words[0])
+        for gap, word in zip(gaps, words[1:], strict=True):
+            pattern += _gap(gap) + _piece(word)
+        return re.compile(pattern)
     if any_white_space and reference.strip():
         return re.compile(r"\s+".join(map(re.escape, reference.split())))
     return re.compile(re.escape(reference))
@@ -49,6 +53,17 @@ def _piece(word: str) -> str:
     """The word; where digits meet a unit, a blank may stand between (65cm, 65 cm)."""
     unit = re.fullmatch(r"(\d+)([a-z]{1,5})", word)
     return f"{unit[1]}[ -]?{unit[2]}" if unit else re.escape(word)
+
+
+def _gap(written: str) -> str:
+    """What stands between two words, as written or as any blank or hyphen with signs around it.
+
+    The dot of an initial needs no blank, and an apostrophe may be left out.
+    """
+    own = r"\s+".join(map(re.escape, re.split(r"\s+", written)))
+    initial = r"|\." if written.startswith(".") else ""
+    apostrophe = "|" if written == "'" else ""
+    return rf"(?:{own}|[^\w\n]{{0,2}}[\s-][^\w\n]{{0,2}}{initial}{apostrophe})"
 
 
 def stands_alone(text: str, start: int, end: int, *, code: bool = False) -> bool:

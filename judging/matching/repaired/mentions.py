@@ -15,6 +15,7 @@ from judging.matching.repaired.typed import is_quantity, quantity_mentions
 _LABELLED = re.compile(r"(?P<label>[^:]{2,80}): (?P<value>[^:]{1,80})")
 _SEQUENCE = re.compile(r"the order is (?P<items>.+,.+)")
 _COUNTRIES = frozenset({"united states", "united states of america", "usa"})
+_COUNTRY = re.compile(r",?\s+(?:united states(?: of america)?|usa)\b")
 ADDRESS_REACH = 400
 """Characters within which all parts of one address must stand."""
 
@@ -78,7 +79,8 @@ def _address_mentions(
                 break
             end = following[0].end
         else:
-            found.append(Mention(first.start, end))
+            country = _COUNTRY.match(text, end)
+            found.append(Mention(first.start, country.end() if country else end))
     return found
 
 

@@ -9,8 +9,8 @@ from judging.matching.repaired.rules import Rule, Rules
 from judging.matching.repaired.saying import Question
 
 _LEAD = re.compile(
-    r"(?:(?:the |my )?(?:final |correct )?answer(?: is)?|result)?\s*[:=]?\s*[\"'(]*"
-    r"(?P<word>yes|no)\b"
+    r"(?:[-*•·+]\s+)?(?:(?:the |my )?(?:final |correct )?answer(?: is)?|result)?\s*[:=]?\s*[\"'(]*"
+    r"(?P<word>yes|no)\b(?!\s+(?:is|was|or)\b)"
 )
 _BOTH = re.compile(r"\b(?:yes\W{1,3}(?:(?:or|and|/)\W+)?no|no\W{1,3}(?:(?:or|and|/)\W+)?yes)\b")
 _AFTER_NO = re.compile(r"\s*(?:$|[.,;:!?)\"'\n-]|(?:it|this|that|the|they|you|its|there)\b)")

@@ -130,7 +130,7 @@ def decisive_rules(
     kept = set(recorder.consulted) & enabled
     if verdict_under(Rules(kept)) == strict:
         kept = set(enabled)
-    for rule in sorted(kept, key=list(Rule).index):
+    for rule in sorted(kept, key=list(Rule).index, reverse=True):
         if verdict_under(Rules(kept - {rule})) != strict:
             kept.discard(rule)
     return tuple(sorted(kept, key=list(Rule).index))

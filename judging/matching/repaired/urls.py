@@ -78,7 +78,7 @@ def _read(url: str, rules: Rules) -> _Address:
     if rules.allow(Rule.URL_PERCENT_ENCODING):
         path = unquote(path)
     if rules.allow(Rule.URL_FORUM_CASE):
-        path = re.sub(r"(?<=^/f/)[^/]+", lambda match: match[0].lower(), path)
+        path = re.sub(r"(?<=/f/)[^/]+", lambda match: match[0].lower(), path)
     if rules.allow(Rule.URL_QUERY_BLANKS):
         query = {key: [value.strip() for value in values] for key, values in query.items()}
     return _Address(host=host, path=path, query=query)
@@ -120,12 +120,8 @@ def _leads_to(reference: _Address, page: _Address, rules: Rules) -> bool:
         return reference.base in page.base
     if reference.host != page.host:
         return False
-    path = reference.path.rstrip("/")
-    return (
-        page.path == reference.path
-        or page.path.rstrip("/") == path
-        or page.path.startswith(f"{path}/")
-    )
+    below = reference.path if reference.path.endswith("/") else f"{reference.path}/"
+    return page.path == reference.path or page.path.startswith(below)
 
 
 def _lacking(wanted: dict[str, list[str]], own: dict[str, list[str]], rules: Rules) -> list[str]:
