@@ -2,10 +2,11 @@
 
 from django.urls import URLPattern, URLResolver
 
-from runs import rerun_urls, run_urls
+from runs import exchange_urls, rerun_urls, run_urls
 
 app_name = "runs"
 urlpatterns: list[URLPattern | URLResolver] = [
+    *exchange_urls.urlpatterns,
     *run_urls.urlpatterns,
     *rerun_urls.urlpatterns,
 ]

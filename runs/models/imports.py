@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from runs.querysets.imports import ImportJobQuerySet
+
 
 class ImportJob(models.Model):
     """One uploaded archive on its way into the database, with its progress and report."""
@@ -33,6 +35,8 @@ class ImportJob(models.Model):
     lease_expires_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+
+    objects = ImportJobQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at"]

@@ -12,8 +12,8 @@ from rich.progress import Progress
 
 from runs.bounds import import_bounds
 from runs.management.progress import progress_bar
-from runs.services.import_reports import ImportReport
-from runs.services.storing import import_runs
+from runs.import_reports import ImportReport
+from runs.execution.storing import import_runs
 from webagent.trajectory.reading import AUTO, format_names, open_runs
 
 SHOWN_PROBLEMS = 50

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from runs.services.storing import ImportedRun
+from runs.execution.storing import ImportedRun
 from webagent.trajectory.bundles import Problem, Rejection
 
 MAX_PROBLEMS = 1_000
+MAX_SHOWN = 200
 
 
 @dataclass(slots=True)
@@ -45,6 +46,19 @@ class ImportReport:
             "rejected": [rejection.to_json() for rejection in self.rejected],
             "problems": [problem.to_json() for problem in self.problems],
         }
+
+    def summary(self) -> dict[str, Any]:
+        """Counts of everything, and so much of each list as a page shows."""
+        shown = {name: items[:MAX_SHOWN] for name, items in self.to_json().items()}
+        counts = {
+            "imported": len(self.imported),
+            "already_there": len(self.already_there),
+            "rejected": len(self.rejected),
+            "problems": self.n_problems,
+            "steps": sum(run.n_steps for run in self.imported),
+            "screenshots": sum(run.n_screenshots for run in self.imported),
+        }
+        return {"counts": counts, **shown}
 
     def _note(self, *problems: Problem) -> None:
         self.n_problems += len(problems)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -25,12 +24,10 @@ from runs.records import (
     stored_json,
 )
 from runs.run_bundles import TASK_KEY, stored_run
-from runs.signals import run_ended
+from runs.signals import announce_end
 from runs.task_rows import differs, store_task
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.records import EndReason
-
-logger = logging.getLogger(__name__)
 
 TRIES = 3
 
@@ -145,7 +142,7 @@ def _store(
     Step.objects.bulk_create(steps)
     Attachment.objects.bulk_create(_attachments(run.pk, bundle, steps))
     Event.objects.bulk_create(event_rows(run.pk, bundle.run.events))
-    transaction.on_commit(partial(_announce, run.pk))
+    transaction.on_commit(partial(announce_end, Run, run.pk))
     return run, True
 
 
@@ -186,12 +183,6 @@ def _attachments(run_id: UUID, bundle: RunBundle, steps: list[Step]) -> Iterator
         for attachment in attachment_rows(run_id, evaluation):
             attachment.role = EVALUATION_ROLE
             yield attachment
-
-
-def _announce(run_id: UUID) -> None:
-    for receiver, result in run_ended.send_robust(sender=Run, run_id=run_id):
-        if isinstance(result, Exception):
-            logger.error("%r failed for run %s: %s", receiver, run_id, result, exc_info=result)
 
 
 def _undecodable(bundle: RunBundle, blobs: BlobBatch) -> Iterator[Problem]:

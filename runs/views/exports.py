@@ -1,0 +1,60 @@
+"""Downloads of runs in the native format."""
+
+import tempfile
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.http import FileResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from runs.links import as_uuid
+from runs.models import Run, RunStatus
+from runs.querysets.runs import RunQuerySet
+from runs.services.exporting import export_for
+from runs.views.fragments import AppRequest
+from webagent.trajectory.bundles import BlobError
+
+MAX_RUNS = 500
+
+may_export = permission_required("runs.export_run", raise_exception=True)
+
+
+@require_safe
+@may_export
+def run_export(request: AppRequest, run_id: UUID) -> HttpResponseBase:
+    """The run as a zip; a blind one for whoever is blind on it."""
+    ended = Run.objects.filter(status__in=RunStatus.ended())
+    run = get_object_or_404(ended.shown_to(request.user), pk=run_id)
+    return _download(request, Run.objects.filter(pk=run.pk), f"run-{run.pk}.zip")
+
+
+@require_POST
+@may_export
+def run_export_selected(request: AppRequest) -> HttpResponseBase:
+    """The runs named by `run` as one zip."""
+    ids = [run_id for text in request.POST.getlist("run") if (run_id := as_uuid(text))]
+    if not 0 < len(ids) <= MAX_RUNS:
+        words = _("Select between 1 and %(max)d runs; manage.py export_runs takes any number.")
+        messages.error(request, words % {"max": MAX_RUNS})
+        return redirect("runs:run_list")
+    return _download(request, Run.objects.filter(pk__in=ids), "runs.zip")
+
+
+def _download(request: AppRequest, runs: RunQuerySet[Run], name: str) -> HttpResponseBase:
+    # Has no name in the file system, so nothing is left of it when the answer has been sent.
+    file = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115 (the answer closes it)
+    try:
+        export_for(request.user, file, runs)
+    except (BlobError, OSError) as error:
+        file.close()
+        messages.error(request, _("The export failed: %(why)s") % {"why": error})
+        return redirect("runs:run_list")
+    file.seek(0)
+    response = FileResponse(file, as_attachment=True, filename=name)
+    response["Cache-Control"] = "private, no-store"
+    return response

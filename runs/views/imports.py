@@ -1,0 +1,56 @@
+"""Importing by upload: the form, the imports so far, and the report of each."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from runs.import_forms import ImportForm
+from runs.models import ImportJob
+from runs.services.uploads import start_import
+from runs.views.fragments import AppRequest, wants_partial
+
+SHOWN = 50
+
+may_import = permission_required("runs.import_run", raise_exception=True)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+@may_import
+def import_list(request: AppRequest) -> HttpResponse:
+    """The form, and the person's imports, live; a sent file is imported in the background."""
+    form = ImportForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            job = start_import(user=request.user, **form.cleaned_data)
+        except OSError:
+            messages.error(request, _("The file cannot be kept: the disk is full or not writable."))
+        else:
+            return redirect("runs:import_detail", job.pk)
+    name = "_import_table" if wants_partial(request) else "import_list"
+    jobs = _own_jobs(request)[:SHOWN]
+    context = {"form": form, "jobs": jobs, "moves": any(job.is_active for job in jobs)}
+    return render(request, f"runs/{name}.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@may_import
+def import_detail(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """One import: how far it is, then what became of every run."""
+    job = get_object_or_404(_own_jobs(request), pk=job_id)
+    name = "_import_report" if wants_partial(request) else "import_detail"
+    context: dict[str, Any] = {"job": job, "report": job.report}
+    return render(request, f"runs/{name}.html", context)
+
+
+def _own_jobs(request: AppRequest) -> QuerySet[ImportJob]:
+    return ImportJob.objects.filter(created_by=request.user)
