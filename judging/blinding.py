@@ -26,7 +26,8 @@ from judging.models import (
     StudyMember,
 )
 from judging.models.labels import UNDO_S
-from runs.models import User
+from judging.querysets.disputes import DisputeQuerySet
+from runs.models import Run, User
 
 
 class StudyPolicy:
@@ -132,6 +133,13 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
     )
 
 
-def disputes_open_to(user: User) -> QuerySet[Dispute]:
-    """Disputes, decided or not, that the person may open."""
-    return Dispute.objects.filter(item__in=items_with_open_labels(user).values("pk"))
+def disputes_open_to(user: User) -> DisputeQuerySet[Dispute]:
+    """Disputes that the person may open; decided ones only if they are not blind on the run."""
+    disputes = Dispute.objects.filter(item__in=items_with_open_labels(user).values("pk"))
+    blind = StudyPolicy().blind(user)
+    if blind is None:
+        return disputes
+    hidden = Run.objects.filter(blind)
+    return disputes.exclude(
+        item__status=StudyItem.Status.SETTLED, item__run__in=hidden.values("pk")
+    )

@@ -2,5 +2,10 @@
 
 from django.urls import URLPattern, URLResolver
 
+from judging import audit_urls, people_urls
+
 app_name = "judging"
-urlpatterns: list[URLPattern | URLResolver] = []
+urlpatterns: list[URLPattern | URLResolver] = [
+    *people_urls.urlpatterns,
+    *audit_urls.urlpatterns,
+]

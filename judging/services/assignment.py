@@ -72,6 +72,8 @@ def take_up(*, study: Study, user: User, item: StudyItem) -> Assignment:
     if assignment is None:
         raise NotYoursError
     if assignment.state == State.SUBMITTED:
+        assignment.opened_at = now
+        assignment.save(update_fields=["opened_at"])
         return assignment
     candidates = open_candidates(study=study, user=user, now=now)
     if item.pk not in {candidate.item_id for candidate in candidates}:
@@ -105,11 +107,12 @@ def save_draft(
     """
     now = timezone.now()
     current = Assignment.objects.select_for_update().get(pk=assignment.pk, user=user)
-    if current.state == State.LEASED:
+    if current.state != State.SKIPPED:
         add_active_time(current, seconds, now)
         current.draft = draft
         current.draft_saved_at = now
-        if current.leased_until > now:  # an expired place may have gone to somebody else
+        is_held = current.state == State.LEASED and current.leased_until > now
+        if is_held:  # an expired place may have gone to somebody else
             current.leased_until = now + lease_length()
         current.save()
     return now

@@ -51,6 +51,10 @@ class RunQuerySet(QueueQuerySet[RunRow]):
             ),
         )
 
+    def not_blind(self) -> Self:
+        """After `shown_to`: only runs on which the person is not blind."""
+        return self.filter(is_blind=False)
+
     def for_list(self) -> Self:
         """With everything a row of the table shows, and none of the long texts beside it."""
         return self.select_related("task__task_set", "agent", "experiment").defer(

@@ -1,0 +1,178 @@
+"""The label form, its draft, and the reason for a skip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+
+from judging.models import Assignment, Guideline, Label, Success
+from judging.services.labels import Judgement, Submission, draft_of
+from judging.taxonomy import cause_choices
+
+MAX_TEXT = 5000
+CONFIDENCE = [("1", _("a guess")), ("2", _("fairly sure")), ("3", _("sure"))]
+NEEDS_REASON = {Success.UNSURE, Success.NOT_EXECUTABLE}
+DRAFT_FIELDS = ("success", "confidence", "failure_step", "rationale")
+
+
+class LabelForm(forms.Form):
+    """One run's label. Causes and the step of failure belong to what was not a success."""
+
+    success = forms.ChoiceField(
+        label=_("Did the agent do what the task asked?"),
+        choices=Success.choices,
+        widget=forms.RadioSelect(attrs={"form": "label-form"}),
+        error_messages={
+            "required": _("Choose success, failure, unsure or not executable."),
+            "invalid_choice": _("Choose success, failure, unsure or not executable."),
+        },
+    )
+    causes = forms.MultipleChoiceField(
+        label=_("Why it failed"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    failure_step = forms.IntegerField(
+        label=_("Failed at step"),
+        required=False,
+        min_value=0,
+        error_messages={
+            "invalid": _("Give the number of a step."),
+            "min_value": _("Give the number of a step."),
+        },
+    )
+    confidence = forms.TypedChoiceField(
+        label=_("How sure are you?"),
+        choices=CONFIDENCE,
+        required=False,
+        coerce=int,
+        empty_value=None,
+        widget=forms.RadioSelect,
+    )
+    rationale = forms.CharField(
+        label=_("Rationale"),
+        required=False,
+        max_length=MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    assignment = forms.IntegerField(widget=forms.HiddenInput)
+    key = forms.CharField(max_length=64, widget=forms.HiddenInput)
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    guideline = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    seconds = forms.FloatField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, data: QueryDict | None = None, *, for_: Assignment, key: str = "") -> None:
+        self.for_assignment = for_
+        self.newest = newest_guideline(for_)
+        super().__init__(data, initial=self._initial(for_, key))
+        causes = self.fields["causes"]
+        assert isinstance(causes, forms.MultipleChoiceField)  # noqa: S101 - narrows the type
+        causes.choices = cause_choices(for_.item.study.taxonomy)
+
+    def _initial(self, assignment: Assignment, key: str) -> dict[str, Any]:
+        label = existing_label(assignment)
+        filled = draft_of(label) if label and not assignment.draft else assignment.draft
+        return {
+            **filled,
+            "assignment": assignment.pk,
+            "key": key,
+            "version": label.version if label else None,
+            "guideline": self.newest.pk if self.newest else None,
+        }
+
+    def clean_failure_step(self) -> int | None:
+        step: int | None = self.cleaned_data["failure_step"]
+        if step is not None and not self.for_assignment.item.run.steps.filter(index=step).exists():
+            raise forms.ValidationError(_("This run has no such step."))
+        return step
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data.get("success") in NEEDS_REASON and not data.get("rationale", "").strip():
+            self.add_error("rationale", _("Say in a sentence why, for whoever settles it."))
+        if data.get("success") == Success.SUCCESS:
+            data["causes"], data["failure_step"] = [], None
+        return data
+
+    def submission(self) -> Submission:
+        """What the valid form says."""
+        data = self.cleaned_data
+        return Submission(
+            judgement=Judgement(
+                success=Success(data["success"]),
+                confidence=data["confidence"],
+                causes=data["causes"],
+                failure_step=data["failure_step"],
+                rationale=data["rationale"].strip(),
+            ),
+            key=data["key"],
+            version=data["version"],
+            seconds=data["seconds"],
+            guideline=self._shown_guideline(data["guideline"]),
+        )
+
+    def _shown_guideline(self, pk: int | None) -> Guideline | None:
+        """The version that was on the page, which may have been followed by another."""
+        versions = self.for_assignment.item.study.guidelines
+        shown = None if pk is None else versions.filter(pk=pk).first()
+        return shown or self.newest
+
+
+def existing_label(assignment: Assignment) -> Any:
+    """The person's label that the form would change, with its `version`, or None.
+
+    A hidden second look starts from nothing.
+    """
+    return (
+        Label.objects.filter(
+            item=assignment.item_id, annotator=assignment.user_id, is_repeat=assignment.is_repeat
+        )
+        .with_version()
+        .first()
+    )
+
+
+def newest_guideline(assignment: Assignment) -> Guideline | None:
+    """The guidelines in force."""
+    return assignment.item.study.guidelines.order_by("-version").first()
+
+
+def read_draft(data: QueryDict) -> dict[str, Any]:
+    """What has been filled in so far, whatever it is, in bounded size."""
+    draft: dict[str, Any] = {name: data[name][:MAX_TEXT] for name in DRAFT_FIELDS if data.get(name)}
+    causes = [cause[:100] for cause in data.getlist("causes")[:50]]
+    return draft | ({"causes": causes} if causes else {})
+
+
+def read_seconds(data: QueryDict) -> float | None:
+    """Active seconds since the last save, or None where the page did not say."""
+    try:
+        return float(data.get("seconds", ""))
+    except ValueError:
+        return None
+
+
+class SkipForm(forms.Form):
+    """Why a run is skipped."""
+
+    assignment = forms.IntegerField(widget=forms.HiddenInput)
+    reason = forms.CharField(
+        label=_("Why do you skip this run?"),
+        max_length=500,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": _("Say in a few words why you skip it.")},
+    )
+
+
+class CommentForm(forms.Form):
+    """A remark on a step."""
+
+    assignment = forms.IntegerField(widget=forms.HiddenInput)
+    step_index = forms.IntegerField(label=_("Step"), min_value=0)
+    text = forms.CharField(
+        label=_("Comment"),
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        error_messages={"required": _("Write the comment first.")},
+    )

@@ -1,0 +1,115 @@
+"""What the pages of studies show to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from django.db.models import Count, Q, QuerySet
+
+from judging.models import Assignment, Label, Study, StudyItem, StudyMember
+from judging.progress import Progress, progress_of
+from runs.models import User
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+MANAGE = "judging.change_study"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRow:
+    """A study in the list: everybody's progress for who may see it, else only one's own."""
+
+    study: Study
+    part: str
+    own: Progress | None
+    counts: dict[str, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """A member with how much, never what, they have labelled."""
+
+    member: StudyMember
+    n_labels: int
+    n_repeats: int
+    n_skipped: int
+    median_seconds: float | None
+    last_at: datetime | None
+
+
+def study_rows(user: User) -> list[StudyRow]:
+    """The studies that the person may open, open ones first."""
+    studies = Study.objects.listed_for(user).order_by("-is_open", "-created_at")
+    parts = dict(user.study_parts.filter(left_at=None).values_list("study", "part"))
+    sees_counts = user.has_perm("judging.view_study")
+    counts = _counts(studies) if sees_counts else {}
+    return [
+        StudyRow(study, part, own_progress(study, user, part), counts.get(study.pk))
+        for study in studies
+        for part in [parts.get(study.pk, "")]
+    ]
+
+
+def own_progress(study: Study, user: User, part: str) -> Progress | None:
+    """The person's progress, if they annotate."""
+    return progress_of(study=study, user=user) if part == StudyMember.Part.ANNOTATOR else None
+
+
+def item_counts(study: Study) -> dict[str, int]:
+    """How many runs of the study are open, in dispute, settled."""
+    return _counts([study])[study.pk]
+
+
+def _counts(studies: Iterable[Study]) -> dict[int, dict[str, int]]:
+    keys = [study.pk for study in studies]
+    counts = {pk: {status.value: 0 for status in StudyItem.Status} for pk in keys}
+    found = StudyItem.objects.filter(study__in=keys).values_list("study", "status")
+    for pk, status, n in (
+        found.order_by().annotate(n=Count("pk")).values_list("study", "status", "n")
+    ):
+        counts[pk][status] = n
+    for count in counts.values():
+        count["total"] = sum(count.values())
+    return counts
+
+
+def member_rows(study: Study) -> list[MemberRow]:
+    """Members, those who left last."""
+    labels: dict[int, list[Label]] = {}
+    for label in Label.objects.filter(item__study=study).order_by("submitted_at"):
+        labels.setdefault(label.annotator_id, []).append(label)
+    skipped = dict(
+        Assignment.objects.filter(item__study=study, state=Assignment.State.SKIPPED)
+        .values_list("user")
+        .annotate(n=Count("pk"))
+        .values_list("user", "n")
+    )
+    members = study.members.select_related("user").order_by("part", "user__username")
+    rows = [_member_row(m, labels.get(m.user_id, []), skipped.get(m.user_id, 0)) for m in members]
+    return sorted(rows, key=lambda row: row.member.left_at is not None)
+
+
+def _member_row(member: StudyMember, labels: Sequence[Label], n_skipped: int) -> MemberRow:
+    repeats = sum(label.is_repeat for label in labels)
+    return MemberRow(
+        member=member,
+        n_labels=len(labels) - repeats,
+        n_repeats=repeats,
+        n_skipped=n_skipped,
+        median_seconds=median(label.seconds for label in labels) if labels else None,
+        last_at=labels[-1].submitted_at if labels else None,
+    )
+
+
+def own_labels(study: Study, user: User) -> QuerySet[Label]:
+    """The person's labels, the latest first. Hidden repeats stay hidden while the study runs."""
+    shown = Q() if not study.is_open else Q(is_repeat=False)
+    return (
+        Label.objects.filter(shown, item__study=study, annotator=user)
+        .select_related("item__run__task", "item__dispute", "item__verdict", "guideline")
+        .order_by("-submitted_at")
+    )

@@ -1,0 +1,39 @@
+"""The door of the annotation pages: the study's annotators, each for their own work."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+
+from judging.models import Assignment, Study, StudyMember
+from runs.views.fragments import AppRequest
+
+P = ParamSpec("P")
+View = Callable[..., HttpResponse]
+
+
+def for_annotators(view: Callable[Concatenate[AppRequest, Study, P], HttpResponse]) -> View:
+    """Lets in the annotators of the study; for everybody else the page does not exist."""
+
+    @wraps(view)
+    def guarded(
+        request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        own = Study.objects.of(request.user, part=StudyMember.Part.ANNOTATOR)
+        return view(request, get_object_or_404(own, pk=study_id), *args, **kwargs)
+
+    return guarded
+
+
+def own_assignment(request: AppRequest, study: Study) -> Assignment:
+    """The assignment that the posted form is about; 404 where it is not the person's own."""
+    given = request.POST.get("assignment", "")
+    assignments = Assignment.objects.select_related("item__study", "item__run__task")
+    return get_object_or_404(
+        assignments,
+        pk=int(given) if given.isdecimal() and len(given) < 19 else None,
+        user=request.user,
+        item__study=study,
+    )

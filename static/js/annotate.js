@@ -1,0 +1,279 @@
+// Labelling by keyboard, with a draft that is saved as it is written and time that is measured.
+// The page works without this: the form posts, the draft is what the last post held.
+const page = document.querySelector("[data-annotate]");
+const form = page.querySelector("[data-label-form]");
+const submit = page.querySelector(".submit");
+const saved = document.querySelector("[data-saved]");
+const problem = page.querySelector("[data-form-problem]");
+const text = page.dataset;
+
+const SAVE_AFTER_MS = 700;
+const BEAT_S = 60; // a sign of life while somebody reads without writing
+const IDLE_S = 60; // longer without a move, and the time does not count as work
+const RETRY_MS = 5000;
+
+const fields = (name) => [...form.elements].filter((element) => element.name === name);
+const timeline = () => page.querySelector("[data-timeline]").timeline;
+
+let isReady = false; // nobody can judge a run they have not seen
+let isLeaving = false;
+let savedAt = null;
+let isDirty = false;
+let saving = null;
+let timer = null;
+let active = 0; // seconds since the last save
+let sinceSave = 0;
+let lastMove = Date.now();
+
+// Keeping the draft
+
+function csrfToken() {
+  // From the cookie: it changes when somebody logs in again in another tab.
+  const found = /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie);
+  return found ? found[1] : form.elements.csrfmiddlewaretoken.value;
+}
+
+async function send() {
+  const body = new FormData(form);
+  const measured = active;
+  body.set("seconds", measured.toFixed(1));
+  isDirty = false;
+  let response;
+  try {
+    response = await fetch(text.draftUrl, {
+      method: "POST",
+      body,
+      headers: { "X-CSRFToken": csrfToken(), "HX-Request": "true" },
+      keepalive: true,
+    });
+  } catch {
+    return failed(text.textOffline);
+  }
+  if (response.status === 401) return failed(text.textLoggedOut);
+  if (!response.ok) return failed(text.textOffline);
+  active = Math.max(0, active - measured);
+  sinceSave = 0;
+  savedAt = Date.now();
+  say((await response.json()).is_held ? "" : text.textLost);
+  showSaved();
+  return true;
+}
+
+function failed(words) {
+  isDirty = true;
+  say(words);
+  later(RETRY_MS);
+  return false;
+}
+
+function save() {
+  clearTimeout(timer);
+  saving = (saving ?? Promise.resolve()).then(send);
+  return saving;
+}
+
+function later(delay) {
+  clearTimeout(timer);
+  if (!isLeaving) timer = setTimeout(save, delay);
+}
+
+function touched() {
+  isDirty = true;
+  showSaved();
+  later(SAVE_AFTER_MS);
+}
+
+function showSaved() {
+  if (isDirty) saved.textContent = text.textUnsaved;
+  else if (savedAt) {
+    const seconds = Math.round((Date.now() - savedAt) / 1000);
+    const ago = seconds < 100 ? text.textSeconds.replace("%n", seconds) : text.textMinutes.replace("%n", Math.round(seconds / 60));
+    saved.textContent = seconds < 1 ? text.textSavedNow : text.textSaved.replace("%n", ago);
+  }
+}
+
+function say(words) {
+  problem.textContent = words;
+  problem.hidden = !words;
+}
+
+// Time
+
+for (const name of ["pointermove", "pointerdown", "keydown", "scroll", "wheel"]) {
+  document.addEventListener(name, () => (lastMove = Date.now()), { passive: true, capture: true });
+}
+
+setInterval(() => {
+  sinceSave += 1;
+  const isAtWork = document.visibilityState === "visible" && Date.now() - lastMove < IDLE_S * 1000;
+  if (isAtWork) active += 1;
+  if (isAtWork && sinceSave >= BEAT_S) later(0);
+  showSaved();
+}, 1000);
+
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "hidden" && isDirty && !isLeaving) save();
+});
+
+// The form
+
+function choose(name, value) {
+  const field = fields(name).find((one) => one.value === value);
+  if (!field) return;
+  field.checked = true;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function toggleCause(place) {
+  const cause = fields("causes")[place];
+  if (!cause || page.querySelector("[data-why]").hidden) return;
+  cause.checked = !cause.checked;
+  cause.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function moreSure(by) {
+  const all = fields("confidence");
+  const now = all.findIndex((one) => one.checked);
+  const next = all[now < 0 ? (by > 0 ? all.length - 1 : 0) : Math.min(Math.max(now + by, 0), all.length - 1)];
+  choose("confidence", next.value);
+}
+
+function takeStep() {
+  if (page.querySelector("[data-why]").hidden) return;
+  const field = form.elements.failure_step;
+  field.value = String(timeline().step.i);
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function showCauses() {
+  const chosen = fields("success").find((one) => one.checked);
+  page.querySelector("[data-why]").hidden = chosen?.value === "success";
+}
+
+async function leave() {
+  if (isLeaving) return;
+  if (!isReady) return say(text.textLoading);
+  if (!fields("success").some((one) => one.checked)) {
+    say(text.textChoose);
+    return fields("success")[0].focus();
+  }
+  setLeaving(true);
+  if (!(await save())) return setLeaving(false); // said why; nothing is lost
+  form.elements.seconds.value = active.toFixed(1);
+  form.elements.csrfmiddlewaretoken.value = csrfToken();
+  form.submit();
+}
+
+function setLeaving(is) {
+  isLeaving = is;
+  submit.disabled = is;
+  page.toggleAttribute("data-waits", is || !isReady);
+}
+
+// The radio buttons stand outside the form element, so listen on the whole page.
+page.addEventListener("input", (event) => {
+  if (event.target.form !== form) return;
+  if (event.target.name === "success") {
+    showCauses();
+    say("");
+  }
+  showMarks();
+  touched();
+});
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  leave();
+});
+page.querySelector("[data-take-step]").addEventListener("click", takeStep);
+addEventListener("pageshow", (event) => event.persisted && location.reload());
+
+// Comments and marks on the timeline
+
+const commentStep = page.querySelector("[data-comment-step]");
+const commentText = page.querySelector("[data-comment-text]");
+
+function showMarks() {
+  if (!timeline()) return;
+  const marks = new Map();
+  const add = (index, sign) => marks.set(index, `${marks.get(index) ?? ""}${sign}`);
+  for (const item of page.querySelectorAll("[data-comments] > li")) add(Number(item.dataset.index), "✎");
+  const failedAt = form.elements.failure_step.value;
+  if (failedAt !== "" && !page.querySelector("[data-why]").hidden) add(Number(failedAt), "⚑");
+  const places = new Map(timeline().steps.map((step, place) => [step.i, place]));
+  timeline().setMarks([...marks].map(([index, sign]) => ({ index: places.get(index), text: sign })));
+}
+
+function comment() {
+  showPane("judge");
+  commentStep.value = String(timeline().step.i);
+  commentText.focus();
+}
+
+function showPane(name) {
+  page.querySelector(`[data-pane="${name}"]`).click();
+}
+
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (!event.target.closest?.(".comments")) return;
+  showMarks();
+  if (event.detail.requestConfig?.elt?.matches("[data-comment-form]")) {
+    commentText.value = "";
+    commentText.blur();
+  }
+});
+
+page.addEventListener("step-changed", () => {
+  if (document.activeElement !== commentText && !commentText.value) commentStep.value = String(timeline()?.step?.i ?? 0);
+});
+page.addEventListener("ready", becomeReady);
+
+function becomeReady() {
+  isReady = true;
+  page.removeAttribute("data-waits");
+  showMarks();
+}
+
+// Undo lasts ten seconds.
+const undo = page.querySelector("[data-undo]");
+if (undo) setTimeout(() => undo.remove(), Number(undo.dataset.seconds) * 1000);
+
+// Keys
+
+document.addEventListener("keydown", (event) => {
+  const target = event.target instanceof Element ? event.target : document.body;
+  const isWriting = target.closest("textarea, select, input:not([type=radio], [type=checkbox])");
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && target.form === form) {
+    event.preventDefault();
+    return leave();
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || isWriting) return;
+  if (target.closest("dialog") || document.querySelector("dialog[open]")) return;
+  if (event.key === "Enter") {
+    if (target.closest("button, a, summary")) return;
+    event.preventDefault();
+    return leave();
+  }
+  if (!isReady || isLeaving) return;
+  const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];
+  if (digit && (event.shiftKey || target.closest("[data-why]"))) {
+    event.preventDefault();
+    return toggleCause(Number(digit) - 1);
+  }
+  const act = {
+    ...Object.fromEntries(fields("success").map((one, place) => [String(place + 1), () => choose("success", one.value)])),
+    f: takeStep,
+    c: comment,
+    r: () => (showPane("judge"), form.elements.rationale.focus()),
+    "+": () => moreSure(1),
+    "-": () => moreSure(-1),
+    u: () => page.querySelector("[data-undo]")?.requestSubmit(),
+    s: () => document.querySelector('[data-opens-dialog="skip"]')?.click(),
+  }[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+page.toggleAttribute("data-waits", true);
+showCauses();
+if (timeline()?.isReady) becomeReady();
