@@ -1,0 +1,23 @@
+"""A blob store whose disk is full from the k-th write on."""
+
+import errno
+from typing import Any
+
+from django.core.files.base import File
+
+from runs.storage import BlobFileStorage
+
+
+class FullStorage(BlobFileStorage):
+    """Refuses the write number `fails_at` (from 1), and all after it."""
+
+    def __init__(self, *, fails_at: int, **options: Any) -> None:
+        super().__init__(**options)
+        self.fails_at = fails_at
+        self.n_writes = 0
+
+    def _save(self, name: str, content: File[bytes]) -> str:
+        self.n_writes += 1
+        if self.n_writes >= self.fails_at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super()._save(name, content)

@@ -1,0 +1,22 @@
+"""Blob stores of their own for tests that look into them or break them."""
+
+from pathlib import Path
+from typing import Any
+
+STATIC = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+
+
+def use_store(settings: Any, folder: Path, *, fails_at: int | None = None) -> Path:
+    """Have the test store blobs in this folder; its disk is full from write `fails_at` on."""
+    options: dict[str, Any] = {"location": str(folder)}
+    backend = "runs.storage.BlobFileStorage"
+    if fails_at is not None:
+        backend = "tests.runs.failing_storage.FullStorage"
+        options["fails_at"] = fails_at
+    settings.STORAGES = {"default": {"BACKEND": backend, "OPTIONS": options}, **STATIC}
+    return folder
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Every file in the store."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
