@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import Permission
@@ -21,6 +22,9 @@ from judging.models import (
     StudyMember,
 )
 from runs.models import AgentConfiguration, Run, RunStatus, Task, TaskSet, User
+
+YESTERDAY = timezone.now() - timedelta(days=1)
+"""Long enough ago that nothing can be taken back any more."""
 
 
 def person(name: str, *permissions: str) -> User:
@@ -120,7 +124,7 @@ class Audited:
                 run=of,
                 verdict=verdict,
                 origin=origin,
-                decided_at=timezone.now(),
+                decided_at=YESTERDAY,
                 is_authoritative=not of.verdicts.exists(),
             )
         self.items.append(item)
@@ -129,7 +133,7 @@ class Audited:
 
 def label(item: StudyItem, annotator: User, success: str, **fields: Any) -> Label:
     return Label.objects.create(
-        item=item, annotator=annotator, success=success, submitted_at=timezone.now(), **fields
+        item=item, annotator=annotator, success=success, submitted_at=YESTERDAY, **fields
     )
 
 
