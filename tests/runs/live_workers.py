@@ -1,0 +1,246 @@
+"""Real Celery workers on a database, a broker and a data directory of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from uuid import UUID
+
+import psycopg
+import redis
+from celery import Celery
+from django.core.management import call_command
+from django.db import connection, connections
+
+from runs.models import Run
+from runs.services.reruns import queue_run
+from webagent.environment.leftovers import OWNER_VARIABLE
+from webagent.settings.base import database
+
+ROOT = Path(__file__).parents[2]
+LEASE_S = 5
+TIMING = {
+    "LEASE_S": str(LEASE_S),
+    "HEARTBEAT_S": "1",
+    "SWEEP_INTERVAL_S": "1",
+    "RETRY_BACKOFF_S": "0.2",
+    "MAX_ATTEMPTS": "3",
+}
+SLOW = {"action": "noop(400)"}
+
+
+def wait_until(is_so: Callable[[], Any], limit_s: float = 60, what: str = "it") -> Any:
+    """What `is_so` returns once it is true.
+
+    Raises:
+        AssertionError: it did not become true in time.
+    """
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        if found := is_so():
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"{what} did not happen within {limit_s} s")
+
+
+@dataclass
+class Worker:
+    """One Celery worker: its main process and what it writes."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    killed: list[int] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def stop(self) -> None:
+        """Ask it to stop, then make sure of it."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(25)
+        self.kill_all()
+
+    def kill_all(self) -> None:
+        """kill -9 to the main process and its pool, as a machine that loses power would."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@dataclass
+class Site:
+    """Database, broker and files of one module of tests."""
+
+    data_dir: Path
+    environment: dict[str, str]
+    broker: Celery
+
+    @contextmanager
+    def worker(self, *, concurrency: int = 1, beat: bool = True) -> Iterator[Worker]:
+        """A running worker, stopped at the end."""
+        log = self.data_dir / f"worker-{time.monotonic_ns()}.log"
+        command = [sys.executable, "-m", "celery", "-A", "webagent.celery", "worker", "-l", "INFO"]
+        command += ["-Q", "default,browser,judge", "-c", str(concurrency)]
+        command += ["-n", f"test{time.monotonic_ns()}@%h"]
+        command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+        command += ["--beat"] if beat else []
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=self.environment,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        worker = Worker(process, log)
+        try:
+            wait_until(lambda: " ready." in worker.words, what="the worker's start")
+            yield worker
+        finally:
+            worker.stop()
+
+    def queue(self, agent: str = "looping", steps: int = 10, **options: Any) -> Run:
+        """A queued run of which no worker has been told; the sweep will tell one."""
+        if agent == "looping":
+            options.setdefault("agent_config", SLOW)
+        run = queue_run(task="miniwob.click-test", agent=agent, seed=1, max_steps=steps, **options)
+        Run.objects.filter(pk=run.pk).update(dispatched_at=None)
+        return run
+
+    def tell(self, run: Run, times: int = 1) -> None:
+        """Send messages about a run, and note it as the site would."""
+        for _ in range(times):
+            self.broker.send_task("runs.tasks.execute_run", (str(run.pk),), queue="browser")
+        Run.objects.filter(pk=run.pk, dispatched_at=None).update(dispatched_at=run.created_at)
+
+    def messages(self) -> int:
+        """How many messages wait for a browser."""
+        if url := self.environment.get("REDIS_URL"):
+            return int(redis.Redis.from_url(url).llen("browser"))  # type: ignore[arg-type]
+        return len(list((self.data_dir / "queue/messages").glob("*.browser.msg")))
+
+    def empty_broker(self) -> None:
+        """Lose every message, as FLUSHALL would."""
+        if url := self.environment.get("REDIS_URL"):
+            redis.Redis.from_url(url).flushdb()
+            return
+        for file in (self.data_dir / "queue/messages").glob("*.msg"):
+            file.unlink(missing_ok=True)
+
+    def browser_processes(self) -> dict[int, str]:
+        """Drivers and browsers that workers of this site started, by process id."""
+        found = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (folder / "environ").read_bytes()
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+            except OSError:
+                continue
+            ours = f"DATA_DIR={self.data_dir}".encode() in environment
+            if ours and OWNER_VARIABLE.encode() in environment:
+                found[int(folder.name)] = command.decode(errors="replace")[:80]
+        return found
+
+
+@contextmanager
+def live_site(directory: Path) -> Iterator[Site]:
+    """A fresh site; the tests' own queries go to its database meanwhile."""
+    url = os.environ.get("DATABASE_URL")
+    name = f"crosscheck_workers_{os.getpid()}"
+    if url:
+        with psycopg.connect(url, autocommit=True) as server:
+            server.execute(f'CREATE DATABASE "{name}"')  # type: ignore[call-overload]
+        url = urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+    environment = {**os.environ, **TIMING, "DATA_DIR": str(directory)}
+    environment |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "webagent.settings.test"}
+    environment.pop("PYTHONWARNINGS", None)
+    if url:
+        environment["DATABASE_URL"] = url
+    if redis_url := os.environ.get("REDIS_URL"):
+        environment["REDIS_URL"] = urlunsplit(urlsplit(redis_url)._replace(path="/9"))
+    for folder in ("queue/messages", "queue/control"):
+        (directory / folder).mkdir(parents=True)
+    before = connections.databases["default"]
+    connection.close()
+    settings_of_site = {**before, **database(url, directory)}
+    connection.settings_dict = settings_of_site
+    connections.databases["default"] = settings_of_site
+    try:
+        call_command("migrate", verbosity=0)
+        yield Site(directory, environment, _broker(environment, directory))
+    finally:
+        connection.close()
+        connection.settings_dict = before
+        connections.databases["default"] = before
+        if url:
+            with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
+                server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')  # type: ignore[call-overload]
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _broker(environment: dict[str, str], directory: Path) -> Celery:
+    """A client of the site's broker, which is another one than the tests' own."""
+    broker = Celery("tests", set_as_current=False)
+    if url := environment.get("REDIS_URL"):
+        broker.conf.broker_url = url
+        return broker
+    broker.conf.broker_url = "filesystem://localhost"
+    broker.conf.broker_transport = "runs.broker:FileTransport"
+    broker.conf.broker_transport_options = {
+        "data_folder_in": str(directory / "queue/messages"),
+        "data_folder_out": str(directory / "queue/messages"),
+        "control_folder": str(directory / "queue/control"),
+    }
+    return broker
+
+
+def pid_of_owner(run: Run) -> int:
+    """The pool process that holds the run."""
+    host, pid, _nonce = run.lease_owner.rsplit(":", 2)
+    assert host == socket.gethostname()
+    return int(pid)
+
+
+def attempts_of(run_id: UUID) -> list[Run]:
+    """The run and every later attempt at the same trial, in order."""
+    found = [Run.objects.get(pk=run_id)]
+    while later := Run.objects.filter(retry_of=found[-1]).first():
+        found.append(later)
+    return found
+
+
+def check_history(run_id: UUID) -> list[Run]:
+    """Every attempt, once it is certain that the trial ended exactly once and lost nothing.
+
+    Raises:
+        AssertionError: an attempt is still active, two count, or steps are lost or doubled.
+    """
+    attempts = attempts_of(run_id)
+    assert [run.attempt for run in attempts] == list(range(1, len(attempts) + 1))
+    assert all(not run.is_active and run.ended_at for run in attempts)
+    assert [run.superseded for run in attempts] == [True] * (len(attempts) - 1) + [False]
+    for run in attempts:
+        indices = list(run.steps.order_by("index").values_list("index", flat=True))
+        assert indices == list(range(run.n_steps))
+        assert run.steps.filter(screenshot=None).count() == 0
+    return attempts
+
+
+def has_ended(run_id: UUID) -> bool:
+    """Whether the last attempt has ended."""
+    return not attempts_of(run_id)[-1].is_active
