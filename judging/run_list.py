@@ -50,4 +50,4 @@ class _VerdictColumn(django_tables2.Column):
         super().__init__(verbose_name=_("reference"), accessor="shown_reference", empty_values=())
 
     def render(self, value: str | None) -> SafeString | str:
-        return "—" if value == NO_VERDICT else verdict(value)
+        return "" if value == NO_VERDICT else verdict(value)

@@ -20,6 +20,7 @@ from runs.visibility import run_policy
 MAX_VALUES = 50
 MAX_CHARS = 300
 MAX_OPTIONS = 300
+ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
 NO_ANOMALY = "none"
 
 
@@ -178,7 +179,10 @@ class RunFilter(django_filters.FilterSet):
     def _choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
         return self._names() | {
             "outcome": list(Run.Outcome.choices),
-            "anomaly": [*Event.Kind.choices, (NO_ANOMALY, _("none"))],
+            "anomaly": [
+                *((kind.value, kind.label) for kind in ANOMALIES),
+                (NO_ANOMALY, _("none")),
+            ],
             "status": list(RunStatus.choices),
             **self.extension.choices(),
         }

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 
+from runs.filters import ANOMALIES
 from runs.models import Event, Run, User
 from runs.querysets.runs import RunQuerySet
 from runs.run_list import run_list_extension
@@ -101,9 +102,11 @@ class RunTable(tables.Table):
     )
     task_set = tables.Column(verbose_name=_("task set"), accessor="task__task_set")
     site = tables.Column(verbose_name=_("site"), accessor="task__site")
-    experiment = tables.Column(verbose_name=_("experiment"), accessor="shown_experiment")
-    agent = tables.Column(verbose_name=_("agent"), accessor="shown_agent")
-    model = tables.Column(verbose_name=_("model"), accessor="shown_model")
+    experiment = tables.Column(
+        verbose_name=_("experiment"), accessor="shown_experiment", empty_values=()
+    )
+    agent = tables.Column(verbose_name=_("agent"), accessor="shown_agent", empty_values=())
+    model = tables.Column(verbose_name=_("model"), accessor="shown_model", empty_values=())
     outcome = tables.Column(
         verbose_name=_("outcome"),
         accessor="shown_outcome",
@@ -115,7 +118,8 @@ class RunTable(tables.Table):
     )
     status = tables.Column(verbose_name=_("status"))
     n_steps = tables.Column(
-        verbose_name=_("steps"), attrs={"td": {"class": "num"}, "th": {"class": "num"}}
+        verbose_name=_("steps"),
+        attrs={"td": {"class": "num", "data-label": _("steps")}, "th": {"class": "num"}},
     )
     seconds = tables.Column(
         verbose_name=_("time"), attrs={"td": {"class": "num nowrap"}, "th": {"class": "num"}}
@@ -126,7 +130,7 @@ class RunTable(tables.Table):
         attrs={"td": {"class": "num"}, "th": {"class": "num"}},
     )
     created = tables.Column(
-        verbose_name=_("added"), accessor="created_at", attrs={"td": {"class": "nowrap"}}
+        verbose_name=_("added"), accessor="created_at", attrs={"td": {"class": "nowrap desk"}}
     )
 
     class Meta:
@@ -153,6 +157,7 @@ class RunTable(tables.Table):
             hidden.append("selected")
         super().__init__(
             SteadyData(rows),
+            default="",
             extra_columns=extra,
             exclude=hidden,
             sequence=["selected", "goal", *chosen, "..."],
@@ -167,11 +172,17 @@ class RunTable(tables.Table):
             words,
         )
 
+    def render_agent(self, value: str | None, record: ShownRun) -> SafeString | str:
+        return _hidden() if record.is_anonymous else value or ""
+
+    render_model = render_experiment = render_agent
+
     def render_outcome(self, record: ShownRun) -> SafeString:
         return verdict(record.shown_outcome)
 
     def render_anomalies(self, record: Run) -> SafeString:
-        kinds = dict.fromkeys(event.get_kind_display() for event in record.events.all())
+        marks = [event for event in record.events.all() if event.kind in ANOMALIES]
+        kinds = dict.fromkeys(event.get_kind_display() for event in marks)
         return format_html_join(" ", '<span class="badge anomaly">{}</span>', ((k,) for k in kinds))
 
     def render_status(self, record: Run) -> SafeString:
@@ -187,6 +198,10 @@ class RunTable(tables.Table):
 
     def render_created(self, value: Any) -> str:
         return moment(value)
+
+
+def _hidden() -> SafeString:
+    return format_html('<span class="muted">{}</span>', _("hidden"))
 
 
 def all_columns() -> dict[str, Any]:

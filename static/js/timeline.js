@@ -2,8 +2,9 @@
 // tells the page with two events on its root element, which bubble:
 //   "ready" {count}           the first picture has been shown (or there is none)
 //   "step-changed" {index, step}
-// The element's `timeline` property is the object: index, count, step, isReady, go(index), play(), pause(),
-// show(view), setMarks([{index, text}]).
+// The element's `timeline` property is the object: isReady, index, count, step, steps, go(index),
+// goToStep(number), play(), pause(), show(view), setMarks([{index, text}]). An index is a place in
+// `steps`; a step's own number, which addresses and comments use, is `step.i`.
 import { Scrubber } from "./timeline/scrubber.js";
 import { Stage } from "./timeline/stage.js";
 import { StepList } from "./timeline/list.js";
@@ -20,6 +21,7 @@ export class Timeline {
     this.view = "before";
     this.playing = null;
     this.isReady = false;
+    this.data.events = this.data.events.map((event) => this.placed(event)).filter((event) => event.first <= event.last);
     this.byEvent = new AbortController();
     const go = (index) => this.go(index);
     this.list = new StepList(root.querySelector("[data-steps]"), this.data, go);
@@ -50,9 +52,20 @@ export class Timeline {
     this.scrubber.show(this.index);
     this.texts.show(this.index);
     const shown = this.stage.show(this.index, this.view);
-    if (!keepsAddress) history.replaceState(history.state, "", `#step-${this.index}`);
+    if (!keepsAddress) history.replaceState(history.state, "", `#step-${this.step.i}`);
     this.tell("step-changed", { index: this.index, step: this.step });
     return shown;
+  }
+
+  goToStep(number) {
+    const index = this.steps.findIndex((step) => step.i === number);
+    if (index >= 0) this.go(index);
+  }
+
+  // An event over numbers of steps as one over their places.
+  placed(event) {
+    const first = this.steps.findIndex((step) => step.i >= event.first);
+    return { ...event, first: first < 0 ? Infinity : first, last: this.steps.findLastIndex((step) => step.i <= event.last) };
   }
 
   show(view) {
@@ -98,7 +111,8 @@ export class Timeline {
 
   indexInAddress() {
     const found = /^#step-(\d+)$/.exec(location.hash);
-    return found && Number(found[1]);
+    const index = found ? this.steps.findIndex((step) => step.i === Number(found[1])) : -1;
+    return index < 0 ? null : index;
   }
 
   listen() {

@@ -105,7 +105,7 @@ export class StepList {
     for (const fold of this.folds) {
       const isIn = index >= fold.first && index <= fold.last;
       fold.row.classList.toggle("current", isIn);
-      fold.row.firstChild.textContent = isIn ? `${fold.words} · ${index}` : fold.words;
+      fold.row.firstChild.textContent = isIn ? `${fold.words} · ${this.data.steps[index].i}` : fold.words;
     }
     const row = this.rows[index];
     row.setAttribute("aria-selected", "true");

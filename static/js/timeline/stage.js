@@ -34,7 +34,7 @@ export class Stage {
     const turn = (this.turn += 1);
     const step = this.data.steps[index];
     const { words } = this.data;
-    this.position.textContent = phrase(words.step_of, { i: step.i, n: this.data.steps.length - 1 });
+    this.position.textContent = phrase(words.step_of, { i: step.i, n: this.data.steps.at(-1).i });
     this.tree.root.hidden = view !== "tree";
     this.details.hidden = view !== "details";
     if (view !== "details") this.details.replaceChildren();
@@ -163,7 +163,7 @@ export class Stage {
   askForDetails(index, turn) {
     setTimeout(() => {
       if (turn !== this.turn) return;
-      const url = this.data.step_url.replace(/0\/$/, `${index}/`);
+      const url = this.data.step_url.replace(/0\/$/, `${this.data.steps[index].i}/`);
       window.htmx.ajax("GET", url, { target: this.details, swap: "innerHTML" });
     }, DETAILS_MS);
   }

@@ -11,7 +11,7 @@ export class Texts {
 
   show(index) {
     this.index = index;
-    const texts = this.data.texts[index];
+    const texts = this.data.texts[this.data.steps[index].i];
     if (texts) this.fill(index, texts);
     else this.fetchPart(index);
   }
@@ -60,7 +60,7 @@ export class Texts {
 
   async fetchPart(index) {
     const { words, part, texts_url: url } = this.data;
-    const first = Math.floor(index / part) * part;
+    const first = Math.floor(this.data.steps[index].i / part) * part;
     this.fill(index, { thought: words.loading, action: this.data.steps[index].action, url: "", title: "", error: "" });
     if (this.asked.has(first)) return;
     this.asked.add(first);
@@ -73,6 +73,6 @@ export class Texts {
       if (this.index === index) this.root.querySelector('[data-text="thought"]').textContent = words.failed_load;
       return;
     }
-    if (this.data.texts[this.index]) this.show(this.index);
+    if (this.data.texts[this.data.steps[this.index].i]) this.show(this.index);
   }
 }
