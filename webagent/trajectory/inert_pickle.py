@@ -18,6 +18,7 @@ import json
 import math
 import os
 import pickle
+import re
 import resource
 import struct
 import sys
@@ -27,6 +28,8 @@ MAX_GLOBALS = 5_000
 SMALL_ARRAY = 4_096
 """Elements of a numpy array that is written out; larger ones are described."""
 _HEADER = struct.Struct(">I")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""NUL and halves of surrogate pairs, which neither databases nor UTF-8 hold."""
 _COLLECT_AFTER_BYTES = 32 * 1024 * 1024
 _REFUSED = 77
 """Exit status when a pickle got so far as to touch the system: it never should."""
@@ -117,10 +120,10 @@ class Plain:
     dict -> object (`{"$pairs": [[k, v], ...]}` if a key is no text or starts with `$`); list,
     tuple, set -> array; bytes -> `{"$bytes": base64}`; NaN and infinities -> null; integers
     over 63 bits -> `{"$int": hex}`; paths, dates, UUIDs, decimals -> text; time spans ->
-    seconds; small numpy arrays and scalars -> arrays and numbers. Any other stand-in becomes
-    `{"$class": name, ...state}` with `$args`, `$kwargs`, `$list`, `$items` where it has them;
-    a class or function itself `{"$global": name}`. Keys in `leave` are not written out:
-    `{"$left": type}` stands there.
+    seconds; NUL and half characters -> U+FFFD; small numpy arrays and scalars -> arrays and
+    numbers. Any other stand-in becomes `{"$class": name, ...state}` with `$args`, `$kwargs`,
+    `$list`, `$items` where it has them; a class or function itself `{"$global": name}`. Keys
+    in `leave` are not written out: `{"$left": type}` stands there.
     """
 
     def __init__(self, depth: int, nodes: int, chars: int, leave: frozenset[str]) -> None:
@@ -163,7 +166,7 @@ class Plain:
         self._chars -= len(value)
         if self._chars < 0:
             raise Refused("too much text once written out")
-        return value
+        return _UNSTORABLE.sub("\ufffd", value)
 
     def _mapping(self, items: list[tuple[Any, Any]], depth: int) -> dict[str, Any]:
         if all(type(key) is str and not key.startswith("$") for key, _ in items):

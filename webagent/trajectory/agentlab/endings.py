@@ -102,7 +102,7 @@ def _logged_error(log: str) -> ErrorRecord | None:
 
 def _error(message: str, stack: str | None) -> ErrorRecord:
     return ErrorRecord(
-        message=message,
+        message=message[:_STACK_CHARS],
         stack=stack[:_STACK_CHARS] if stack else None,
         origin=_origin(message, stack),
     )

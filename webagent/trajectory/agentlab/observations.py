@@ -30,6 +30,7 @@ _KNOWN_KEYS = frozenset(
     + HEAVY_KEYS
 )
 _MAX_TABS = 100
+_MAX_BID = 200
 _MAX_CHAT = 1_000
 
 
@@ -55,7 +56,7 @@ def observation(files: RunFiles, number: int, step: StepFile | None) -> Observat
         url=storable_text(url, limit) if url else None,
         title=active.title if active else None,
         tabs=tabs,
-        focused=text(obs.get("focused_element_bid")),
+        focused=(text(obs.get("focused_element_bid")) or "")[:_MAX_BID] or None,
         chat=tuple(chat(obs, limit)),
         extra=_extra(files, step),
         **pictures,

@@ -170,7 +170,8 @@ class RunInFolder:
             return {}
         content = self._files.read_text(SUMMARY)
         try:
-            summary = mapping(json.loads(content)) if content.strip() else {}
+            read = json.loads(content) if content.strip() else {}
+            summary = mapping(storable_json(read, self._files.bounds.text_chars))
         except (ValueError, RecursionError):
             summary = {}
         if not summary:

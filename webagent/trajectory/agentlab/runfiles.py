@@ -60,7 +60,7 @@ class RunFiles:
         if path not in self.folder.files:
             return ""
         content = self.read(path, self.bounds.json_bytes) or b""
-        return content.decode("utf-8", "replace")
+        return storable_text(content.decode("utf-8", "replace"), len(content) + 1)
 
     def text_blob(self, text: str, role: str, name: str, media_type: str) -> BlobRecord:
         """A blob of text that exists inside a larger file only."""
