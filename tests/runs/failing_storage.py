@@ -1,5 +1,7 @@
 """A blob store whose disk is full from the k-th write on."""
 
+from __future__ import annotations
+
 import errno
 from typing import Any
 

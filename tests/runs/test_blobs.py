@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
@@ -36,7 +37,9 @@ def store(settings, tmp_path):
     return use_store(settings, tmp_path / "blobs")
 
 
-def picture(width=640, height=400, kind="PNG", mode="RGB", **options):
+def picture(
+    width: int = 640, height: int = 400, kind: str = "PNG", mode: str = "RGB", **options: Any
+) -> bytes:
     out = io.BytesIO()
     image = Image.radial_gradient("L").resize((width, height)).convert(mode)
     image.save(out, kind, **options)
@@ -45,7 +48,7 @@ def picture(width=640, height=400, kind="PNG", mode="RGB", **options):
 
 def test_bytes_come_back_under_their_hash(store):
     content = os.urandom(5000)
-    blob = store_blob(content, "application/octet-stream")
+    blob: Any = store_blob(content, "application/octet-stream")
     assert blob.pk == hashlib.sha256(content).hexdigest()
     assert (blob.size, blob.compressed, blob.thumbnail) == (5000, False, None)
     assert read_blob(blob.pk) == read_blob(blob) == content
@@ -55,7 +58,7 @@ def test_bytes_come_back_under_their_hash(store):
 
 def test_text_is_compressed_and_comes_back(store):
     content = b"RootWebArea 'page'\n" * 1000
-    blob = store_blob(content, "text/plain; charset=utf-8")
+    blob: Any = store_blob(content, "text/plain; charset=utf-8")
     (file,) = files_in(store)
     assert blob.compressed
     assert blob.media_type == "text/plain"
@@ -72,7 +75,7 @@ def test_the_same_content_is_stored_once(store):
 
 
 def test_files_lie_in_folders_by_hash(store):
-    blob = store_blob(b"abc", "application/octet-stream")
+    blob: Any = store_blob(b"abc", "application/octet-stream")
     assert storage_name(blob) == f"{blob.pk[:2]}/{blob.pk[2:4]}/{blob.pk}"
     assert (store / storage_name(blob)).read_bytes() == b"abc"
 
@@ -80,9 +83,9 @@ def test_files_lie_in_folders_by_hash(store):
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
 def test_pictures_get_size_and_thumbnail(store, kind):
     content = picture(640, 400, kind)
-    blob = store_blob(content, "image/png")
+    blob: Any = store_blob(content, "image/png")
     assert (blob.media_type, blob.width, blob.height) == (f"image/{kind.lower()}", 640, 400)
-    thumbnail = blob.thumbnail
+    thumbnail: Any = blob.thumbnail
     assert (thumbnail.media_type, thumbnail.width, thumbnail.height) == ("image/webp", 320, 200)
     with Image.open(io.BytesIO(read_blob(thumbnail))) as small:
         assert (small.format, small.size) == ("WEBP", (320, 200))
@@ -94,16 +97,17 @@ def test_every_kind_of_pixel_gets_a_thumbnail(store, mode):
     image = Image.new(mode, (640, 10))
     out = io.BytesIO()
     image.save(out, "PNG")
-    assert store_blob(out.getvalue(), "image/png").thumbnail.width == 320
+    blob: Any = store_blob(out.getvalue(), "image/png")
+    assert blob.thumbnail.width == 320
 
 
 def test_a_small_picture_keeps_its_size(store):
-    thumbnail = store_blob(picture(120, 80), "image/png").thumbnail
+    thumbnail: Any = store_blob(picture(120, 80), "image/png").thumbnail
     assert (thumbnail.width, thumbnail.height) == (120, 80)
 
 
 def test_a_very_long_page_gets_a_thumbnail_that_webp_can_hold(store):
-    thumbnail = store_blob(picture(20, 60_000), "image/png").thumbnail
+    thumbnail: Any = store_blob(picture(20, 60_000), "image/png").thumbnail
     assert thumbnail.height <= 16_383
 
 
@@ -136,7 +140,7 @@ def test_a_picture_cut_short_is_kept_without_thumbnail(store):
 
 def test_a_picture_with_too_many_pixels_is_never_decoded(store, settings):
     settings.ENV = settings.ENV.model_copy(update={"IMPORT_MAX_PIXELS": 1000})
-    blob = store_blob(picture(40, 30), "image/png")
+    blob: Any = store_blob(picture(40, 30), "image/png")
     assert (blob.media_type, blob.thumbnail) == ("application/octet-stream", None)
 
 
@@ -148,7 +152,7 @@ def test_a_media_type_from_outside_is_kept_only_if_it_is_one(store):
 def test_what_is_not_there_says_so(store):
     with pytest.raises(MissingBlobError):
         read_blob("0" * 64)
-    blob = store_blob(b"gone soon", "text/plain")
+    blob: Any = store_blob(b"gone soon", "text/plain")
     (file,) = files_in(store)
     file.unlink()
     for look in (read_blob, open_blob):
@@ -157,7 +161,7 @@ def test_what_is_not_there_says_so(store):
 
 
 def test_a_damaged_compressed_file_says_so(store):
-    blob = store_blob(b"words " * 500, "text/plain")
+    blob: Any = store_blob(b"words " * 500, "text/plain")
     (file,) = files_in(store)
     file.write_bytes(file.read_bytes()[:20])
     with pytest.raises(MissingBlobError, match="damaged"):

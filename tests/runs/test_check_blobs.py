@@ -3,6 +3,7 @@
 import os
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
@@ -23,7 +24,7 @@ def store(settings, tmp_path):
     return use_store(settings, tmp_path / "blobs")
 
 
-def check(capsys, *options):
+def check(capsys: Any, *options: str) -> tuple[Any, str]:
     """Exit code and output of the command."""
     try:
         call_command("check_blobs", *options)
@@ -32,7 +33,7 @@ def check(capsys, *options):
     return 0, capsys.readouterr().out
 
 
-def make_old(*blobs):
+def make_old(*blobs: Blob) -> None:
     Blob.objects.filter(pk__in=[blob.pk for blob in blobs]).update(created_at="2026-01-01T00:00Z")
 
 
@@ -46,7 +47,7 @@ def test_all_is_well(store, capsys):
 
 
 def test_changed_bytes_are_found(store, capsys):
-    run = make_run(steps=1)
+    run: Any = make_run(steps=1)
     blob = run.steps.get().screenshot
     path = store / storage_name(blob)
     path.write_bytes(path.read_bytes()[:-1] + b"X")
@@ -56,7 +57,7 @@ def test_changed_bytes_are_found(store, capsys):
 
 
 def test_missing_and_cut_files_are_found(store, capsys):
-    step = make_run(steps=1).steps.get()
+    step: Any = make_run(steps=1).steps.get()
     (store / storage_name(step.screenshot)).unlink()
     tree = store / storage_name(step.tree)
     tree.write_bytes(tree.read_bytes()[:5])
@@ -95,7 +96,7 @@ def test_unfinished_files_of_killed_processes_are_deleted(store, capsys):
 
 def test_blobs_of_deleted_runs_go_with_their_files(store, capsys):
     run, kept = make_run(steps=1), make_run(steps=1)
-    picture = run.steps.get().screenshot
+    picture: Any = run.steps.get().screenshot
     make_old(*Blob.objects.all())
     for file in files_in(store):
         os.utime(file, (LONG_AGO, LONG_AGO))
@@ -104,7 +105,7 @@ def test_blobs_of_deleted_runs_go_with_their_files(store, capsys):
     check(capsys, "--delete-orphans")  # the thumbnail is free once its picture is gone
     assert not Blob.objects.filter(pk=picture.pk).exists()
     assert not Blob.objects.filter(pk=picture.thumbnail_id).exists()
-    step = kept.steps.get()
+    step: Any = kept.steps.get()
     assert {blob.pk for blob in Blob.objects.all()} >= {step.screenshot_id, step.tree_id}
     assert len(files_in(store)) == Blob.objects.count()
     assert check(capsys)[0] == 0
@@ -128,12 +129,13 @@ def test_a_file_that_a_writer_renews_meanwhile_is_put_back(store, monkeypatch):
 
     monkeypatch.setattr(type(path), "rename", renewed_just_before)
     before = datetime.fromtimestamp(LONG_AGO + 60, tz=UTC)
-    assert not default_storage.delete_if_older(name, before)
+    storage: Any = default_storage
+    assert not storage.delete_if_older(name, before)
     assert files_in(store) == [path]
 
 
 def test_shared_pictures_stay_while_one_run_has_them(store, capsys):
-    picture = make_picture("shared")
+    picture: Any = make_picture("shared")
     first, second = (make_run(steps=[{"screenshot": picture}]) for _ in range(2))
     first.delete()
     make_old(*Blob.objects.all())
@@ -144,7 +146,7 @@ def test_shared_pictures_stay_while_one_run_has_them(store, capsys):
 
 
 def test_content_stored_twice_survives_a_check_in_between(store, capsys):
-    blob = store_blob(b"text " * 100, "text/plain")
+    blob: Any = store_blob(b"text " * 100, "text/plain")
     make_old(blob)
     os.utime(store / storage_name(blob), (LONG_AGO, LONG_AGO))
     check(capsys, "--delete-orphans")
