@@ -113,7 +113,8 @@ class StrictMatcher:
                     checks.append(_url_check(task.evaluation, outcome.final_url))
                 else:
                     checks += _page_checks(task.evaluation, outcome.pages)
-        except ValueError as error:  # SpecificationError, and what urlparse refuses
+        except (ValueError, TimeoutError) as error:
+            # SpecificationError, what urlparse refuses, and NLTK's limit on hostile texts.
             return no_verdict(str(error), checks, judge_calls)
         return settle(checks, judge_calls)
 

@@ -30,8 +30,8 @@ _HEDGED_BEFORE = re.compile(
     r"(?:\s+[\w'$-]+){0,4}\s*[:\s]" + _OPEN + "$"
 )
 _HEDGED_AFTER = re.compile(
-    r"[^.;!?\n]{0,30}?\b(?:maybe|perhaps|possibly|i guess"
-    r"|not (?:entirely |completely )?(?:sure|certain))\b"
+    r"[\s,(]{0,3}(?:but )?(?:i'm |i am )?(?:maybe|perhaps|possibly|i guess"
+    r"|not (?:entirely |completely |quite )?(?:sure|certain))\b"
 )
 _BOUNDED = re.compile(
     r"\b(?:more than|less than|fewer than|at least|at most|between)\s+" + _OPEN + "$"

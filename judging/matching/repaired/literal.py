@@ -25,7 +25,12 @@ def literal_mentions(
     bounded = rules.allow(boundaries)
     if not bounded and len(reference) == 1:
         return []
-    pattern = _pattern(reference, rules.allow(Rule.PUNCTUATION), rules.allow(Rule.WHITE_SPACE))
+    pattern = _pattern(
+        reference,
+        rules.allow(Rule.PUNCTUATION),
+        rules.allow(Rule.WHITE_SPACE),
+        rules.allow(Rule.UNITS),
+    )
     code = _CODE_LIKE.fullmatch(reference) is not None
     return [
         Mention(match.start(), match.end())
@@ -35,23 +40,26 @@ def literal_mentions(
 
 
 @lru_cache(maxsize=256)
-def _pattern(reference: str, any_punctuation: bool, any_white_space: bool) -> re.Pattern[str]:
+def _pattern(
+    reference: str, any_punctuation: bool, any_white_space: bool, any_unit: bool
+) -> re.Pattern[str]:
     words = re.findall(r"\w+", reference)
     symbols = set(re.sub(r"\w", "", reference))
-    if any_punctuation and words and symbols <= set(_SAFE_SYMBOLS):
+    signed = reference.startswith("-")
+    if any_punctuation and words and symbols <= set(_SAFE_SYMBOLS) and not signed:
         gaps = re.findall(r"(?<=\w)[^\w]+(?=\w)", reference)
-        pattern = _piece(words[0])
+        pattern = _piece(words[0], any_unit)
         for gap, word in zip(gaps, words[1:], strict=True):
-            pattern += _gap(gap) + _piece(word)
+            pattern += _gap(gap) + _piece(word, any_unit)
         return re.compile(pattern)
     if any_white_space and reference.strip():
         return re.compile(r"\s+".join(map(re.escape, reference.split())))
     return re.compile(re.escape(reference))
 
 
-def _piece(word: str) -> str:
+def _piece(word: str, any_unit: bool) -> str:
     """The word; where digits meet a unit, a blank may stand between (65cm, 65 cm)."""
-    unit = re.fullmatch(r"(\d+)([a-z]{1,5})", word)
+    unit = re.fullmatch(r"(\d+)([a-z]{1,5})", word) if any_unit else None
     return f"{unit[1]}[ -]?{unit[2]}" if unit else re.escape(word)
 
 

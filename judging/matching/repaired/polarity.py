@@ -12,7 +12,10 @@ _LEAD = re.compile(
     r"(?:[-*•·+]\s+)?(?:(?:the |my )?(?:final |correct )?answer(?: is)?|result)?\s*[:=]?\s*[\"'(]*"
     r"(?P<word>yes|no)\b(?!\s+(?:is|was|or)\b)"
 )
-_BOTH = re.compile(r"\b(?:yes\W{1,3}(?:(?:or|and|/)\W+)?no|no\W{1,3}(?:(?:or|and|/)\W+)?yes)\b")
+_BOTH = re.compile(
+    r"\b(?:yes\W{1,3}(?:or|and)\W+no|no\W{1,3}(?:or|and)\W+yes|yes ?[/|] ?no|no ?[/|] ?yes"
+    r"|(?:yes\W{1,3}no|no\W{1,3}yes)(?!\s+\w))\b"
+)
 _AFTER_NO = re.compile(r"\s*(?:$|[.,;:!?)\"'\n-]|(?:it|this|that|the|they|you|its|there)\b)")
 _MARKED = re.compile(
     r"\b(?:answer(?: to [^.\n]{1,60})? is|answer\s*[:=]|conclusion\s*:)\s*[\"']?(yes|no)\b"

@@ -101,6 +101,24 @@ class Rule(StrEnum):
 ALL_RULES = frozenset(Rule)
 
 
+REJECTING = frozenset(
+    {
+        Rule.WORD_BOUNDARIES,
+        Rule.NUMBER_BOUNDARIES,
+        Rule.NEGATION,
+        Rule.HEDGING,
+        Rule.SHOTGUN,
+        Rule.CONTRADICTION,
+        Rule.EXTRA_ITEMS,
+        Rule.CASE_SENSITIVE_CODES,
+        Rule.URL_SEGMENTS,
+    }
+)
+"""Rules that reject what the published evaluator takes; the others accept what it rejects."""
+
+_ORDER = {rule: index for index, rule in enumerate(Rule)}
+
+
 class Rules:
     """The rules in force, remembering which were asked about while a verdict was found."""
 
@@ -117,20 +135,22 @@ class Rules:
 
 
 def decisive_rules(
-    verdict_under: Callable[[Rules], object], enabled: frozenset[Rule], strict: object
+    verdict_under: Callable[[Rules], bool], enabled: frozenset[Rule], *, strict: bool
 ) -> tuple[Rule, ...]:
-    """A smallest set of rules under which the verdict still differs from the strict one.
+    """The rules that make the verdict another than the strict one; empty where it is the same.
 
-    Rules that were consulted are left out one after the other for as long as the verdict stays
-    another than `strict`; each of those that remain is needed. Empty where nothing differs.
+    Of the rules that can turn a verdict that way, those that were consulted are switched off one
+    after the other for as long as the verdict stays; what then would turn it back is decisive.
+    The rules that work the other way stay on: the difference is made in spite of them.
     """
     recorder = Rules(enabled)
     if verdict_under(recorder) == strict:
         return ()
-    kept = set(recorder.consulted) & enabled
-    if verdict_under(Rules(kept)) == strict:
-        kept = set(enabled)
-    for rule in sorted(kept, key=list(Rule).index, reverse=True):
+    turning = {rule for rule in recorder.consulted if (rule in REJECTING) == strict} & enabled
+    kept = turning | {rule for rule in enabled if (rule in REJECTING) != strict}
+    for rule in sorted(turning, key=_ORDER.__getitem__, reverse=True):
         if verdict_under(Rules(kept - {rule})) != strict:
             kept.discard(rule)
-    return tuple(sorted(kept, key=list(Rule).index))
+    tried = kept & set(recorder.consulted)
+    decisive = [rule for rule in tried if verdict_under(Rules(kept - {rule})) == strict]
+    return tuple(sorted(decisive, key=_ORDER.__getitem__))

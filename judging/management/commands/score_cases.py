@@ -1,0 +1,91 @@
+"""Score a file of cases offline, one JSON object a line."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.matching.cases import read_lines, score_lines
+from judging.matching.hosts import site_aliases
+from judging.matching.registry import NAMES, build_matcher
+
+
+class Command(BaseCommand):
+    help = (
+        "Scores a file of cases with a matcher: each input line "
+        '{"id", "eval", "answer"?, "url"?, "content"?, "intent"?} gives one output line with '
+        "its score, the judge calls it would take, and the details of every check."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("cases", metavar="IN.jsonl", help="the cases; - for standard input")
+        parser.add_argument("--evaluator", required=True, choices=NAMES)
+        parser.add_argument("--out", required=True, help="the results; - for standard output")
+        parser.add_argument(
+            "--config", default="{}", help='the matcher\'s settings as JSON, {"off": ["hedging"]}'
+        )
+        parser.add_argument(
+            "--host",
+            action="append",
+            default=[],
+            metavar="SITE=URL",
+            help="a site's base URL in this deployment (reddit=http://h:9999); repeatable",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            matcher = build_matcher(options["evaluator"], json.loads(options["config"]))
+            hosts = dict(_site_and_url(pair) for pair in options["host"])
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        count = errors = 0
+        with _reading(options["cases"]) as source, _writing(options["out"]) as target:
+            for result in score_lines(read_lines(source), matcher, site_aliases(hosts)):
+                target.write(json.dumps(result, ensure_ascii=False) + "\n")
+                count += 1
+                errors += result["error"] is not None
+        if options["verbosity"]:
+            self.stderr.write(f"{count} cases, {errors} without a verdict")
+
+
+def _site_and_url(pair: str) -> tuple[str, str]:
+    site, separator, url = pair.partition("=")
+    if not separator or "://" not in url:
+        raise ValueError(f"{pair} is not of the form site=http://host:port")
+    return site, url
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[TextIO]:
+    if name == "-":
+        yield sys.stdin
+        return
+    try:
+        with Path(name).open(encoding="utf-8-sig", errors="replace") as file:
+            yield file
+    except OSError as error:
+        raise CommandError(f"{name}: {error.strerror}") from error
+
+
+@contextmanager
+def _writing(name: str) -> Iterator[TextIO]:
+    """A file that appears under its name only once it is complete."""
+    if name == "-":
+        yield sys.stdout
+        return
+    target = Path(name)
+    part = target.with_name(f".{target.name}.part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            yield file
+        part.replace(target)
+    except OSError as error:
+        raise CommandError(f"{name}: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
