@@ -26,6 +26,8 @@ FIT = {"td": {"class": "fit"}, "th": {"class": "fit"}}
 class CellTable(tables.Table):  # type: ignore[misc]
     """One run a row, in the study's order unless sorted otherwise."""
 
+    is_partial = True
+
     position = tables.Column(verbose_name="#", attrs=NUMBER)
     goal = tables.Column(
         verbose_name=gettext_lazy("goal"),

@@ -29,7 +29,7 @@ QUESTIONS: dict[str, Promise] = {
 """The pictures of an audit, by the figure that they draw."""
 
 LEFT_OUT: dict[Group, Promise] = {
-    Group.INFEASIBLE: _("infeasible tasks"),
+    Group.INFEASIBLE: _("with an infeasible task"),
     Group.NOT_EXECUTABLE: _("not executable"),
     Group.UNSETTLED: _("without a reference verdict yet"),
 }

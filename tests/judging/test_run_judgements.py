@@ -50,13 +50,14 @@ def item() -> StudyItem:
     return item
 
 
-def pane(user: User, run: Run, **query: object) -> str:
+def pane(user: User, run: Run, **query: Any) -> str:
     answer = fetch(user, run, **query)
     assert answer.status_code == 200
-    return answer.content.decode()
+    text: str = answer.content.decode()
+    return text
 
 
-def fetch(user: User, run: Run, current: str = "", **query: object) -> Any:
+def fetch(user: User, run: Run, current: str = "", **query: Any) -> Any:
     client = Client()
     client.force_login(user)
     headers = (
