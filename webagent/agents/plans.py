@@ -266,15 +266,18 @@ def greatest_card(see: Observation) -> Plan:
 def fill_by_label(see: Observation) -> Plan:
     genre, director, year = wanted(see.goal, r"for (.*) movies directed by (.*) from year (\d+)")
     values = {"genre": genre, "director": director, "year": year, "date": year}
-    value = ""
-    for node in see.nodes:
-        if node.role == "StaticText":
-            words = node.name.lower().strip(":").split()
-            value = next((values[word] for word in words if word in values), value)
-        elif node.role == "textbox" and node.bid and value:
-            see = yield fill(node.bid, value, "The text before this field asks for it.")
-            value = ""
-    yield click(first(see, "button"), "All three fields are filled.")
+    labels = []
+    fields = bids(see, "textbox")
+    first_field = next(index for index, node in enumerate(see.nodes) if node.role == "textbox")
+    for index, node in enumerate(see.nodes):
+        known = [word for word in node.name.lower().strip(":").split() if word in values]
+        if node.role in {"StaticText", "rowheader"} and known:
+            labels.append((index, known[0]))
+    place = "below" if labels[0][0] > first_field else "before"
+    for field, (_, label) in zip(fields, labels, strict=True):
+        see = yield fill(field, values[label], f"The label {place} this field says {label}.")
+    buttons = [*bids(see, "button"), *(bid for bid, _ in reacting(see))]
+    yield click(buttons[-1], "All three fields are filled.")
 
 
 PLANS: dict[str, Callable[[Observation], Plan]] = {
