@@ -1,0 +1,50 @@
+"""Load the demo study, with accounts whose passwords everybody knows."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rich.console import Console
+from rich.progress import Progress
+
+from judging.demo import read_plan
+from judging.models import Study
+from judging.services.demo import ACCOUNTS, DemoError, demo_password, is_loaded, load_demo
+from runs.models import Run
+
+
+class Command(BaseCommand):
+    help = "Load the demo: real recorded runs, two studies and four accounts. Not in production."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--if-empty", action="store_true", help="do nothing where there are studies already"
+        )
+
+    def handle(self, *args: Any, if_empty: bool, **options: Any) -> None:
+        if not settings.DEBUG:
+            raise CommandError("The demo's passwords are public: it is only for DEBUG.")
+        if not is_loaded():
+            if if_empty and _is_in_use():
+                return
+            self._load()
+        self._tell_accounts()
+
+    def _load(self) -> None:
+        with Progress(console=Console(stderr=True)) as progress:
+            bar = progress.add_task("Loading the demo", total=len(read_plan()))
+            try:
+                load_demo(on_run=lambda number: progress.update(bar, completed=number))
+            except DemoError as error:
+                raise CommandError(f"The demo cannot be loaded: {error}") from None
+
+    def _tell_accounts(self) -> None:
+        self.stdout.write("Demo accounts:")
+        for name, role in ACCOUNTS.items():
+            self.stdout.write(f"  {name:<12} password {demo_password(name):<18} ({role.value})")
+
+
+def _is_in_use() -> bool:
+    """Whether somebody has begun work of their own here."""
+    mine = Run.objects.exclude(experiment__name__in={entry["experiment"] for entry in read_plan()})
+    return Study.objects.exists() or mine.exists()

@@ -1,0 +1,145 @@
+"""Putting the demo into an empty installation: accounts, runs, two studies, what people said.
+
+Everything goes through the services that people's own clicks go through, so the demo holds
+whatever they hold. The runs were recorded by this project's own agents in a real browser; the
+labels were written for the demo.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from judging.demo import GUIDELINES, RUNS_FILE, STUDIES, read_plan
+from judging.evaluators.registry import predefined_evaluators
+from judging.execution.evaluating import evaluate_study
+from judging.models import Assignment, Dispute, Study, StudyItem, StudyMember, Success
+from judging.roles import Role
+from judging.services.accounts import create_user
+from judging.services.disputes import decide
+from judging.services.labels import Judgement, Submission, submit_label
+from judging.services.studies import Protocol, create_study, set_member
+from judging.taxonomy import DEFAULT_CAUSES
+from runs.bounds import import_bounds
+from runs.execution.storing import ImportedRun, import_runs
+from runs.models import Run, User
+from webagent.trajectory.reading import open_runs
+
+ACCOUNTS = {
+    "annotator1": Role.ANNOTATOR,
+    "annotator2": Role.ANNOTATOR,
+    "adjudicator": Role.ADJUDICATOR,
+    "engineer": Role.ENGINEER,
+}
+SAMPLE_SEED = 20261121
+TAXONOMY = [{"key": key, "name": name} for key, name in DEFAULT_CAUSES.items()]
+
+Entry = dict[str, Any]
+
+
+class DemoError(Exception):
+    """The demo cannot be loaded; nothing of it is left half-done but imported runs."""
+
+
+def demo_password(name: str) -> str:
+    """The password of a demo account: no secret, and printed at every start."""
+    return f"demo-{name}"
+
+
+def is_loaded() -> bool:
+    """Whether the demo's studies are here."""
+    return Study.objects.filter(is_demo=True).exists()
+
+
+def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> list[Study]:
+    """The demo's studies, with everything around them. Import first, then one transaction.
+
+    Raises:
+        DemoError: the shipped file does not hold what the plan says.
+    """
+    for number, _run in enumerate(_import_shipped_runs(), start=1):
+        on_run(number)
+    with transaction.atomic():
+        people = {name: _account(name, role) for name, role in ACCOUNTS.items()}
+        studies = [_study(key, people) for key in STUDIES]
+    for study in studies:
+        for evaluator in predefined_evaluators():
+            for _tally in evaluate_study(study=study, evaluator=evaluator):
+                pass
+    return studies
+
+
+def _import_shipped_runs() -> Iterator[ImportedRun]:
+    with open_runs(RUNS_FILE, bounds=import_bounds(), label=RUNS_FILE.name) as source:
+        for item in import_runs(source):
+            if not isinstance(item, ImportedRun):
+                raise DemoError(f"the shipped runs are damaged: {item.to_json()}")
+            yield item
+
+
+def _account(name: str, role: Role) -> User:
+    found = User.objects.filter(username=name).first()
+    return found or create_user(name=name, role=role, password=demo_password(name))
+
+
+def _study(key: str, people: dict[str, User]) -> Study:
+    entries = [(entry, _run_of(entry)) for entry in read_plan() if entry["study"] == key]
+    study = create_study(
+        name=STUDIES[key].name,
+        description=STUDIES[key].description,
+        run_ids=[run.pk for _entry, run in entries],
+        protocol=Protocol(taxonomy=TAXONOMY),
+        guidelines=GUIDELINES,
+        created_by=people["engineer"],
+        seed=SAMPLE_SEED,
+        is_demo=True,
+    )
+    for name in ("annotator1", "annotator2"):
+        set_member(study=study, user=people[name], part=StudyMember.Part.ANNOTATOR)
+    set_member(study=study, user=people["adjudicator"], part=StudyMember.Part.ADJUDICATOR)
+    for entry, run in entries:
+        _judge(study.items.get(run=run), entry, people)
+    return study
+
+
+def _run_of(entry: Entry) -> Run:
+    found = Run.objects.latest_attempts().filter(
+        task__external_id=entry["task"],
+        agent__name=entry["agent"],
+        seed=entry["seed"],
+        experiment__name=entry["experiment"],
+    )
+    for run in found.select_related("agent"):
+        if entry["config"].items() <= run.agent.config.items():
+            return run
+    raise DemoError(f"no shipped run is {entry['task']} by {entry['agent']}")
+
+
+def _judge(item: StudyItem, entry: Entry, people: dict[str, User]) -> None:
+    """Labels as the annotators submit them, and the decision where they differ."""
+    for name, said in entry.get("labels", {}).items():
+        _label(item, people[name], said)
+    if "decision" in entry:
+        dispute = Dispute.objects.get(item=item)
+        decide(
+            dispute=dispute,
+            adjudicator=people["adjudicator"],
+            version=dispute.version,
+            **entry["decision"],
+        )
+
+
+def _label(item: StudyItem, user: User, said: Entry) -> None:
+    now = timezone.now()
+    assignment = Assignment.objects.create(
+        item=item, user=user, opened_at=now, leased_until=now + timedelta(hours=1)
+    )
+    judgement = Judgement(**said | {"success": Success(said["success"])})
+    guideline = item.study.guidelines.order_by("-version").first()
+    submission = Submission(judgement, key=uuid.uuid4().hex, seconds=0, guideline=guideline)
+    submit_label(assignment=assignment, user=user, submission=submission)
