@@ -109,7 +109,7 @@ def _with_verdicts(runs: list[Run]) -> Iterator[RunBundle]:
 def _run_record(run: Run, task: TaskRecord) -> RunRecord:
     """The record as it came in, under the ids and in the place that the run has here."""
     stored = {key: value for key, value in run.record.items() if key != TASK_KEY}
-    record = RunRecord.model_validate(stored) if stored else _record_of_columns(run)
+    record = RunRecord.model_validate(stored) if stored else _record_of_columns(run, task)
     replaced_by = getattr(run, "retried_by", None) if run.superseded else None
     place: dict[str, Any] = {"id": str(run.pk), "task_id": task.id}
     if run.experiment:
@@ -123,12 +123,12 @@ def _run_record(run: Run, task: TaskRecord) -> RunRecord:
     return record.model_copy(update=place)
 
 
-def _record_of_columns(run: Run) -> RunRecord:
+def _record_of_columns(run: Run, task: TaskRecord) -> RunRecord:
     """For a run whose worker died before it could leave a record."""
     error = ErrorRecord(message=run.error_message, origin=run.error_origin or "unknown")
     return RunRecord(
         id=str(run.pk),
-        task_id="",
+        task_id=task.id,
         source=SourceRecord(format=run.source_format),
         agent=_agent_record(run.agent),
         models=tuple(run.agent.model_names),
