@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from judging.matching.cases import read_lines, score_lines
 from judging.matching.hosts import site_aliases
 from judging.matching.registry import NAMES, build_matcher
+from judging.matching.specification import mapping
 
 
 class Command(BaseCommand):
@@ -40,7 +41,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            matcher = build_matcher(options["evaluator"], json.loads(options["config"]))
+            config = mapping(json.loads(options["config"]), "--config")
+            matcher = build_matcher(options["evaluator"], config)
             hosts = dict(_site_and_url(pair) for pair in options["host"])
         except ValueError as error:
             raise CommandError(str(error)) from error

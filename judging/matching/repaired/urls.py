@@ -93,8 +93,11 @@ def _at_home(reference: str, page: str, aliases: HostAliases, rules: Rules) -> s
     if is_stand_in(own.netloc.lower()) or not urlsplit(reference).netloc:
         return reference
     known = aliases or USUAL_ALIASES
-    host, path, _ = canonical_url(page, known)
-    wanted_host, wanted_path, _ = canonical_url(reference, known)
+    try:
+        host, path, _ = canonical_url(page, known)
+        wanted_host, wanted_path, _ = canonical_url(reference, known)
+    except ValueError:  # a page without a scheme that is no host either
+        return reference
     moved = host == wanted_host and _plain_host(page) != _plain_host(reference)
     if not moved or not rules.allow(Rule.URL_HOSTS):
         return reference
