@@ -1,0 +1,74 @@
+"""A real headless Chromium in front of a real server, for tests of what scripts do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from runs.models import User
+from webagent.environment.browser import find_chromium
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests; every page gets a context of its own."""
+    # Playwright's event loop runs in this thread, and the ORM is used beside it, not within it.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        path = find_chromium(playwright_path=playwright.chromium.executable_path)
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+    os.environ.pop("DJANGO_ALLOW_ASYNC_UNSAFE")
+
+
+@pytest.fixture
+def open_page(chromium: Browser, live_server: object, transactional_db: None) -> Iterator[OpenPage]:
+    """Opens `path` as `user`; fails the test if a page's script failed or the policy was broken."""
+    problems: list[str] = []
+    contexts = []
+
+    def open_(
+        path: str,
+        user: User | None = None,
+        width: int = 1440,
+        height: int = 900,
+        theme: str = "light",
+    ) -> Page:
+        context = chromium.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if theme == "dark" else "light",
+            base_url=str(live_server),
+        )
+        contexts.append(context)
+        if user:
+            client = Client()
+            client.force_login(user)
+            key = client.cookies[settings.SESSION_COOKIE_NAME].value
+            context.add_cookies(
+                [{"name": settings.SESSION_COOKIE_NAME, "value": key, "url": str(live_server)}]
+            )
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "console",
+            lambda message: (
+                problems.append(message.text)
+                if "Content Security Policy" in message.text or "TypeError" in message.text
+                else None
+            ),
+        )
+        page.goto(path)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert not problems

@@ -1,0 +1,102 @@
+"""The runs table as a person uses it: filters, history, keys, selection."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage
+from tests.runs.factories import make_run, make_task, make_user
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(open_page: OpenPage, transactional_db: None) -> Page:
+    for site in ("shopping", "gitlab", "gitlab"):
+        make_run(task=make_task(site=site, goal=f"Look at {site}"), pictures=False)
+    return open_page("/runs/", make_user("engineer"))
+
+
+def rows(page: Page) -> int:
+    return page.locator("tr[data-run]").count()
+
+
+def test_filters_swap_the_table_and_the_way_back_works(page):
+    page.evaluate("window.untouched = true")
+    page.click("#filter-site summary")
+    page.click("#filter-site >> text=gitlab")
+    expect(page.locator("tr[data-run]")).to_have_count(2)
+    assert page.url.endswith("?site=gitlab")
+    expect(page.locator("#filter-site .sheet")).to_be_visible()  # for the next choice
+    page.keyboard.press("Escape")
+    page.click(".chips .chip")
+    expect(page.locator("tr[data-run]")).to_have_count(3)
+    assert page.evaluate("window.untouched")
+    page.go_back()
+    expect(page.locator("tr[data-run]")).to_have_count(2)
+    assert page.url.endswith("?site=gitlab")
+    page.reload()
+    assert rows(page) == 2
+
+
+def test_typing_filters_by_the_goal(page):
+    page.keyboard.press("/")
+    page.keyboard.type("shop")
+    expect(page.locator("tr[data-run]")).to_have_count(1)
+    assert "q=shop" in page.url
+
+
+def test_sorting_is_in_the_address(page):
+    page.click("th >> text=Site")
+    expect(page.locator('th[aria-sort="ascending"]')).to_have_text("Site")
+    assert "sort=site" in page.url
+
+
+def test_keys_move_select_and_open(page):
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.locator("[data-selected-count]")).to_have_text("1")
+    page.keyboard.press("k")
+    page.keyboard.press("x")
+    expect(page.locator("[data-selected-count]")).to_have_text("2")
+    page.click("[data-selects-none]")
+    expect(page.locator("[data-bulk]")).to_be_hidden()
+    wanted = page.locator("tr.current").get_attribute("data-run")
+    page.keyboard.press("o")
+    page.wait_for_url(f"**/runs/{wanted}/**")
+
+
+def test_a_click_anywhere_on_a_row_opens_it(page):
+    page.click("tr[data-run] >> nth=0 >> td >> nth=3")
+    page.wait_for_url("**/runs/*-*/**")
+
+
+def test_columns_are_chosen_and_stay(page):
+    page.click("summary >> text=Columns")
+    page.check("input[value=cost]")
+    page.click("text=Show these")
+    expect(page.locator("th >> text=Cost")).to_be_visible()
+
+
+def test_on_a_phone_nothing_is_cut_off(open_page, page):
+    phone = open_page("/runs/", make_user("engineer"), width=390, height=844)
+    assert rows(phone) == 3
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    phone.click(".menu-button")
+    expect(phone.get_by_role("link", name="Runs", exact=True)).to_be_visible()
+
+
+def test_the_theme_is_switched_and_remembered(page):
+    page.click(".topbar-end summary")
+    page.click("[data-theme-choice=dark]")
+    paper = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == paper
+    assert paper == "rgb(20, 22, 26)"
+
+
+def test_help_shows_the_keys(page):
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#keys")).to_be_hidden()
