@@ -66,7 +66,8 @@ class NetworkWatch:
             self._fail(f"{response.url}: HTTP {response.status}", FailureKind.SITE_NOT_READY)
 
     def _note(self, event: Json) -> None:
-        if len(self._events) < MAX_EVENTS:
+        # The browser tries again by itself, which is no news.
+        if event not in self._events and len(self._events) < MAX_EVENTS:
             self._events.append(event)
 
     def _fail(self, message: str, kind: FailureKind) -> None:
