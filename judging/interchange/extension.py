@@ -41,7 +41,7 @@ class Judgements:
         """
         ids = [run.pk for run in runs]
         evaluations = _by_run(
-            (row.run_id, evaluation_record(row))
+            (row.run_id, row.is_current, evaluation_record(row))
             for row in Evaluation.objects.filter(run__in=ids).select_related("evaluator")
         )
         label_rows = (
@@ -49,13 +49,15 @@ class Judgements:
             .select_related("item__study", "annotator", "guideline")
             .prefetch_related("revisions", "item__comments")
         )
-        labels = _by_run((row.item.run_id, label_record(row)) for row in label_rows)
+        labels = _by_run((row.item.run_id, True, label_record(row)) for row in label_rows)
         verdict_rows = (
             ReferenceVerdict.objects.filter(run__in=ids)
             .select_related("item__study", "decided_by")
             .prefetch_related("item__labels")
         )
-        adjudications = _by_run((row.run_id, adjudication_record(row)) for row in verdict_rows)
+        adjudications = _by_run(
+            (row.run_id, True, adjudication_record(row)) for row in verdict_rows
+        )
         return {
             run_id: Verdicts(
                 evaluations=tuple(evaluations[run_id]),
@@ -66,18 +68,20 @@ class Judgements:
         }
 
 
-def _by_run(pairs: Iterable[tuple[UUID, R]]) -> dict[UUID, list[R]]:
+def _by_run(rows: Iterable[tuple[UUID, bool, R]]) -> dict[UUID, list[R]]:
+    """Records of each run; of one evaluator's the current one last, as it wins on import."""
     found: dict[UUID, list[R]] = defaultdict(list)
-    # Later ones win on import, so what is current now comes last (`at`, then id).
-    for run_id, record in sorted(pairs, key=lambda pair: _order(pair[1])):
+    for run_id, _, record in sorted(rows, key=lambda row: _order(row[2], row[1])):
         found[run_id].append(record)
     return found
 
 
-def _order(record: EvaluationRecord | LabelRecord | AdjudicationRecord) -> tuple[str, str, str]:
+def _order(
+    record: EvaluationRecord | LabelRecord | AdjudicationRecord, is_current: bool
+) -> tuple[str, bool, str, str]:
     group = (
         f"{record.evaluator.name} {record.evaluator.version} {record.evaluator.config_hash}"
         if isinstance(record, EvaluationRecord)
         else record.study or ""
     )
-    return group, record.at.isoformat() if record.at else "", record.id
+    return group, is_current, record.at.isoformat() if record.at else "", record.id
