@@ -38,9 +38,10 @@ os.register_at_fork(
 class Pulse(threading.Thread):
     """Says every few seconds that this worker is well, and ends browsers nobody owns."""
 
-    def __init__(self, worker: str) -> None:
+    def __init__(self, worker: str, queues: list[str]) -> None:
         super().__init__(name="pulse", daemon=True)
         self._worker = worker
+        self._queues = queues
         self._stopped = threading.Event()
 
     def run(self) -> None:
@@ -60,27 +61,34 @@ class Pulse(threading.Thread):
     def _beat(self) -> None:
         with _using_database:
             try:
-                beat(self._worker)
+                beat(self._worker, self._queues)
             except DatabaseError:
                 logger.warning("The worker could not give its sign of life.", exc_info=True)
             finally:
                 connection.close()
 
 
-def beat(worker: str) -> None:
+def beat(worker: str, queues: list[str]) -> None:
     """Note that the worker is well now, and forget those that are long gone."""
     WorkerBeat.objects.bulk_create(
-        [WorkerBeat(name=worker, at=Now())],
+        [WorkerBeat(name=worker, queues=queues, at=Now())],
         update_conflicts=True,
         unique_fields=["name"],
-        update_fields=["at"],
+        update_fields=["queues", "at"],
     )
     WorkerBeat.objects.filter(at__lt=from_now(-FORGOTTEN_AFTER_S)).delete()
 
 
-def is_any_worker_well() -> bool:
-    """Whether some worker gave a sign of life within the last three beats."""
-    return WorkerBeat.objects.filter(at__gt=from_now(-3 * settings.ENV.HEARTBEAT_S)).exists()
+def all_queues() -> set[str]:
+    """Every queue that needs a worker."""
+    routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
+    return {settings.CELERY_TASK_DEFAULT_QUEUE} | routed
+
+
+def unserved_queues() -> set[str]:
+    """Queues of which no worker gave a sign of life within the last three beats."""
+    lately = WorkerBeat.objects.filter(at__gt=from_now(-3 * settings.ENV.HEARTBEAT_S))
+    return all_queues().difference(*lately.values_list("queues", flat=True))
 
 
 def is_stopping() -> bool:
@@ -102,7 +110,7 @@ def _prepare(**_: Any) -> None:
 @worker_ready.connect
 def _start(sender: Any, **_: Any) -> None:
     global _pulse
-    _pulse = Pulse(sender.hostname)
+    _pulse = Pulse(sender.hostname, sorted(sender.app.amqp.queues.consume_from))
     _pulse.start()
 
 

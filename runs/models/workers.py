@@ -4,9 +4,10 @@ from django.db import models
 
 
 class WorkerBeat(models.Model):
-    """One worker process, and when it last said that it is well."""
+    """One worker, the queues it serves, and when it last said that it is well."""
 
     name = models.CharField(max_length=200, primary_key=True)
+    queues = models.JSONField(default=list)
     at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from runs.storage import UNFINISHED
-from runs.workers import is_any_worker_well
+from runs.workers import unserved_queues
 
 logger = logging.getLogger(__name__)
 
@@ -49,9 +49,11 @@ def check_database() -> str:
 def check_worker() -> str:
     """ "ok", or what is wrong with the workers."""
     try:
-        return OK if is_any_worker_well() else "no worker gives a sign of life"
+        unserved = unserved_queues()
     except DatabaseError:
         return "unknown without a database"
+    names = ", ".join(sorted(unserved))
+    return f"no worker gives a sign of life for: {names}" if unserved else OK
 
 
 def check_storage() -> str:

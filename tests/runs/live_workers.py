@@ -40,7 +40,7 @@ TIMING = {
 SLOW = {"action": "noop(400)"}
 
 
-def wait_until(is_so: Callable[[], Any], limit_s: float = 60, what: str = "it") -> Any:
+def wait_until(is_so: Callable[[], Any], limit_s: float = 120, what: str = "it") -> Any:
     """What `is_so` returns once it is true.
 
     Raises:
@@ -131,7 +131,7 @@ class Site:
     def messages(self) -> int:
         """How many messages wait for a browser."""
         if url := self.environment.get("REDIS_URL"):
-            return int(redis.Redis.from_url(url).llen("browser"))  # type: ignore[arg-type]
+            return int(redis.Redis.from_url(url).llen("browser"))
         return len(list((self.data_dir / "queue/messages").glob("*.browser.msg")))
 
     def empty_broker(self) -> None:
@@ -164,7 +164,7 @@ def live_site(directory: Path) -> Iterator[Site]:
     name = f"crosscheck_workers_{os.getpid()}"
     if url:
         with psycopg.connect(url, autocommit=True) as server:
-            server.execute(f'CREATE DATABASE "{name}"')  # type: ignore[call-overload]
+            server.execute(f'CREATE DATABASE "{name}"')
         url = urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
     environment = {**os.environ, **TIMING, "DATA_DIR": str(directory)}
     environment |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "webagent.settings.test"}
@@ -189,7 +189,7 @@ def live_site(directory: Path) -> Iterator[Site]:
         connections.databases["default"] = before
         if url:
             with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
-                server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')  # type: ignore[call-overload]
+                server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
         shutil.rmtree(directory, ignore_errors=True)
 
 
@@ -197,15 +197,18 @@ def _broker(environment: dict[str, str], directory: Path) -> Celery:
     """A client of the site's broker, which is another one than the tests' own."""
     broker = Celery("tests", set_as_current=False)
     if url := environment.get("REDIS_URL"):
-        broker.conf.broker_url = url
+        broker.conf.update(broker_url=url)
         return broker
-    broker.conf.broker_url = "filesystem://localhost"
-    broker.conf.broker_transport = "runs.broker:FileTransport"
-    broker.conf.broker_transport_options = {
+    folders = {
         "data_folder_in": str(directory / "queue/messages"),
         "data_folder_out": str(directory / "queue/messages"),
         "control_folder": str(directory / "queue/control"),
     }
+    broker.conf.update(
+        broker_url="filesystem://localhost",
+        broker_transport="runs.broker:FileTransport",
+        broker_transport_options=folders,
+    )
     return broker
 
 

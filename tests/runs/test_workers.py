@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from runs.models import Run, RunStatus
 from tests.runs.live_workers import (
     LEASE_S,
     Site,
+    Worker,
     attempts_of,
     check_history,
     has_ended,
@@ -33,6 +35,13 @@ def site(django_db_blocker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield site
 
 
+@pytest.fixture(scope="module")
+def worker(site: Site) -> Iterator[Worker]:
+    """One for the tests that leave it alive: a worker takes seconds to start."""
+    with site.worker(concurrency=2) as worker:
+        yield worker
+
+
 def under_way(run: Run, steps: int = 2) -> Run:
     """The run once it has taken so many steps."""
 
@@ -46,29 +55,6 @@ def under_way(run: Run, steps: int = 2) -> Run:
 
 def no_browser_is_left(site: Site, limit_s: float) -> None:
     wait_until(lambda: not site.browser_processes(), limit_s, f"end of {site.browser_processes()}")
-
-
-def test_a_killed_child_costs_one_attempt_and_no_step(site: Site):
-    run = site.queue(steps=8)
-    with site.worker() as worker:
-        seen = under_way(run)
-        os.kill(pid_of_owner(seen), signal.SIGKILL)
-        killed_at = time.monotonic()
-        wait_until(lambda: len(attempts_of(run.pk)) == 2, what="the next attempt")
-        assert time.monotonic() - killed_at < LEASE_S + 10
-        wait_until(lambda: has_ended(run.pk), what="its end")
-        assert worker.process.poll() is None
-    first, second = check_history(run.pk)
-    assert (first.status, first.outcome, first.end_reason) == ("failed", "error", "killed")
-    assert first.error_origin == "harness"
-    assert first.n_steps >= seen.n_steps
-    assert (second.status, second.outcome, second.end_reason) == (
-        "finished",
-        "failure",
-        "max_steps",
-    )
-    assert second.n_steps == 8
-    no_browser_is_left(site, 10)
 
 
 def test_a_killed_worker_leaves_no_browser_and_the_next_one_goes_on(site: Site):
@@ -103,25 +89,6 @@ def test_a_frozen_browser_of_a_killed_worker_is_ended_by_the_next_one(site: Site
     check_history(run.pk)
 
 
-def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site):
-    run = site.queue(steps=14)
-    with site.worker(concurrency=2) as worker:
-        seen = under_way(run)
-        os.kill(pid_of_owner(seen), signal.SIGSTOP)
-        wait_until(lambda: len(attempts_of(run.pk)) == 2, what="the next attempt")
-        ended = Run.objects.filter(pk=run.pk).values().get()
-        steps = list(Run.objects.get(pk=run.pk).steps.values("pk", "index", "record"))
-        os.kill(pid_of_owner(seen), signal.SIGCONT)
-        wait_until(lambda: f"run {run.pk}" in worker.words, 20, "the refusal")
-        wait_until(lambda: has_ended(run.pk), what="its end")
-        assert Run.objects.filter(pk=run.pk).values().get() == ended
-        assert list(Run.objects.get(pk=run.pk).steps.values("pk", "index", "record")) == steps
-        assert f"run {run.pk} was taken away" in worker.words or "no longer held" in worker.words
-    _first, second = check_history(run.pk)
-    assert second.n_steps == 14
-    no_browser_is_left(site, 10)
-
-
 def test_no_run_is_lost_with_the_broker(site: Site):
     runs = [site.queue("oracle") for _ in range(6)]
     for run in runs:
@@ -134,50 +101,6 @@ def test_no_run_is_lost_with_the_broker(site: Site):
     for run in runs:
         (only,) = check_history(run.pk)
         assert (only.outcome, only.lease_token) == ("success", 1)
-
-
-def test_messages_ten_times_over_run_it_once(site: Site):
-    runs = [site.queue("oracle") for _ in range(3)]
-    for run in runs:
-        site.tell(run, times=10)
-    with site.worker(concurrency=2), site.worker(concurrency=1, beat=False):
-        wait_until(lambda: all(has_ended(run.pk) for run in runs), what="the end of all")
-        wait_until(lambda: site.messages() == 0, what="the last message")
-    for run in runs:
-        (only,) = check_history(run.pk)
-        assert (only.outcome, only.n_steps, only.lease_token) == ("success", 1, 1)
-
-
-def test_a_run_that_always_kills_its_worker_is_given_up(site: Site):
-    run = site.queue(steps=30)
-    with site.worker():
-        for attempt in (1, 2, 3):
-            wait_until(lambda n=attempt: len(attempts_of(run.pk)) == n, what=f"attempt {attempt}")
-            holder = under_way(attempts_of(run.pk)[-1], steps=1)
-            os.kill(pid_of_owner(holder), signal.SIGKILL)
-        wait_until(lambda: has_ended(run.pk), what="its end")
-        time.sleep(3)
-    attempts = check_history(run.pk)
-    assert [(a.outcome, a.end_reason) for a in attempts] == [("error", "killed")] * 3
-    no_browser_is_left(site, 10)
-
-
-def test_cancelling_stops_the_browser_and_keeps_the_steps(site: Site):
-    run = site.queue(steps=100)
-    with site.worker():
-        seen = under_way(run)
-        asked_at = time.monotonic()
-        assert Run.objects.request_cancel(run.pk)
-        wait_until(lambda: has_ended(run.pk), what="its end")
-        assert time.monotonic() - asked_at < 10
-        no_browser_is_left(site, 10)
-    (only,) = check_history(run.pk)
-    assert (only.status, only.outcome, only.end_reason) == (
-        "cancelled",
-        "incomplete",
-        "cancelled",
-    )
-    assert only.n_steps >= seen.n_steps
 
 
 def test_a_worker_that_is_told_to_stop_hands_its_run_back(site: Site):
@@ -193,3 +116,84 @@ def test_a_worker_that_is_told_to_stop_hands_its_run_back(site: Site):
     Run.objects.request_cancel(second.pk)
     assert Run.objects.end_cancelled() == [second.pk]
     check_history(run.pk)
+
+
+def test_a_killed_child_costs_one_attempt_and_no_step(site: Site, worker: Worker):
+    run = site.queue(steps=6)
+    seen = under_way(run)
+    os.kill(pid_of_owner(seen), signal.SIGKILL)
+    killed_at = time.monotonic()
+    wait_until(lambda: len(attempts_of(run.pk)) == 2, what="the next attempt")
+    assert time.monotonic() - killed_at < LEASE_S + 30
+    wait_until(lambda: has_ended(run.pk), what="its end")
+    assert worker.process.poll() is None
+    first, second = check_history(run.pk)
+    assert (first.status, first.outcome, first.end_reason) == ("failed", "error", "killed")
+    assert first.error_origin == "harness"
+    assert first.n_steps >= seen.n_steps
+    assert (second.status, second.outcome, second.end_reason) == (
+        "finished",
+        "failure",
+        "max_steps",
+    )
+    assert second.n_steps == 6
+    no_browser_is_left(site, 10)
+
+
+def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker):
+    run = site.queue(steps=10)
+    seen = under_way(run)
+    os.kill(pid_of_owner(seen), signal.SIGSTOP)
+    wait_until(lambda: len(attempts_of(run.pk)) == 2, what="the next attempt")
+    ended = Run.objects.filter(pk=run.pk).values().get()
+    steps = list(Run.objects.get(pk=run.pk).steps.values("pk", "index", "record"))
+    os.kill(pid_of_owner(seen), signal.SIGCONT)
+    wait_until(lambda: f"run {run.pk} " in worker.words, 30, "the refusal")
+    assert f"run {run.pk} was taken away" in worker.words or "no longer held" in worker.words
+    wait_until(lambda: has_ended(run.pk), what="its end")
+    assert Run.objects.filter(pk=run.pk).values().get() == ended
+    assert list(Run.objects.get(pk=run.pk).steps.values("pk", "index", "record")) == steps
+    _first, second = check_history(run.pk)
+    assert second.n_steps == 10
+    no_browser_is_left(site, 10)
+
+
+def test_messages_ten_times_over_run_it_once(site: Site, worker: Worker):
+    runs = [site.queue("oracle") for _ in range(3)]
+    for run in runs:
+        site.tell(run, times=10)
+    wait_until(lambda: all(has_ended(run.pk) for run in runs), what="the end of all")
+    wait_until(lambda: site.messages() == 0, what="the last message")
+    for run in runs:
+        (only,) = check_history(run.pk)
+        assert (only.outcome, only.n_steps, only.lease_token) == ("success", 1, 1)
+
+
+def test_a_run_that_always_kills_its_worker_is_given_up(site: Site, worker: Worker):
+    run = site.queue(steps=30)
+    for attempt in (1, 2, 3):
+        wait_until(partial(_has_attempts, run, attempt), what=f"attempt {attempt}")
+        holder = under_way(attempts_of(run.pk)[-1], steps=1)
+        os.kill(pid_of_owner(holder), signal.SIGKILL)
+    wait_until(lambda: has_ended(run.pk), what="its end")
+    attempts = check_history(run.pk)
+    assert [(a.outcome, a.end_reason) for a in attempts] == [("error", "killed")] * 3
+    no_browser_is_left(site, 10)
+
+
+def test_cancelling_stops_the_browser_and_keeps_the_steps(site: Site, worker: Worker):
+    run = site.queue(steps=100)
+    seen = under_way(run)
+    asked_at = time.monotonic()
+    assert Run.objects.request_cancel(run.pk)
+    wait_until(lambda: has_ended(run.pk), what="its end")
+    assert time.monotonic() - asked_at < 20
+    no_browser_is_left(site, 10)
+    (only,) = check_history(run.pk)
+    assert (only.status, only.outcome) == ("cancelled", "incomplete")
+    assert only.end_reason == "cancelled"
+    assert only.n_steps >= seen.n_steps
+
+
+def _has_attempts(run: Run, number: int) -> bool:
+    return len(attempts_of(run.pk)) == number

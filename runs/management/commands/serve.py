@@ -1,4 +1,4 @@
-"""The whole site by one command: web server, worker and beat, started and stopped together."""
+"""The whole site by one command: web server, workers and beat, started and stopped together."""
 
 from __future__ import annotations
 
@@ -15,26 +15,34 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from runs.supervisor import Part, Supervisor
+from runs.workers import all_queues
 
+BROWSER = "browser"
 HEALTH_EVERY_S = 0.5
 
 
 class Command(BaseCommand):
     """Serves on HOST:PORT until Ctrl-C or TERM."""
 
-    help = "Serve the site with a background worker; stops both on Ctrl-C or TERM."
+    help = "Serve the site with background workers; stops all of it on Ctrl-C or TERM."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default=settings.ENV.HOST)
         parser.add_argument("--port", type=int, default=settings.ENV.PORT)
-        parser.add_argument("--concurrency", type=int, default=2, help="jobs at a time")
+        parser.add_argument("--browsers", type=int, default=2, help="runs at a time")
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
         _demand_free_port(host, port)
         call_command("migrate", interactive=False, verbosity=0)
         announcement = _Announcement(host, port, self._say)
-        parts = [Part("web", _web(host, port)), Part("worker", _worker(options["concurrency"]))]
+        # Runs take minutes; a worker apart keeps imports, verdicts and the sweep going meanwhile.
+        others = sorted(all_queues() - {BROWSER})
+        parts = [
+            Part("web", _web(host, port)),
+            Part("worker", _worker("worker", others, 1, "--beat")),
+            Part("browser", _worker("browser", [BROWSER], options["browsers"])),
+        ]
         code = Supervisor(parts, say=self._say, look=announcement.look).run()
         if code:
             raise CommandError("Crosscheck stopped: see above.", returncode=code)
@@ -99,13 +107,12 @@ def _web(host: str, port: int) -> list[str]:
     ]
 
 
-def _worker(concurrency: int) -> list[str]:
-    queues = {settings.CELERY_TASK_DEFAULT_QUEUE}
-    queues |= {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
+def _worker(name: str, queues: list[str], concurrency: int, *more: str) -> list[str]:
     return [
         # In a container root is all there is; the browser is what meets strangers.
         *(sys.executable, "-W", "ignore:You're running the worker with superuser"),
-        *("-m", "celery", "--app", "webagent.celery", "--quiet", "worker"),
-        *("--beat", "--queues", ",".join(sorted(queues)), "--concurrency", str(concurrency)),
-        *("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat"),
+        *("-m", "celery", "--app", settings.QUEUE_APP, "--quiet", "worker"),
+        *("--hostname", f"{name}@%h", "--queues", ",".join(queues)),
+        *("--concurrency", str(concurrency), "--loglevel", "WARNING"),
+        *("--without-gossip", "--without-mingle", "--without-heartbeat", *more),
     ]
