@@ -44,7 +44,9 @@ def templates_as_code() -> Iterator[bytes]:
     folders = [ROOT / "templates", *(ROOT / app / "templates" for app in ("runs", "judging"))]
     for folder in folders:
         for path in sorted(folder.rglob("*.html")) + sorted(folder.rglob("*.txt")):
-            yield templatize(path.read_text(encoding="utf-8"), origin=str(path)).encode()
+            code = templatize(path.read_text(encoding="utf-8"), origin=str(path))
+            # The layout of the page is left in it, which is no indentation that Python knows.
+            yield "\n".join(line.strip() for line in code.splitlines()).encode()
 
 
 def python_sources() -> Iterator[bytes]:
