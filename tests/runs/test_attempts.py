@@ -1,0 +1,136 @@
+"""What becomes of runs whose worker died, and of runs that broke."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from runs.execution.attempts import backoff_s, follow_up, next_attempt
+from runs.execution.sweeping import sweep_runs
+from runs.models import Run, RunStatus
+from runs.signals import run_ended
+from tests.runs.factories import make_experiment, make_run, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ended() -> Iterator[list[UUID]]:
+    """The ids of runs that were said to have ended."""
+    heard: list[UUID] = []
+
+    def hear(sender: object, run_id: UUID, **_: Any) -> None:
+        heard.append(run_id)
+
+    run_ended.connect(hear)
+    yield heard
+    run_ended.disconnect(hear)
+
+
+def held(status: str = RunStatus.RUNNING, *, expired: bool = True, **fields: Any) -> Run:
+    """A run of some worker, whose lease has run out or not."""
+    ago = timedelta(seconds=1 if expired else -60)
+    values = {"outcome": "unknown", "end_reason": "unknown", "reward": None, **fields}
+    values.setdefault("lease_token", 1)
+    return make_run(
+        status=status, lease_owner="host:1:a", lease_expires_at=timezone.now() - ago, **values
+    )
+
+
+def test_the_sweep_ends_what_a_dead_worker_left_and_queues_the_next_attempt(
+    ended, django_capture_on_commit_callbacks
+):
+    run = held(seed=7, trial=2, max_steps=9, experiment=make_experiment(), created_by=make_user())
+    with django_capture_on_commit_callbacks(execute=True):
+        sweep_runs()
+    run.refresh_from_db()
+    assert (run.status, run.outcome, run.end_reason) == ("failed", "error", "killed")
+    assert run.error_origin == "harness"
+    assert "host:1:a" in run.error_message
+    assert run.superseded
+    assert run.n_steps == run.steps.count() == 3
+    later = Run.objects.get(retry_of=run)
+    assert (later.status, later.attempt, later.superseded) == ("queued", 2, False)
+    same = ("task_id", "agent_id", "seed", "trial", "max_steps", "experiment_id", "created_by_id")
+    assert [getattr(later, name) for name in same] == [getattr(run, name) for name in same]
+    assert later.not_before is not None
+    assert later.not_before > timezone.now()
+    assert ended == [run.pk]
+
+
+def test_sweeping_twice_makes_one_attempt():
+    run = held()
+    sweep_runs()
+    sweep_runs()
+    assert Run.objects.filter(retry_of=run).count() == 1
+    assert Run.objects.count() == 2
+
+
+def test_the_sweep_leaves_living_and_ended_runs_alone():
+    alive, over = held(expired=False), make_run()
+    before = list(Run.objects.order_by("pk").values())
+    sweep_runs()
+    assert list(Run.objects.order_by("pk").values()) == before
+    assert {alive.pk, over.pk} == {row["id"] for row in before}
+
+
+def test_the_last_attempt_has_none_after_it():
+    run = held(attempt=settings.ENV.MAX_ATTEMPTS)
+    sweep_runs()
+    run.refresh_from_db()
+    assert (run.status, run.superseded) == ("failed", False)
+    assert Run.objects.count() == 1
+
+
+def test_what_was_leased_but_never_started_waits_again():
+    run = held(RunStatus.LEASED)
+    sweep_runs()
+    run.refresh_from_db()
+    assert (run.status, run.dispatched_at) == ("queued", None)
+
+
+def test_what_kills_every_worker_that_leases_it_is_not_leased_for_ever():
+    run = held(RunStatus.LEASED, lease_token=settings.ENV.MAX_ATTEMPTS)
+    sweep_runs()
+    run.refresh_from_db()
+    assert (run.status, run.end_reason) == ("failed", "never_started")
+
+
+def test_a_run_that_was_to_be_cancelled_ends_as_that(ended, django_capture_on_commit_callbacks):
+    run = held(cancel_requested_at=timezone.now())
+    waiting = make_run(status=RunStatus.QUEUED, cancel_requested_at=timezone.now(), steps=0)
+    with django_capture_on_commit_callbacks(execute=True):
+        sweep_runs()
+    for each in (run, waiting):
+        each.refresh_from_db()
+        assert (each.status, each.outcome, each.end_reason) == (
+            "cancelled",
+            "incomplete",
+            "cancelled",
+        )
+        assert each.error_message == ""
+    assert Run.objects.count() == 2
+    assert sorted(ended) == sorted([run.pk, waiting.pk])
+
+
+def test_a_run_has_one_next_attempt():
+    run = make_run(status=RunStatus.FAILED, outcome="error")
+    assert follow_up(run) is not None
+    with pytest.raises(IntegrityError), transaction.atomic():
+        next_attempt(run)
+
+
+def test_waiting_doubles_and_is_spread():
+    base = settings.ENV.RETRY_BACKOFF_S
+    for attempt, factor in ((1, 1), (2, 2), (3, 4)):
+        waits = {backoff_s(attempt) for _ in range(50)}
+        assert len(waits) > 40
+        assert min(waits) >= base * factor * 0.5
+        assert max(waits) <= base * factor * 1.5
