@@ -8,9 +8,9 @@ sentence, unless the model saw that word open a sentence in lower case and never
 capitalised, which holds for four words. So these four words, and the single letters that it
 takes for abbreviations, stand in for the model.
 
-What remains different: abbreviations of several letters ("dr.", "u.s.") before a digit or a
-symbol end a sentence here and not there. That moves no token but the full stop itself, so only
-the reference "." can tell.
+What remains different: the model's abbreviations of several letters ("dr.", "p.m.") end a sentence
+here where a digit or a symbol follows. That moves the full stop itself, which only the reference
+"." can tell, and the one before such an abbreviation with a symbol glued to it ("2. dr.*").
 """
 
 from __future__ import annotations
