@@ -63,7 +63,7 @@ DESCRIPTIONS: Mapping[Rule, str] = {
     Rule.WHITE_SPACE: "Any run of white space equals one blank.",
     Rule.DIACRITICS: "Letters equal their forms without accents.",
     Rule.MARKUP: "Markdown emphasis, code, headings, links and surrounding quotes are unwrapped.",
-    Rule.PUNCTUATION: 'Any short punctuation between a reference's words will do; & equals "and".',
+    Rule.PUNCTUATION: 'Any short punctuation between words of a reference will do; & equals "and".',
     Rule.SENTENCE: "An exact reference may be carried by a sentence, a label or a full stop.",
     Rule.ALTERNATIVES: '" |OR| " separates several correct answers in string references too.',
     Rule.NUMBER_FORMAT: "Numbers equal by value: thousands separators, trailing zeros, currency.",
