@@ -121,15 +121,16 @@ def agreement_of(study: Study) -> Agreement:
     ratings = [[labels.get(name) for name in annotators] for labels in given.values()]
     clusters = [tasks[item] for item in given]
     counts = _dispute_counts(study)
+    figures = _figures(ratings, clusters, study.pk)
     return Agreement(
         annotators=annotators,
         runs=len(given),
         labels=sum(len(labels) for labels in given.values()),
-        figures=_figures(ratings, clusters, study.pk),
+        figures=figures,
         pairs=[
             pair
             for first, second in combinations(annotators, 2)
-            if (pair := _pair(first, second, given, tasks, study.pk)) is not None
+            if (pair := _pair(first, second, given, tasks, study.pk, figures)) is not None
         ],
         repeats=_repeats(annotators, given, again, tasks, study.pk),
         **counts,
@@ -191,11 +192,24 @@ def _pair(
     given: Mapping[int, Mapping[str, str]],
     tasks: Mapping[int, int],
     seed: int,
+    of_all: Sequence[Agreed],
 ) -> Pair | None:
+    """The pair on the runs that both labelled; None where there are none.
+
+    Where that is every label there is, `of_all` are its figures and need not be made again.
+    """
     both = [item for item, labels in given.items() if first in labels and second in labels]
     if not both:
         return None
     ratings = [[given[item][first], given[item][second]] for item in both]
+    if 2 * len(both) == sum(len(labels) for labels in given.values()):
+        return Pair(
+            first=first,
+            second=second,
+            runs=len(both),
+            figures=of_all,
+            table=Counter((row[0], row[1]) for row in ratings),
+        )
     return _of_ratings(first, second, ratings, [tasks[item] for item in both], seed)
 
 

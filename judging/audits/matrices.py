@@ -13,11 +13,13 @@ from django.utils.translation import gettext_noop
 from judging.audits.population import SUCCESS, Population, counted_items, population_of
 from judging.models import Evaluation, EvaluatorVersion, Study
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
-from judging.statistics.evaluator_intervals import evaluator_intervals
+from judging.statistics.evaluator_intervals import BOOTSTRAPPED, evaluator_intervals
 from judging.statistics.figures import Interval, Undefined
 
 NOT_EVALUATED = gettext_noop("not evaluated yet")
 NO_REASON = gettext_noop("no reason given")
+NO_SHARES = ("f1", "kappa")
+"""Figures without an interval of Wilson's."""
 _PASSED = {Evaluation.Verdict.PASSED.value: True, Evaluation.Verdict.FAILED.value: False}
 
 Row = tuple[int, str, str, str, int, int]
@@ -35,10 +37,13 @@ class EvaluatorAudit:
     by_task: Sequence[ConfusionMatrix]
     seed: int
 
+    shares_tasks: bool
+
     @cached_property
     def intervals_by_task(self) -> Mapping[str, Interval | Undefined]:
-        """Bootstrap intervals of the matrix's figures, whole tasks resampled."""
-        return evaluator_intervals(self.by_task, seed=self.seed)
+        """Bootstrap intervals, whole tasks resampled: of shares only where runs share tasks."""
+        figures = BOOTSTRAPPED if self.shares_tasks else NO_SHARES
+        return evaluator_intervals(self.by_task, figures, seed=self.seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +109,7 @@ def _audit(
         reasons=reasons.most_common(),
         by_task=completed,
         seed=study.pk,
+        shares_tasks=population.shares_tasks,
     )
 
 

@@ -130,11 +130,11 @@ class Measured:
         return self.share is not None or self.measure.key == "f1"
 
 
-def measure(audit: EvaluatorAudit, measure: Measure, *, shares_tasks: bool) -> Measured:
+def measure(audit: EvaluatorAudit, measure: Measure) -> Measured:
     """The figure of the evaluator."""
     figure = measure.of(audit.matrix)
     if isinstance(figure, Share):
-        resampled = audit.intervals_by_task.get(measure.key) if shares_tasks else None
+        resampled = audit.intervals_by_task.get(measure.key) if audit.shares_tasks else None
         return Measured(
             audit=audit,
             measure=measure,

@@ -10,7 +10,6 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from judging.audits.agreement import Agreement, agreement_of
 from judging.audits.cells import Shown
 from judging.audits.matrices import Audit, EvaluatorAudit, audit_of
 from judging.audits.measures import BY_KEY, MEASURES, Measure, Measured, measure
@@ -64,15 +63,13 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPage:
-    """Everything on the page."""
+    """What stands first on the page; pictures and agreement are fetched after it."""
 
     audit: Audit
     panels: Sequence[Panel]
     figures: Sequence[tuple[Measure, Sequence[Measured]]]
-    drawn: Sequence[Drawn]
     origins: Sequence[tuple[str | Promise, int]]
     left_out: Sequence[tuple[Group, str | Promise, int]]
-    agreement: Agreement
 
 
 def audit_page(study: Study) -> AuditPage:
@@ -84,12 +81,10 @@ def audit_page(study: Study) -> AuditPage:
         audit=audit,
         panels=[_panel(each) for each in audit.evaluators],
         figures=[(each, _measured(audit, each)) for each in MEASURES],
-        drawn=[draw(audit, key) for key in QUESTIONS] if audit.evaluators else [],
         origins=[
             (origin_names[key], n) for key, n in sorted(audit.population.origins.items()) if n
         ],
         left_out=[(group, name, n) for group, name in LEFT_OUT.items() if (n := groups.get(group))],
-        agreement=agreement_of(study),
     )
 
 
@@ -109,8 +104,7 @@ def cells_url(study: Study, evaluator_id: int, cells: str) -> str:
 
 
 def _measured(audit: Audit, kind: Measure) -> list[Measured]:
-    shares_tasks = audit.population.shares_tasks
-    return [measure(each, kind, shares_tasks=shares_tasks) for each in audit.evaluators]
+    return [measure(each, kind) for each in audit.evaluators]
 
 
 def _panel(audit: EvaluatorAudit) -> Panel:

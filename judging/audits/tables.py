@@ -78,11 +78,10 @@ def matrices_table(study: Study) -> Table:
 def figures_table(study: Study) -> Table:
     """One row a figure of an evaluator, with its intervals and what it was computed from."""
     audit = audit_of(study)
-    shares_tasks = audit.population.shares_tasks
     rows: list[list[Value]] = []
     for each in audit.evaluators:
         for kind in MEASURES:
-            found = measure(each, kind, shares_tasks=shares_tasks)
+            found = measure(each, kind)
             share = found.share
             rows.append(
                 [

@@ -75,14 +75,20 @@ def resampled_totals(
     if clusters == 1:
         return Undefined(Reason.ONE_CLUSTER)
     generator = np.random.default_rng(seed)
-    chances = np.full(clusters, 1 / clusters)
     block = max(1, LARGEST_BLOCK // clusters)
     drawn = []
     for start in range(0, resamples, block):
         size = min(block, resamples - start)
-        weights = generator.multinomial(clusters, chances, size=size).astype(np.float64)
-        drawn.append(weights @ totals)
+        drawn.append(_times_drawn(generator, size, clusters) @ totals)
     return np.concatenate(drawn)
+
+
+def _times_drawn(generator: np.random.Generator, size: int, clusters: int) -> Floats:
+    """How often each cluster comes up in each resample, shape (size, clusters)."""
+    chosen = generator.integers(clusters, size=(size, clusters))
+    places = chosen + clusters * np.arange(size)[:, None]
+    times = np.bincount(places.ravel(), minlength=size * clusters)
+    return times.reshape(size, clusters).astype(np.float64)
 
 
 def percentile_interval(figures: Floats, *, seed: int, level: float = 0.95) -> Interval | Undefined:

@@ -75,22 +75,23 @@ def evaluator_interval(
 
 def evaluator_intervals(
     by_task: Sequence[ConfusionMatrix],
+    figures: Sequence[str] = BOOTSTRAPPED,
     *,
     seed: int,
     resamples: int = RESAMPLES,
     level: float = 0.95,
 ) -> Mapping[str, Interval | Undefined]:
-    """Intervals of all of `BOOTSTRAPPED` from the counts of each task, drawn once for all.
+    """Intervals of several of `BOOTSTRAPPED` from the counts of each task, drawn once for all.
 
     For as many runs as there may be: what it takes grows with the tasks alone.
     """
     totals = np.array([[getattr(matrix, each) for each in Cell] for matrix in by_task], dtype=float)
     drawn = resampled_totals(totals.reshape(-1, len(Cell)), seed=seed, resamples=resamples)
     if isinstance(drawn, Undefined):
-        return dict.fromkeys(BOOTSTRAPPED, drawn)
+        return dict.fromkeys(figures, drawn)
     tp, fn, tn, fp = drawn[:, 0], drawn[:, 1], drawn[:, 2], drawn[:, 3]
     runs = drawn.sum(axis=1)
     return {
-        name: percentile_interval(formula(tp, fn, tn, fp, runs), seed=seed, level=level)
-        for name, formula in _FIGURES.items()
+        name: percentile_interval(_FIGURES[name](tp, fn, tn, fp, runs), seed=seed, level=level)
+        for name in figures
     }

@@ -1,5 +1,7 @@
 """Audits: evaluators held against the reference verdicts of a study."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpResponse
@@ -7,8 +9,10 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from judging.audits.access import AUDIT, EVALUATE
+from judging.audits.agreement import agreement_of
 from judging.audits.home import listed_studies
 from judging.audits.matrices import audit_of
 from judging.audits.page import QUESTIONS, audit_page, draw
@@ -18,7 +22,7 @@ from judging.models import Study
 from judging.reports import FORMATS, Table
 from judging.services.evaluating import evaluation_progress, start_study_evaluation
 from judging.views.auditing import for_auditors
-from runs.views.fragments import AppRequest
+from runs.views.fragments import AppRequest, wants_partial
 
 
 @require_safe
@@ -40,6 +44,32 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
         "is_evaluating": "evaluating" in request.GET,
     }
     return render(request, "judging/audit.html", context)
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@for_auditors
+def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
+    """The pictures of the page, which take longer than all its figures."""
+    audit = audit_of(study)
+    drawn = [draw(audit, key) for key in QUESTIONS] if audit.evaluators else []
+    return _part(request, "judging/_audit_pictures.html", {"study": study, "drawn": drawn})
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@for_auditors
+def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
+    """The annotators against each other."""
+    context = {"study": study, "agreement": agreement_of(study)}
+    return _part(request, "judging/_audit_agreement.html", context)
+
+
+def _part(request: AppRequest, part: str, context: dict[str, Any]) -> HttpResponse:
+    """A part of the page by itself, or on a page of its own for browsers without scripts."""
+    if wants_partial(request):
+        return render(request, part, context)
+    return render(request, "judging/audit_part.html", context | {"part": part})
 
 
 @require_POST

@@ -63,7 +63,7 @@ class TestCounts:
     def test_the_source_papers_matrix(self, paper: audited.Audited) -> None:
         [found] = audit_of(paper.study).evaluators
         assert found.matrix == ConfusionMatrix(tp=23, fn=16, tn=36, fp=0)
-        fn_share = measure(found, BY_KEY["fn_share"], shares_tasks=False)
+        fn_share = measure(found, BY_KEY["fn_share"])
         assert fn_share.value == pytest.approx(16 / 75)
         assert isinstance(fn_share.interval, Interval)
         assert (fn_share.interval.low, fn_share.interval.high) == pytest.approx(
@@ -128,7 +128,7 @@ class TestCounts:
         reasons = {
             key: value.reason
             for key in BY_KEY
-            if isinstance(value := measure(found, BY_KEY[key], shares_tasks=False).value, Undefined)
+            if isinstance(value := measure(found, BY_KEY[key]).value, Undefined)
         }
         assert reasons == {
             "precision": Reason.NOTHING_PASSED,
@@ -147,7 +147,7 @@ class TestCounts:
             audited.evaluation(run, judge, "passed" if number < 4 else "failed")
         audit = audit_of(world.study)
         assert audit.population.shares_tasks
-        recall = measure(audit.evaluators[0], BY_KEY["recall"], shares_tasks=True)
+        recall = measure(audit.evaluators[0], BY_KEY["recall"])
         assert isinstance(recall.interval, Interval)
         assert isinstance(recall.by_task, Interval)
         # Runs of one task are all alike here, so there are 3 observations, not 12.
@@ -238,7 +238,8 @@ class TestAgreement:
         values = {each.key: each.value for each in found.figures}
         assert values["raw"] == 1.0
         assert values["kappa"] == values["alpha"] == Undefined(Reason.ONE_CLASS)
-        page = open_page(logged_in(audited.auditor()), "audit", world.study.pk).content.decode()
+        client = logged_in(audited.auditor())
+        page = open_page(client, "audit_agreement", world.study.pk).content.decode()
         assert "only one label occurs" in page
         assert "nan" not in page.lower()
 
@@ -296,23 +297,41 @@ class TestPage:
             assert reverse("judging:audit_cells", args=[paper.study.pk, judge.pk, cell]) in page
 
     def test_nothing_inline_that_the_policy_refuses(self, paper: audited.Audited) -> None:
-        page = open_page(logged_in(audited.auditor()), "audit", paper.study.pk).content.decode()
-        assert "<svg" in page
-        assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
+        client = logged_in(audited.auditor())
+        for name in ("audit", "audit_pictures", "audit_agreement"):
+            page = open_page(client, name, paper.study.pk).content.decode()
+            assert ("<svg" in page) == (name == "audit_pictures")
+            assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
 
-    def test_names_from_outside_are_escaped_in_page_and_picture(self) -> None:
+    def test_names_from_outside_are_escaped_in_page_and_pictures(self) -> None:
         world = audited.study("<b>bold</b>")
         hostile = '<script>alert("1")</script>'
         audited.judged(world, audited.evaluator(hostile), ["tp", "fn"])
         client = logged_in(audited.auditor())
-        page = open_page(client, "audit", world.study.pk).content.decode()
-        picture = open_page(client, "audit_picture", world.study.pk, "fnr").content.decode()
-        for text in (page, picture):
+        for name, *more in (["audit"], ["audit_pictures"], ["audit_picture", "fnr"]):
+            text = open_page(client, name, world.study.pk, *more).content.decode()
             assert "<script>alert" not in text
             assert "&lt;script&gt;" in text
-        assert "<b>bold" not in page
+            assert "<b>bold" not in text
 
-    def test_queries_do_not_grow_with_the_runs(self) -> None:
+    def test_every_mark_of_a_picture_leads_to_its_runs(self, paper: audited.Audited) -> None:
+        client = logged_in(audited.auditor())
+        page = open_page(client, "audit_pictures", paper.study.pk).content.decode()
+        judge = audited.evaluator().pk
+        for cell in ("fn", "fp"):
+            address = reverse("judging:audit_cells", args=[paper.study.pk, judge, cell])
+            assert f'<a href="{address}">' in page
+
+    def test_parts_come_alone_to_htmx_and_on_a_page_without(self, paper: audited.Audited) -> None:
+        client = logged_in(audited.auditor())
+        for name in ("audit_pictures", "audit_agreement"):
+            part = open_page(client, name, paper.study.pk, **{"HX-Request": "true"}).content
+            assert part.strip().startswith(b"<section")
+            page = open_page(client, name, paper.study.pk).content
+            assert page.strip().startswith(b"<!doctype html>")
+
+    @pytest.mark.parametrize("name", ["audit", "audit_pictures", "audit_agreement"])
+    def test_queries_do_not_grow_with_the_runs(self, name: str) -> None:
         client = logged_in(audited.auditor())
         counted = []
         for number in (1, 12):
@@ -321,14 +340,10 @@ class TestPage:
             for _ in range(number):
                 audited.judged(world, audited.evaluator("x"), ["tp", "fn", "tn", "fp", "?s", "-f"])
                 world.add("success", [(user, "success") for user in people])
-            open_page(client, "audit", world.study.pk)
-            with CaptureQueriesContext(
-                connection,
-            ) as queries:
-                assert open_page(client, "audit", world.study.pk).status_code == 200
+            with CaptureQueriesContext(connection) as queries:
+                assert open_page(client, name, world.study.pk).status_code == 200
             counted.append(len(queries))
-        assert counted[0] == counted[1]
-        assert counted[1] < 20
+        assert counted[0] == counted[1] < 16
 
     def test_cell_queries_do_not_grow_with_the_runs(self, paper: audited.Audited) -> None:
         client = logged_in(audited.auditor())
@@ -366,6 +381,8 @@ def addresses(world: audited.Audited) -> list[str]:
     study = world.study.pk
     return [
         reverse("judging:audit", args=[study]),
+        reverse("judging:audit_pictures", args=[study]),
+        reverse("judging:audit_agreement", args=[study]),
         reverse("judging:audit_progress", args=[study]),
         reverse("judging:audit_left_out", args=[study, "infeasible"]),
         reverse("judging:audit_table", args=[study, "figures", "csv"]),
