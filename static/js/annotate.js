@@ -233,10 +233,6 @@ function becomeReady() {
   showMarks();
 }
 
-// Undo lasts ten seconds.
-const undo = page.querySelector("[data-undo]");
-if (undo) setTimeout(() => undo.remove(), Number(undo.dataset.seconds) * 1000);
-
 // Keys
 
 document.addEventListener("keydown", (event) => {
@@ -266,7 +262,6 @@ document.addEventListener("keydown", (event) => {
     r: () => (showPane("judge"), form.elements.rationale.focus()),
     "+": () => moreSure(1),
     "-": () => moreSure(-1),
-    u: () => page.querySelector("[data-undo]")?.requestSubmit(),
     s: () => document.querySelector('[data-opens-dialog="skip"]')?.click(),
   }[event.key];
   if (!act) return;

@@ -47,7 +47,11 @@ export class StepList {
       this.rows.push(row);
       all.append(row);
     });
-    if (this.data.final.words) all.append(element("li", "step-end", this.data.final.words));
+    if (this.data.final.words) {
+      const end = element("li", "step-end", this.data.final.words);
+      end.setAttribute("role", "presentation");
+      all.append(end);
+    }
     this.root.append(all);
   }
 
@@ -82,6 +86,7 @@ export class StepList {
   foldRow(fold) {
     const { words } = this.data;
     const row = element("li", "fold");
+    row.setAttribute("role", "presentation");
     row.dataset.fold = String(this.folds.indexOf(fold));
     const phraseOf = fold.isLoop ? words.looping : words.identical;
     const button = element("button", "", `… ${phrase(phraseOf, { n: fold.last - fold.first + 1 })}`);
@@ -130,6 +135,7 @@ function grouped(events) {
 
 function note(kind, sign, words) {
   const row = element("li", `step-note ${kind}`);
+  row.setAttribute("role", "presentation");
   row.append(element("span", "", sign), element("span", "", words));
   return row;
 }
