@@ -1,10 +1,16 @@
 """Small rules that hold for every request."""
 
+import logging
 from collections.abc import Callable
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
+
+from runs.views.errors import not_found, server_error
+
+logger = logging.getLogger("django.request")
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -27,3 +33,29 @@ class FragmentLoginMiddleware:
             redirect["HX-Redirect"] = self.login_url
             return redirect
         return response
+
+
+class OwnErrorPagesMiddleware:
+    """Shows our own pages for errors even where DEBUG is on.
+
+    The technical pages hold local variables and every address: more than people who must stay
+    blind may see. What broke goes to the log.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code == 404 and request.resolver_match is None:
+            return not_found(request, Http404())
+        return response
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """The page for what a view raised; None for what Django shows no technical page of."""
+        if isinstance(error, Http404):
+            return not_found(request, error)
+        if isinstance(error, PermissionDenied | SuspiciousOperation):
+            return None
+        logger.error("Internal Server Error: %s", request.path, exc_info=error)
+        return server_error(request)
