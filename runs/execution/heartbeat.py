@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 
 from runs.execution.leases import Lease, LeaseLostError
+from runs.execution.steps import patiently
 from runs.workers import is_stopping
 from webagent.environment.leftovers import end_own_browsers
 
@@ -57,6 +58,7 @@ class Heartbeat:
         """
         if self.is_lost:
             raise LeaseLostError(f"run {self._lease.run_id} was taken away")
+        self.is_cancelled = self.is_cancelled or patiently(self._lease.is_to_cancel)
         return self.is_cancelled or is_stopping()
 
     def _beat(self) -> None:

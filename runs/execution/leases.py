@@ -41,6 +41,10 @@ class Lease:
         """
         kept = Run.objects.beat(self.run_id, self.token, lease_s=settings.ENV.LEASE_S, **changes)
         self._demand(kept)
+        return self.is_to_cancel()
+
+    def is_to_cancel(self) -> bool:
+        """Whether somebody asked to cancel the run."""
         return Run.objects.filter(pk=self.run_id, cancel_requested_at__isnull=False).exists()
 
     def end(self, status: str, **changes: Any) -> None:

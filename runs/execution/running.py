@@ -82,7 +82,7 @@ def _play(
             seed=run.seed,
             max_steps=run.max_steps or DEFAULT_MAX_STEPS,
             time_limit_s=settings.ENV.RUN_TIME_LIMIT_S,
-            should_stop=lambda: heartbeat.should_stop() or steps.is_cancelled or should_stop(),
+            should_stop=lambda: heartbeat.should_stop() or should_stop(),
             evaluation=task.eval,
             let_through=(LeaseLostError,),
         )
@@ -93,13 +93,10 @@ def _play(
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
         logger.exception("Run %s broke.", run.pk)
         record = _broken(run, error, retriable=True)
-    if record.end_reason is EndReason.CANCELLED and not _was_cancelled(heartbeat, steps):
+    is_ours = is_stopping() and not (heartbeat.is_cancelled or should_stop())
+    if record.end_reason is EndReason.CANCELLED and is_ours:
         record = _handed_back(record)
     return record.model_copy(update=_place(run))
-
-
-def _was_cancelled(heartbeat: Heartbeat, steps: StepStore) -> bool:
-    return heartbeat.is_cancelled or steps.is_cancelled or not is_stopping()
 
 
 @transaction.atomic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
@@ -16,13 +16,14 @@ from runs.records import attachment_rows, step_row
 from webagent.trajectory.bundles import blobs_of
 from webagent.trajectory.records import StepRecord
 
+T = TypeVar("T")
+
 
 class StepStore:
     """The sink of a run's steps: fenced, so that a worker that lost the run writes nothing."""
 
     def __init__(self, lease: Lease, on_step: Callable[[StepRecord], None] | None = None) -> None:
         self.steps: list[StepRecord] = []
-        self.is_cancelled = False
         self._lease = lease
         self._on_step = on_step
 
@@ -49,9 +50,7 @@ class StepStore:
 
     @transaction.atomic
     def _store(self, record: StepRecord, batch: BlobBatch) -> None:
-        self.is_cancelled = self._lease.renew(
-            n_steps=len(self.steps), n_screenshots=self.n_screenshots
-        )
+        self._lease.renew(n_steps=len(self.steps), n_screenshots=self.n_screenshots)
         run_id = self._lease.run_id
         if Step.objects.filter(run_id=run_id, index=record.index).exists():
             return  # An earlier try was committed before its answer got lost.
@@ -61,7 +60,7 @@ class StepStore:
         Attachment.objects.bulk_create(attachment_rows(run_id, record, row))
 
 
-def patiently(write: Callable[[], Any]) -> Any:
+def patiently(write: Callable[[], T]) -> T:
     """What the write returns, tried again while the database is away, for as long as a lease.
 
     The write must be a transaction that is safe to repeat.

@@ -94,7 +94,6 @@ def _ask_or_launch(
 ) -> HttpResponse:
     offer = rerun_offer(runs)
     form = RerunForm(request.POST if is_sent else None, same_words=offer.same_words)
-    status = 200
     if is_sent and form.is_valid():
         try:
             launch = launch_reruns(runs=runs, wish=form.wish(), user=request.user)
@@ -102,11 +101,11 @@ def _ask_or_launch(
             form.add_error(None, str(error))
         else:
             return _launched(request, launch)
-    if is_sent:
-        status = 422
-    name = "_rerun_form" if wants_partial(request) else "rerun_form"
+    name = "rerun_form"
+    if wants_partial(request):
+        name = "_rerun_form" if is_sent else "_rerun_dialog"
     context = {"form": form, "offer": offer, "runs": runs, "action": action}
-    return render(request, f"runs/{name}.html", context, status=status)
+    return render(request, f"runs/{name}.html", context, status=422 if is_sent else 200)
 
 
 def _launched(request: AppRequest, launch: Launch) -> HttpResponse:

@@ -168,7 +168,7 @@ def live_site(directory: Path) -> Iterator[Site]:
         url = urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
     environment = {**os.environ, **TIMING, "DATA_DIR": str(directory)}
     environment |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "webagent.settings.test"}
-    environment.pop("PYTHONWARNINGS", None)
+    environment.pop(OWNER_VARIABLE, None)
     if url:
         environment["DATABASE_URL"] = url
     if redis_url := os.environ.get("REDIS_URL"):

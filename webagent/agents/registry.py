@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from webagent.agents.agent import Agent
 from webagent.agents.librarian import Librarian
@@ -82,5 +82,12 @@ def make_agent(name: str, config: Mapping[str, JsonValue] | None = None) -> Agen
         return _KINDS[name].make(**(config or {}))
     except (TypeError, ValueError) as error:
         raise BadAgentConfig(
-            f"The configuration does not fit the agent {name!r}: {error}"
+            f"The configuration does not fit the agent {name!r}: {_in_one_line(error)}"
         ) from error
+
+
+def _in_one_line(error: TypeError | ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in problems)

@@ -1,0 +1,280 @@
+"""Pages of reruns: who may, what they show, when they stop asking."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from runs.models import Run, RunStatus, User
+from runs.services import reruns
+from runs.services.reruns import queue_run
+from tests.judging.factories import make_study
+from tests.runs.factories import make_agent, make_experiment, make_run, make_task, make_user
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reruns, "dispatch", lambda run_ids: None)
+
+
+def browser_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def engineer() -> Client:
+    return browser_of(make_user("engineer"))
+
+
+def ours(**fields: Any) -> Run:
+    """A run made here; fields are written as they are."""
+    run = queue_run(task="miniwob.click-test", agent="oracle", seed=4)
+    Run.objects.filter(pk=run.pk).update(**fields)
+    return Run.objects.get(pk=run.pk)
+
+
+def ended(outcome: str = "failure", **fields: Any) -> Run:
+    status = RunStatus.FAILED if outcome == "error" else RunStatus.FINISHED
+    return ours(**{"status": status, "outcome": outcome, "end_reason": "task_ended", **fields})
+
+
+def sent(**fields: Any) -> dict[str, Any]:
+    """What the form sends when nothing is changed in it."""
+    return {"agent": "", "seeds": "same", "trials": 1, "token": uuid.uuid4(), **fields}
+
+
+ADDRESSES = [
+    ("get", "rerun_list"),
+    ("get", "run_rerun"),
+    ("post", "run_rerun"),
+    ("post", "run_rerun_selected"),
+    ("post", "run_cancel"),
+    ("post", "run_retry"),
+    ("get", "experiment_list"),
+]
+
+
+def address(name: str, run: Run) -> str:
+    alone = ("rerun_list", "run_rerun_selected", "experiment_list")
+    return reverse(f"runs:{name}", args=() if name in alone else (run.pk,))
+
+
+@pytest.mark.parametrize(("method", "name"), ADDRESSES)
+def test_everybody_logs_in_first(method: str, name: str):
+    response = getattr(Client(), method)(address(name, ended()))
+    assert response.status_code == 302
+    assert response["Location"].startswith("/login/")
+
+
+@pytest.mark.parametrize(("method", "name"), ADDRESSES)
+@pytest.mark.parametrize("role", ["annotator", "adjudicator"])
+def test_it_takes_the_permission(role: str, method: str, name: str):
+    response = getattr(browser_of(make_user(role)), method)(address(name, ended()))
+    assert response.status_code == 403
+    assert Run.objects.count() == 1
+
+
+@pytest.mark.parametrize("name", ["run_rerun_selected", "run_cancel", "run_retry"])
+def test_what_changes_something_is_posted(name: str, engineer: Client):
+    assert engineer.get(address(name, ended())).status_code == 405
+
+
+@pytest.mark.parametrize("name", ["run_rerun", "run_cancel", "run_retry"])
+def test_an_unknown_run_is_not_found(name: str, engineer: Client):
+    assert engineer.post(reverse(f"runs:{name}", args=[uuid.uuid4()])).status_code == 404
+
+
+def test_the_form_says_what_ran_and_what_could(engineer: Client):
+    url = address("run_rerun", ended())
+    page = engineer.get(url).content.decode()
+    assert "as before: oracle" in page
+    assert "looping: repeats one action that changes nothing" in page
+    dialog = engineer.get(url, headers=HTMX).content.decode()
+    assert "<html" not in dialog
+    assert "data-closes-dialog" in dialog
+
+
+def test_sending_the_form_queues_and_leads_to_the_live_page(engineer: Client):
+    run = ended()
+    response = engineer.post(address("run_rerun", run), sent(trials=2))
+    assert response.status_code == 302
+    assert response["Location"] == reverse("runs:rerun_list")
+    assert Run.objects.filter(rerun_of=run, status="queued").count() == 2
+    assert "2 runs are queued" in engineer.get(response["Location"]).content.decode()
+
+
+def test_htmx_is_led_there_too(engineer: Client):
+    response = engineer.post(address("run_rerun", ended()), sent(), headers=HTMX)
+    assert response.status_code == 204
+    assert response["HX-Redirect"] == reverse("runs:rerun_list")
+
+
+def test_a_double_click_makes_one_set(engineer: Client):
+    run, data = ended(), sent(trials=2)
+    for _ in range(2):
+        engineer.post(address("run_rerun", run), data)
+    assert Run.objects.filter(rerun_of=run).count() == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"trials": 0}, {"trials": 21}, {"seeds": "fixed"}, {"agent": "nobody"}, {"token": "x"}],
+)
+def test_a_wrong_form_comes_back_and_queues_nothing(wrong: dict[str, Any], engineer: Client):
+    run = ended()
+    response = engineer.post(address("run_rerun", run), sent(**wrong), headers=HTMX)
+    assert response.status_code == 422
+    assert b'id="rerun-form"' in response.content
+    assert b"<html" not in response.content
+    assert not Run.objects.filter(rerun_of=run).exists()
+
+
+def test_an_imported_agent_is_explained_and_others_are_offered(engineer: Client):
+    run = make_run(task=ended().task, agent=make_agent("GenericAgent"))
+    page = engineer.get(address("run_rerun", run)).content.decode()
+    assert "The agent GenericAgent came with an import and cannot run here." in page
+    assert "as before:" not in page
+    assert engineer.post(address("run_rerun", run), sent()).status_code == 422
+    assert engineer.post(address("run_rerun", run), sent(agent="oracle")).status_code == 302
+
+
+def test_a_missing_environment_is_explained_and_no_form_is_shown(engineer: Client):
+    page = engineer.get(address("run_rerun", make_run(task=make_task("webarena.7"))))
+    assert "browsergym-webarena" in page.content.decode()
+    assert b"<select" not in page.content
+
+
+def test_selected_rows_give_a_form_and_then_runs(engineer: Client):
+    first, second, other = ended(), ended(), make_run(task=make_task("shopdemo.1"))
+    url = reverse("runs:run_rerun_selected")
+    chosen = [str(run.pk) for run in (first, second, other)] + ["nonsense", str(uuid.uuid4())]
+    page = engineer.post(url, {"run": chosen})
+    assert page.status_code == 200
+    assert "3 runs" in page.content.decode()
+    assert Run.objects.count() == 3
+    response = engineer.post(url, {"run": chosen, **sent()})
+    assert response.status_code == 302
+    assert set(Run.objects.filter(status="queued").values_list("rerun_of_id", flat=True)) == {
+        first.pk,
+        second.pk,
+    }
+    assert "shopdemo" in engineer.get(response["Location"]).content.decode()
+
+
+def test_whoever_judges_a_run_cannot_rerun_it():
+    run, judge = ended(), make_user("engineer")
+    make_study(runs=[run], annotators=[judge, make_user("annotator")])
+    browser = browser_of(judge)
+    page = browser.get(address("run_rerun", run)).content.decode()
+    assert "You are judging this run" in page
+    assert "oracle" not in page
+    assert browser.post(address("run_rerun", run), sent()).status_code == 422
+    assert browser.post(address("run_rerun", run), sent(agent="looping")).status_code == 422
+    assert not Run.objects.filter(rerun_of=run).exists()
+
+
+def test_the_live_page_hides_from_a_judge_who_acted_and_how_it_went():
+    run, judge = ended("error", n_steps=2, max_steps=9), make_user("engineer")
+    study = make_study(runs=[run], annotators=[judge, make_user("annotator")], hides_identity=True)
+    assert study.pk
+    live = browser_of(judge).get(reverse("runs:rerun_list")).content.decode()
+    assert str(run.pk) in live
+    assert "oracle" not in live
+    assert "status failed" not in live
+    assert ">failed<" not in live
+    assert 'class="verdict error"' not in live
+    assert "retry-" not in live
+
+
+def test_the_live_page_asks_again_only_while_something_moves(engineer: Client):
+    run = ended()
+    url = reverse("runs:rerun_list")
+    assert b"every 2s" not in engineer.get(url).content
+    ours(status=RunStatus.RUNNING)
+    moving = engineer.get(url, headers=HTMX)
+    assert b"every 2s" in moving.content
+    assert b"<html" not in moving.content
+    assert "HX-Request" in moving["Vary"]
+    assert str(run.pk) in moving.content.decode()
+
+
+def test_a_row_tells_state_step_time_and_what_can_be_done(engineer: Client):
+    for seconds in (20.0, 40.0):
+        ended("success", seconds=seconds)
+    started_at = timezone.now() - timedelta(seconds=10)
+    run = ours(status="running", n_steps=4, max_steps=9, started_at=started_at, attempt=2)
+    live = engineer.get(reverse("runs:rerun_list")).content.decode()
+    row = live.split(f'data-run="{run.pk}"')[1].split("</tr>")[0]
+    assert "running" in row
+    assert "attempt 2" in row
+    assert "4 of 9" in row
+    assert "about 20 s" in row or "about 19 s" in row
+    assert f'id="cancel-{run.pk}"' in row
+    assert f'id="retry-{run.pk}"' not in row
+
+
+def test_a_row_of_a_broken_run_offers_to_retry(engineer: Client):
+    run = ended("error")
+    live = engineer.get(reverse("runs:rerun_list")).content.decode()
+    assert f'id="retry-{run.pk}"' in live
+    response = engineer.post(address("run_retry", run), headers=HTMX)
+    assert response["HX-Trigger"] == "jobs-changed"
+    later = Run.objects.get(retry_of=run)
+    page = response.content.decode()
+    assert str(later.pk) in page
+    assert str(run.pk) not in page
+
+
+def test_cancelling_from_the_page(engineer: Client):
+    waiting, over = ours(status=RunStatus.QUEUED), ended()
+    page = engineer.post(address("run_cancel", waiting), headers=HTMX).content.decode()
+    assert "cancelled" in page
+    waiting.refresh_from_db()
+    assert waiting.status == RunStatus.CANCELLED
+    again = engineer.post(address("run_cancel", over), headers=HTMX).content.decode()
+    assert "had ended already" in again
+    assert engineer.post(address("run_cancel", over))["Location"] == reverse("runs:rerun_list")
+
+
+def test_a_run_that_waits_for_its_next_attempt_says_so(engineer: Client):
+    ours(status=RunStatus.QUEUED, not_before=timezone.now() + timedelta(seconds=30), attempt=2)
+    live = engineer.get(reverse("runs:rerun_list")).content.decode()
+    assert "again in 30 s" in live or "again in 29 s" in live
+
+
+def test_the_number_of_queries_does_not_grow_with_the_rows(engineer: Client):
+    def queries(rows: int) -> int:
+        for _ in range(rows):
+            ours(status=RunStatus.RUNNING, started_at=timezone.now())
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            assert engineer.get(reverse("runs:rerun_list"), headers=HTMX).status_code == 200
+        return len(captured)
+
+    assert queries(2) == queries(20)
+
+
+def test_experiments_count_what_the_table_would_show(engineer: Client):
+    experiment = make_experiment("Gardens & hoses")
+    make_run(experiment=experiment, pictures=False)
+    make_run(experiment=experiment, pictures=False, superseded=True)
+    make_experiment("Nothing yet")
+    page = engineer.get(reverse("runs:experiment_list")).content.decode()
+    assert "Gardens &amp; hoses" in page
+    assert f"{reverse('runs:run_list')}?experiment=Gardens%20%26%20hoses" in page
+    counts = [part.split(">")[1].split("<")[0] for part in page.split('<td class="num"')[1:]]
+    assert sorted(counts) == ["0", "1"]
