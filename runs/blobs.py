@@ -108,6 +108,8 @@ class BlobBatch:
     def add(self, content: bytes, media_type: str) -> Blob:
         """Write the file, and a thumbnail's if it is a picture; the row, not saved yet.
 
+        May be called from several threads; it does not touch the database.
+
         A picture's media type is read from its bytes: what claims to be one and is not (or is
         larger than the bounds) is kept as mere bytes.
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -14,7 +15,7 @@ from runs.agents import store_agent
 from runs.blobs import BlobBatch, known_hashes
 from runs.interchange import run_extensions
 from runs.links import RunLinks, free_run_id
-from runs.models import Attachment, Event, Experiment, Run, RunStatus, Step, User
+from runs.models import Attachment, Blob, Event, Experiment, Run, RunStatus, Step, User
 from runs.records import (
     EVALUATION_ROLE,
     attachment_rows,
@@ -30,6 +31,8 @@ from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection
 from webagent.trajectory.records import EndReason
 
 TRIES = 3
+WRITERS = 2
+"""Files written at a time: more would take the processor from the pages."""
 
 
 class StoringError(Exception):
@@ -119,12 +122,27 @@ def import_bundle(
 
 
 def _write_blobs(bundle: RunBundle) -> BlobBatch:
-    """Write the files of blobs that are new. Before the transaction: files take time."""
+    """Write the files of blobs that are new. Before the transaction: files take time.
+
+    A few at once, since most of the time goes into decoding pictures and waiting for the disk.
+    """
     batch = BlobBatch()
     wanted = {blob.sha256: blob for blob in bundle.blob_records()}
-    for sha256 in wanted.keys() - known_hashes(wanted):
-        batch.add(bundle.read_blob(sha256), wanted[sha256].media_type)
+    with ThreadPoolExecutor(max_workers=WRITERS) as writers:
+        under_way: set[Future[Blob]] = set()
+        for sha256 in wanted.keys() - known_hashes(wanted):
+            if len(under_way) == WRITERS:
+                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                _raise_first(done)
+            content = bundle.read_blob(sha256)
+            under_way.add(writers.submit(batch.add, content, wanted[sha256].media_type))
+        _raise_first(under_way)
     return batch
+
+
+def _raise_first(writes: set[Future[Blob]]) -> None:
+    for write in writes:
+        write.result()
 
 
 def _store(
