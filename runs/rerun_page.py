@@ -12,12 +12,15 @@ from django.db.models import Avg, Case, IntegerField, OuterRef, Q, QuerySet, Sub
 from django.utils import timezone
 
 from runs.models import Run, RunStatus, Step, User
-from runs.runnable import OUR_FORMAT
 
 if TYPE_CHECKING:
     from runs.visibility import ShownRun
 
 PER_PAGE = 50
+QUEUED_HERE = (
+    Q(status__in=RunStatus.active()) | Q(dispatched_at__isnull=False) | Q(lease_token__gt=0)
+)
+"""Runs that went through this installation's queue; imported ones never did, whoever made them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def rerun_list_of(user: User) -> QuerySet[Run]:
     )
     return (
         Run.objects.shown_to(user)
-        .filter(source_format=OUR_FORMAT, superseded=False)
+        .filter(QUEUED_HERE, superseded=False)
         .for_list()
         .annotate(last_picture=Subquery(last_picture))
         .order_by(order, "-created_at", "-pk")
@@ -70,7 +73,7 @@ def rerun_rows(runs: Iterable[Run]) -> list[RerunRow]:
 
 def counts_of(user: User) -> dict[str, int]:
     """How many of the person's visible runs run and wait."""
-    active = Run.objects.shown_to(user).filter(source_format=OUR_FORMAT)
+    active = Run.objects.shown_to(user)
     running = Q(status__in=[RunStatus.LEASED, RunStatus.RUNNING])
     return {
         "running": active.filter(running).count(),

@@ -235,4 +235,6 @@ LOGGING = {
     "formatters": {"line": {"format": "{levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
+    # Pages that were not found or not allowed are nobody's trouble but the visitor's.
+    "loggers": {"django.request": {"level": "ERROR"}},
 }
