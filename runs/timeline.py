@@ -39,7 +39,7 @@ class StepRow(TypedDict):
     after: str | None
     marked: str | None
     tree: str | None
-    size: tuple[float, float] | None
+    size: tuple[int, int] | None
     box: NotRequired[list[float]]
     point: NotRequired[list[float]]
 
@@ -120,7 +120,7 @@ def timeline_context(run: Run, user: User) -> dict[str, Any]:
 
 def step_rows(run: Run) -> list[StepRow]:
     """All steps of the run, in order. One query."""
-    rows = [_row(values, run) for values in run.steps.order_by("index").values(*_COLUMNS)]
+    rows = [_row(values) for values in run.steps.order_by("index").values(*_COLUMNS)]
     for row, following in pairwise(rows):
         # What came after is what the next step saw, unless the run went back in between.
         if row["after"] is None and following["branch"] == row["branch"]:
@@ -148,7 +148,7 @@ def hides_something(run: Run) -> bool:
     return shown.is_blind or shown.is_anonymous
 
 
-def _row(values: dict[str, Any], run: Run) -> StepRow:
+def _row(values: dict[str, Any]) -> StepRow:
     row: StepRow = {
         "i": values["index"],
         "kind": values["kind"] or ActionKind.OTHER,
@@ -163,7 +163,7 @@ def _row(values: dict[str, Any], run: Run) -> StepRow:
         "after": values["after_screenshot_id"],
         "marked": values["marked_screenshot_id"],
         "tree": values["tree_id"],
-        "size": _space(values["screenshot__width"], values["screenshot__height"], run),
+        "size": _size(values["screenshot__width"], values["screenshot__height"]),
     }
     if _are_numbers(values["box"], 4):
         row["box"] = values["box"]
@@ -172,19 +172,9 @@ def _row(values: dict[str, Any], run: Run) -> StepRow:
     return row
 
 
-def _space(width: int | None, height: int | None, run: Run) -> tuple[float, float] | None:
-    """Size of the picture in CSS pixels, in which boxes and points are given.
-
-    Browsers with a device pixel ratio take larger pictures than their viewport; the picture of
-    a whole page is longer than it.
-    """
-    if not width or not height:
-        return None
-    environment = run.record.get("environment") or {}
-    viewport = environment.get("viewport_width")
-    if not isinstance(viewport, int | float) or viewport <= 0:
-        return (width, height)
-    return (viewport, round(height * viewport / width, 2))
+def _size(width: int | None, height: int | None) -> tuple[int, int] | None:
+    """Size of the picture, in whose pixels boxes and points are given."""
+    return (width, height) if width and height else None
 
 
 def _are_numbers(value: object, count: int) -> bool:
