@@ -21,7 +21,6 @@ from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
-    EnvironmentRecord,
     EventRecord,
     GoalPart,
     LlmCall,
@@ -99,11 +98,11 @@ def run_columns(run: RunRecord, task_goal: tuple[GoalPart, ...]) -> RunColumns:
     }
 
 
-def step_row(run_id: UUID, step: StepRecord, environment: EnvironmentRecord | None = None) -> Step:
+def step_row(run_id: UUID, step: StepRecord) -> Step:
     """The row of a step, not saved. Blobs are referred to by hash: store them first.
 
-    Box and point are in pixels of the step's screenshot. Records give boxes like that; points
-    in the action's coordinate space, which is the viewport unless it says otherwise.
+    Box and point are in pixels of the step's screenshot, as records give them; only an action
+    that names a coordinate space of its own is converted.
     """
     before, after = step.before or Observation(), step.after or Observation()
     shown = after if step.before is None else before
@@ -124,7 +123,7 @@ def step_row(run_id: UUID, step: StepRecord, environment: EnvironmentRecord | No
         error="\n".join(action.error for action in step.actions if action.error),
         reward=_finite(step.reward),
         box=_storable(_box(pointing)),
-        point=_storable(_point(pointing, _space_width(pointing, environment), width)),
+        point=_storable(_point(pointing, width)),
         target=_target_words(step.actions),
         screenshot_id=_hash(before.screenshot),
         marked_screenshot_id=_hash(before.marked_screenshot),
@@ -235,23 +234,12 @@ def _box(action: ActionRecord | None) -> list[float] | None:
     return [box.x, box.y, box.width, box.height] if box else None
 
 
-def _point(
-    action: ActionRecord | None, space_width: float | None, picture_width: int | None
-) -> list[float] | None:
+def _point(action: ActionRecord | None, picture_width: int | None) -> list[float] | None:
     if action is None or action.point is None:
         return None
-    scale = picture_width / space_width if space_width and picture_width else 1.0
+    space = action.coordinate_space
+    scale = picture_width / space.width if space and space.width > 0 and picture_width else 1.0
     return [action.point.x * scale, action.point.y * scale]
-
-
-def _space_width(
-    action: ActionRecord | None, environment: EnvironmentRecord | None
-) -> float | None:
-    if action and action.coordinate_space:
-        width: float | None = action.coordinate_space.width
-    else:
-        width = environment.viewport_width if environment else None
-    return width if width and width > 0 else None
 
 
 def _storable(lengths: list[float] | None) -> list[float] | None:

@@ -156,7 +156,7 @@ def _store(
         return stored, False
     blobs.save()
     run = _store_run(bundle, content_hash, experiment_name, user)
-    steps = [step_row(run.pk, step, bundle.run.environment) for step in bundle.steps]
+    steps = [step_row(run.pk, step) for step in bundle.steps]
     Step.objects.bulk_create(steps)
     Attachment.objects.bulk_create(_attachments(run.pk, bundle, steps))
     Event.objects.bulk_create(event_rows(run.pk, bundle.run.events))
