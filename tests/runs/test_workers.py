@@ -72,23 +72,6 @@ def test_a_killed_worker_leaves_no_browser_and_the_next_one_goes_on(site: Site):
     assert second.n_steps == 4
 
 
-def test_a_frozen_browser_of_a_killed_worker_is_ended_by_the_next_one(site: Site):
-    """Playwright's own cleaning needs living processes; the mark does not."""
-    run = site.queue(steps=4)
-    with site.worker() as worker:
-        under_way(run, steps=1)
-        frozen = site.browser_processes()
-        for pid in frozen:
-            os.kill(pid, signal.SIGSTOP)
-        worker.kill_all()
-        time.sleep(1)
-        assert set(site.browser_processes()) & set(frozen)
-    with site.worker():
-        wait_until(lambda: not set(site.browser_processes()) & set(frozen), 15, "their end")
-        wait_until(lambda: has_ended(run.pk), what="its end")
-    check_history(run.pk)
-
-
 def test_no_run_is_lost_with_the_broker(site: Site):
     runs = [site.queue("oracle") for _ in range(6)]
     for run in runs:
@@ -138,6 +121,20 @@ def test_a_killed_child_costs_one_attempt_and_no_step(site: Site, worker: Worker
     )
     assert second.n_steps == 6
     no_browser_is_left(site, 10)
+
+
+def test_a_frozen_browser_does_not_outlive_its_killed_owner(site: Site, worker: Worker):
+    """Playwright's own cleaning needs living processes; the mark that they inherit does not."""
+    run = site.queue(steps=4)
+    seen = under_way(run, steps=1)
+    frozen = site.browser_processes()
+    assert any("chrom" in words for words in frozen.values())
+    for pid in frozen:
+        os.kill(pid, signal.SIGSTOP)
+    os.kill(pid_of_owner(seen), signal.SIGKILL)
+    wait_until(lambda: not frozen.keys() & site.browser_processes().keys(), 15, "their end")
+    wait_until(lambda: has_ended(run.pk), what="its end")
+    check_history(run.pk)
 
 
 def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker):
