@@ -40,7 +40,8 @@ class Command(BaseCommand):
         others = sorted(all_queues() - {BROWSER})
         parts = [
             Part("web", _web(host, port)),
-            Part("worker", _worker("worker", others, 1, "--beat")),
+            # Two, so that the sweep need not wait until a large import is through.
+            Part("worker", _worker("worker", others, 2, "--beat")),
             Part("browser", _worker("browser", [BROWSER], options["browsers"])),
         ]
         code = Supervisor(parts, say=self._say, look=announcement.look).run()
