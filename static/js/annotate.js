@@ -230,6 +230,7 @@ page.addEventListener("ready", becomeReady);
 function becomeReady() {
   isReady = true;
   page.removeAttribute("data-waits");
+  page.dataset.isReady = "";
   showMarks();
 }
 
