@@ -143,12 +143,16 @@ class Supervisor:
                 continue
             *lines, part.unfinished = (part.unfinished + chunk).split(b"\n")
             if not chunk:
-                self._selector.unregister(key.fileobj)
+                self._forget(key)
                 lines.append(part.unfinished)
                 part.unfinished = b""
             for line in lines:
                 if line.strip():
                     self._say(f"{part.name} | {line.decode(errors='replace')}")
+
+    def _forget(self, key: selectors.SelectorKey) -> None:
+        self._selector.unregister(key.fileobj)
+        key.fileobj.close()  # type: ignore[union-attr]
 
     def _end_all(self) -> None:
         """TERM to each, KILL to whatever is left of them after a while; then to lost browsers."""
@@ -161,4 +165,7 @@ class Supervisor:
             part.send(signal.SIGKILL, to_group=True)
             if part.process is not None:
                 part.process.wait()
+        for key in list(self._selector.get_map().values()):
+            self._forget(key)
+        self._selector.close()
         end_leftovers()

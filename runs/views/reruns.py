@@ -38,8 +38,12 @@ may_rerun = permission_required("runs.rerun_run", raise_exception=True)
 @may_rerun
 def rerun_list(request: AppRequest) -> HttpResponse:
     """Runs made here, live: what runs, what waits, what came of the last ones."""
+    live = _live(request)
     name = "_rerun_table" if wants_partial(request) else "rerun_list"
-    return render(request, f"runs/{name}.html", _live(request))
+    response = render(request, f"runs/{name}.html", live)
+    if not live["moves"]:
+        response["HX-Trigger"] = "jobs-changed"
+    return response
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
