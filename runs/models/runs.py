@@ -9,10 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from runs.querysets.runs import RunQuerySet
 
 
-class FinishedRunError(Exception):
-    """Something tried to change a run that has ended."""
-
-
 class AgentConfiguration(models.Model):
     """An agent with everything that makes it behave as it does."""
 
@@ -71,7 +67,8 @@ class RunStatus(models.TextChoices):
 class Run(models.Model):
     """One execution. `status` is the queue's word, `outcome` the task's, judgements are elsewhere.
 
-    A row whose status is an ended one never changes again. A retry after an infrastructure
+    A row whose status is an ended one never changes again: the database refuses it, see
+    `runs.immutability`. A retry after an infrastructure
     error is a new row that points back with `retry_of`, and so is a rerun with `rerun_of`.
     """
 
