@@ -12,10 +12,12 @@ from django.utils.safestring import SafeString
 from judging.statistics.figures import Interval
 from runs.pictures import as_picture, drawing
 
-WIDTH = 420
+WIDTH = 380
+"""About a phone's, so that words keep their size there."""
 ROW = 46
 AXIS = 22
 MARGIN = 8
+LONGEST_NAME = 27
 _INK, _MUTED, _LINE = "#1a1c20", "#585e67", "#dfe0dd"
 _MEANING = {"fn": "#8b2780", "fp": "#a84a00"}
 """For the picture on its own; in a page, style sheets paint by class."""
@@ -61,7 +63,7 @@ def interval_picture(
             axes.text(tick, height - 4, words, ha=place, size=11, color=_MUTED, gid=".axis")
         for index, row in enumerate(rows):
             top = index * ROW
-            axes.text(0, top + 15, row.name, size=13, color=_INK, gid=".name")
+            axes.text(0, top + 15, _shortened(row.name), size=13, color=_INK, gid=".name")
             axes.text(100, top + 15, row.words, size=12, ha="right", color=_MUTED, gid=".words")
             if row.value is None:
                 continue
@@ -88,6 +90,7 @@ def interval_picture(
                 [100 * row.value],
                 [y],
                 marker="o",
+                ls="",
                 ms=9,
                 color=colour,
                 clip_on=False,
@@ -95,3 +98,10 @@ def interval_picture(
                 gid=f".point.{meaning}",
             )
         return as_picture(figure, label, {row.url: row.title for row in rows if row.url})
+
+
+def _shortened(name: str) -> str:
+    """The name with its middle left out where it would run into the words beside it."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 9]}…{name[-8:]}"

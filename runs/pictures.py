@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
+from threading import Lock
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -23,6 +24,9 @@ from django.utils.safestring import SafeString
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_ONE_AT_A_TIME = Lock()
+"""Matplotlib's settings and Python's warning filters belong to the process, not to a thread."""
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
@@ -50,7 +54,10 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "crosscheck", "svg.id": None}):
+    with (
+        _ONE_AT_A_TIME,
+        rc_context({"svg.fonttype": "none", "svg.hashsalt": "crosscheck", "svg.id": None}),
+    ):
         figure = Figure(figsize=(width / 72, height / 72), dpi=72)
         figure.patch.set_visible(False)
         yield figure
