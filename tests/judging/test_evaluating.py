@@ -18,6 +18,7 @@ from judging.evaluators.registry import (
     predefined_evaluators,
 )
 from judging.execution.evaluating import Again, evaluate_runs, evaluate_study, version_of
+from judging.matching.registry import NAMES
 from judging.models import Evaluation, EvaluatorVersion
 from judging.services import evaluating
 from judging.tasks import evaluate_next_of_study, evaluate_run
@@ -247,11 +248,12 @@ def test_ended_run_is_matched_in_the_background(
     run = audited.run(task_with(EXACT), final_answer="42")
     with django_capture_on_commit_callbacks(execute=True):
         end(run)
-    [(run_id, evaluator_id)] = dispatched
     assert not Evaluation.objects.exists()
-    evaluate_run(run_id, evaluator_id)
-    evaluate_run(run_id, evaluator_id)
-    assert Evaluation.objects.get().verdict == "passed"
+    for run_id, evaluator_id in dispatched * 2:
+        evaluate_run(run_id, evaluator_id)
+    found = dict(Evaluation.objects.values_list("evaluator__name", "verdict"))
+    assert found == dict.fromkeys(NAMES, "passed")
+    assert Evaluation.objects.count() == len(NAMES)
 
 
 def test_broker_that_is_down_undoes_nothing(
@@ -304,7 +306,10 @@ def test_command_tells_what_it_did() -> None:
     )
     assert evaluate("--study", str(world.study.pk)).splitlines() == [
         "imported-reward: 0 evaluated, 2 already had an evaluation",
-        "webarena-strict: 2 evaluated (1 passed, 1 not applicable), 0 already had an evaluation",
+        *(
+            f"{name}: 2 evaluated (1 passed, 1 not applicable), 0 already had an evaluation"
+            for name in NAMES
+        ),
     ]
 
 
