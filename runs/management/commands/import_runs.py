@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandParser
 from rich.progress import Progress
 
 from runs.bounds import import_bounds
-from runs.management.progress import progress_bar
-from runs.import_reports import ImportReport
 from runs.execution.storing import import_runs
+from runs.import_reports import ImportReport
+from runs.management.progress import progress_bar
 from webagent.trajectory.reading import AUTO, format_names, open_runs
 
 SHOWN_PROBLEMS = 50
