@@ -54,6 +54,16 @@ class Audit:
     population: Population
     evaluators: Sequence[EvaluatorAudit]
 
+    @property
+    def speaking(self) -> Sequence[EvaluatorAudit]:
+        """Evaluators with a verdict on at least one run."""
+        return [each for each in self.evaluators if each.matrix.decided]
+
+    @property
+    def silent(self) -> Sequence[EvaluatorAudit]:
+        """Evaluators that have nothing to say of any run here: of them there are no figures."""
+        return [each for each in self.evaluators if not each.matrix.decided]
+
 
 def audit_of(study: Study) -> Audit:
     """The audit of a study in three queries, however many runs it has."""

@@ -79,7 +79,7 @@ def audit_page(study: Study) -> AuditPage:
     origin_names = dict(ReferenceVerdict.Origin.choices)
     return AuditPage(
         audit=audit,
-        panels=[_panel(each) for each in audit.evaluators],
+        panels=[_panel(each) for each in audit.speaking],
         figures=[(each, _measured(audit, each)) for each in MEASURES],
         origins=[
             (origin_names[key], n) for key, n in sorted(audit.population.origins.items()) if n
@@ -104,7 +104,7 @@ def cells_url(study: Study, evaluator_id: int, cells: str) -> str:
 
 
 def _measured(audit: Audit, kind: Measure) -> list[Measured]:
-    return [measure(each, kind) for each in audit.evaluators]
+    return [measure(each, kind) for each in audit.speaking]
 
 
 def _panel(audit: EvaluatorAudit) -> Panel:

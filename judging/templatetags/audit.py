@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from judging import wording
 from judging.audits.agreement import Agreed
 from judging.audits.measures import Measured
-from judging.statistics.figures import Figure, Undefined
+from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
 
 register = template.Library()
@@ -31,6 +31,8 @@ def interval(figure: Share | Measured | Agreed) -> str:
 @register.filter
 def by_task(figure: Measured) -> str:
     """Its interval with whole tasks resampled, empty where that says nothing more."""
+    if isinstance(figure.by_task, Interval) and figure.by_task.low == figure.by_task.high:
+        return ""
     return wording.interval_words(figure.by_task, is_share=figure.is_share)
 
 

@@ -52,7 +52,7 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
 def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
     """The pictures of the page, which take longer than all its figures."""
     audit = audit_of(study)
-    drawn = [draw(audit, key) for key in QUESTIONS] if audit.evaluators else []
+    drawn = [draw(audit, key) for key in QUESTIONS] if audit.speaking else []
     return _part(request, "judging/_audit_pictures.html", {"study": study, "drawn": drawn})
 
 

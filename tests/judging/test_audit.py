@@ -363,6 +363,17 @@ class TestPage:
         page = open_page(logged_in(audited.auditor("b")), "audit", world.study.pk).content.decode()
         assert "No evaluator has judged these runs yet" in page
 
+    def test_evaluator_without_any_verdict_is_a_line_not_a_matrix_of_zeros(self) -> None:
+        world = audited.study()
+        audited.judged(world, audited.evaluator("speaks"), ["tp", "fn"])
+        audited.evaluation(
+            world.items[0].run, audited.evaluator("mute"), "not_applicable", reason="no reward"
+        )
+        page = open_page(logged_in(audited.auditor()), "audit", world.study.pk).content.decode()
+        assert page.count('class="matrix-panel"') == 1
+        assert "mute 1 has no verdict on any run" in page
+        assert "1 no reward" in page
+
     def test_home_lists_studies(self, paper: audited.Audited) -> None:
         page = open_page(logged_in(audited.auditor()), "audit_home").content.decode()
         assert reverse("judging:audit", args=[paper.study.pk]) in page
