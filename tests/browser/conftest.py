@@ -16,9 +16,12 @@ from webagent.environment.browser import find_chromium
 OpenPage = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser for all tests; every page gets a context of its own."""
+    """One browser for a module's tests; every page gets a context of its own.
+
+    No longer than that: elsewhere, tests count the browsers that are left.
+    """
     # Playwright's event loop runs in this thread, and the ORM is used beside it, not within it.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
