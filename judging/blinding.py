@@ -29,6 +29,9 @@ from judging.models.labels import UNDO_S
 from judging.querysets.disputes import DisputeQuerySet
 from runs.models import Run, User
 
+MOST_KIN = 300
+"""Reruns and retries of runs under judgement that a condition names one by one."""
+
 
 class StudyPolicy:
     """The policy behind `runs.visibility.RunPolicy`.
@@ -53,52 +56,65 @@ class StudyPolicy:
         return Q(pk__in=handed_out.values("item__run")) | Q(pk__in=adjudicated.values("run"))
 
     def blind(self, user: User) -> Q | None:
-        """Runs under judgement, and the attempts they replaced or were replaced by."""
-        if not _has_open_part(user):
-            return None
-        items = _unsettled_items(user)
-        return Q(pk__in=items.values("run")) | _kin("retry_of", items)
+        """Runs under judgement, their retries and reruns, and what they were retried or rerun of.
+
+        The same agent on the same task mostly ends the same way, and its page names the agent.
+        """
+        studies = user.study_parts.filter(study__is_open=True)
+        return _under_judgement(user, studies)
 
     def anonymous(self, user: User) -> Q | None:
-        """Runs under judgement in studies that hide who acted, and their reruns and originals.
-
-        A rerun mostly has the agent of its original, so its own page would name it.
-        """
-        if not user.study_parts.filter(study__is_open=True, study__hides_identity=True).exists():
-            return None
-        items = _unsettled_items(user).filter(study__hides_identity=True)
-        return Q(pk__in=items.values("run")) | _kin("retry_of", items) | _kin("rerun_of", items)
+        """The same, in studies that hide who acted."""
+        studies = user.study_parts.filter(study__is_open=True, study__hides_identity=True)
+        return _under_judgement(user, studies)
 
 
-def _has_open_part(user: User) -> bool:
-    return user.study_parts.filter(study__is_open=True).exists()
+def _under_judgement(user: User, parts: QuerySet[StudyMember]) -> Q | None:
+    """Runs of these studies that are not settled, and their kin; None without a study.
+
+    What is rare (the person's studies, items to be treated as unsettled) is looked up first
+    and written into the condition, which stands in every query of runs and must be short.
+    """
+    studies = list(parts.values_list("study", flat=True))
+    if not studies:
+        return None
+    unsettled = ~Q(status=StudyItem.Status.SETTLED)
+    as_unsettled = list(_as_unsettled(user, studies).values_list("pk", flat=True))
+    if as_unsettled:
+        unsettled |= Q(pk__in=as_unsettled)
+    return _with_kin(StudyItem.objects.filter(unsettled, study__in=studies))
 
 
-def _unsettled_items(user: User) -> QuerySet[StudyItem]:
-    """Items of open studies on which the person is, or was, at work, and which are not settled.
+def _as_unsettled(user: User, studies: list[int]) -> QuerySet[StudyItem]:
+    """Settled items on which the person is to be as blind as before.
 
-    Includes those settled a moment ago by labels that can still be taken back, and those that
-    the person is looking at a second time without knowing it.
+    Those settled a moment ago by labels that can still be taken back, and those that the
+    person is looking at a second time without knowing it.
     """
     just_agreed = Q(
         verdict__origin=ReferenceVerdict.Origin.AGREED,
         verdict__decided_at__gt=timezone.now() - timedelta(seconds=UNDO_S),
     )
-    studies = Study.objects.filter(is_open=True, members__user=user)
     again = Assignment.objects.filter(
         user=user, is_repeat=True, state=Assignment.State.LEASED, item=OuterRef("pk")
     )
-    return StudyItem.objects.filter(
-        ~Q(status=StudyItem.Status.SETTLED) | just_agreed | Exists(again),
-        study__in=studies.values("pk"),
-    )
+    return StudyItem.objects.filter(just_agreed | Exists(again), study__in=studies)
 
 
-def _kin(link: str, items: QuerySet[StudyItem]) -> Q:
-    """Runs that point with `link` at a run of the items, and those that such a run points at."""
-    pointing = Q(**{f"{link}__isnull": False, f"{link}__in": items.values("run")})
-    pointed_at = items.filter(**{f"run__{link}__isnull": False}).values(f"run__{link}")
-    return pointing | Q(pk__in=pointed_at)
+def _with_kin(items: QuerySet[StudyItem]) -> Q:
+    """The runs of the items, runs that repeat one of them, and runs that one of them repeats."""
+    runs = items.values("run")
+    repeating = Q(retry_of__in=runs) | Q(rerun_of__in=runs)
+    kin = set(Run.objects.filter(repeating).values_list("pk", flat=True)[: MOST_KIN + 1])
+    for link in ("run__retry_of", "run__rerun_of"):
+        repeated = items.filter(**{f"{link}__isnull": False}).values_list(link, flat=True)
+        kin.update(repeated[: MOST_KIN + 1])
+    if len(kin) <= MOST_KIN:
+        return Q(pk__in=runs) | Q(pk__in=kin) if kin else Q(pk__in=runs)
+    found = Q(pk__in=runs) | Q(pk__in=Run.objects.filter(repeating).values("pk"))
+    for link in ("run__retry_of", "run__rerun_of"):
+        found |= Q(pk__in=items.filter(**{f"{link}__isnull": False}).values(link))
+    return found
 
 
 def items_with_open_labels(user: User) -> QuerySet[StudyItem]:

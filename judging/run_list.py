@@ -47,7 +47,12 @@ class ReferenceVerdictColumn:
 
 class _VerdictColumn(django_tables2.Column):
     def __init__(self) -> None:
-        super().__init__(verbose_name=_("reference"), accessor="shown_reference", empty_values=())
+        super().__init__(
+            verbose_name=_("reference"),
+            accessor="shown_reference",
+            empty_values=(),
+            attrs={"td": {"data-label": _("reference")}},
+        )
 
     def render(self, value: str | None) -> SafeString | str:
         return "" if value == NO_VERDICT else verdict(value)

@@ -115,9 +115,10 @@ class RunFilter(django_filters.FilterSet):
         if not value:
             return queryset
         marked = Exists(Event.objects.filter(run=OuterRef("pk"), kind__in=value))
+        known = queryset.not_blind()
         if NO_ANOMALY in value:
-            return queryset.exclude(~marked, has_anomaly=True)
-        return queryset.filter(marked)
+            return known.exclude(~marked, has_anomaly=True)
+        return known.filter(marked)
 
     @cached_property
     def controls(self) -> list[Control]:

@@ -129,7 +129,10 @@ class RunTable(tables.Table):
         order_by="shown_outcome",
     )
     anomalies = tables.Column(
-        verbose_name=_("anomalies"), accessor="has_anomaly", order_by="has_anomaly"
+        verbose_name=_("anomalies"),
+        accessor="shown_anomaly",
+        order_by="shown_anomaly",
+        empty_values=(),
     )
     status = tables.Column(verbose_name=_("status"))
     n_steps = tables.Column(
@@ -197,7 +200,9 @@ class RunTable(tables.Table):
     def render_outcome(self, record: ShownRun) -> SafeString:
         return verdict(record.shown_outcome)
 
-    def render_anomalies(self, record: Run) -> SafeString:
+    def render_anomalies(self, record: ShownRun) -> SafeString:
+        if record.is_blind:
+            return _hidden()
         marks = [event for event in record.events.all() if event.kind in ANOMALIES]
         kinds = dict.fromkeys(event.get_kind_display() for event in marks)
         return format_html_join(" ", '<span class="badge anomaly">{}</span>', ((k,) for k in kinds))

@@ -105,7 +105,7 @@ def timeline_context(run: Run, user: User) -> dict[str, Any]:
                 "steps": steps,
                 "texts": texts,
                 "part": PART,
-                "events": [_mark(event, shown) for event in shown.events.all()],
+                "events": [_mark(event, shown) for event in _events(shown)],
                 "final": _final(shown),
                 "blob_url": reverse("runs:run_blob", args=[shown.pk, NO_BLOB]),
                 "texts_url": reverse("runs:run_steps", args=[shown.pk]),
@@ -140,6 +140,14 @@ def _shown(run: Run, user: User) -> Run:
     if hasattr(run, "is_blind"):
         return run
     return Run.objects.shown_to(user).get(pk=run.pk)
+
+
+def _events(run: Run) -> QuerySet[Event]:
+    """What is marked on the timeline; for a blind viewer without a detector's verdicts."""
+    events = run.events.all()
+    if cast("ShownRun", run).is_blind:
+        return events.exclude(kind=Event.Kind.FALSE_COMPLETION)
+    return events
 
 
 def hides_something(run: Run) -> bool:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from django.db import models
-from django.db.models import Case, CharField, DecimalField, F, FloatField, Q, Value, When
+from django.db.models import (
+    BooleanField,
+    Case,
+    CharField,
+    DecimalField,
+    F,
+    FloatField,
+    Q,
+    Value,
+    When,
+)
 from django.db.models.expressions import Combinable
 
 from runs.querysets.queue import QueueQuerySet, RunRow
@@ -16,12 +27,16 @@ if TYPE_CHECKING:
 
 
 def _hidden_where(
-    condition: Q | None, field: str, output: models.Field[object, object]
+    flag: str, condition: Q | None, field: str, output: models.Field[object, object]
 ) -> Combinable:
-    """The field's value, or NULL where the condition holds."""
+    """The field's value, or NULL where the annotated flag holds.
+
+    Refers to the flag, because working out the condition anew for every field takes far longer
+    than the query itself.
+    """
     if condition is None:
         return F(field)
-    return Case(When(condition, then=Value(None)), default=F(field), output_field=output)
+    return Case(When(**{flag: True}, then=Value(None)), default=F(field), output_field=output)
 
 
 class RunQuerySet(QueueQuerySet[RunRow]):
@@ -31,24 +46,27 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         """Runs that the person may open, with what is hidden from them blanked.
 
         Adds `is_blind`, `is_anonymous` (booleans) and `shown_outcome`, `shown_reward`,
-        `shown_end_reason`, `shown_agent`, `shown_model`, `shown_experiment` (its name may tell
-        the agent), `shown_cost`. Pages filter, sort and show only these, never the bare
-        columns, so that not even an order or a count carries what is hidden.
+        `shown_end_reason`, `shown_anomaly` (one kind is a detector's verdict), `shown_agent`,
+        `shown_model`, `shown_experiment` (its name may tell the agent), `shown_cost`. Pages
+        filter, sort and show only these, never the bare columns, so that not even an order or
+        a count carries what is hidden.
         """
         policy = run_policy()
         blind, anonymous = policy.blind(user), policy.anonymous(user)
-        return self.filter(policy.visible(user)).annotate(
-            is_blind=_flag(blind),
-            is_anonymous=_flag(anonymous),
-            shown_outcome=_hidden_where(blind, "outcome", CharField()),
-            shown_reward=_hidden_where(blind, "reward", FloatField()),
-            shown_end_reason=_hidden_where(blind, "end_reason", CharField()),
-            shown_agent=_hidden_where(anonymous, "agent__name", CharField()),
-            shown_model=_hidden_where(anonymous, "agent__model", CharField()),
-            shown_experiment=_hidden_where(anonymous, "experiment__name", CharField()),
-            shown_cost=_hidden_where(
-                anonymous, "cost", DecimalField(max_digits=14, decimal_places=6)
-            ),
+        flagged = self.filter(policy.visible(user)).annotate(
+            is_blind=_flag(blind), is_anonymous=_flag(anonymous)
+        )
+        unblind = partial(_hidden_where, "is_blind", blind)
+        named = partial(_hidden_where, "is_anonymous", anonymous)
+        return flagged.annotate(
+            shown_outcome=unblind("outcome", CharField()),
+            shown_reward=unblind("reward", FloatField()),
+            shown_end_reason=unblind("end_reason", CharField()),
+            shown_anomaly=unblind("has_anomaly", BooleanField()),
+            shown_agent=named("agent__name", CharField()),
+            shown_model=named("agent__model", CharField()),
+            shown_experiment=named("experiment__name", CharField()),
+            shown_cost=named("cost", DecimalField(max_digits=14, decimal_places=6)),
         )
 
     def not_blind(self) -> Self:

@@ -185,7 +185,7 @@ def test_who_has_seen_a_run_elsewhere_does_not_get_it() -> None:
 
 
 def finish(study, user, says: Callable[[int], str] = lambda n: "success") -> list[Label]:
-    labels = []
+    labels: list[Label] = []
     while assignment := next_assignment(study=study, user=user):
         labels.append(
             submit_label(

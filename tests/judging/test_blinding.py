@@ -1,6 +1,9 @@
 """The rule of who is blind on which run, case by case."""
 
+from __future__ import annotations
+
 from datetime import timedelta
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from django.utils import timezone
@@ -21,15 +24,19 @@ from tests.judging.factories import (
 )
 from tests.runs.factories import make_run, make_user
 
+if TYPE_CHECKING:
+    from runs.visibility import ShownRun
+
 pytestmark = pytest.mark.django_db
 Part = StudyMember.Part
 
 
 def seen(user: User, run: Run) -> tuple[bool, bool] | None:
     """(blind, anonymous) for the person; None where they may not open the run at all."""
-    shown = Run.objects.shown_to(User.objects.get(pk=user.pk)).filter(pk=run.pk).first()
-    if shown is None:
+    found = Run.objects.shown_to(User.objects.get(pk=user.pk)).filter(pk=run.pk).first()
+    if found is None:
         return None
+    shown = cast("ShownRun", found)
     assert shown.is_blind == (shown.shown_outcome is None) == (shown.shown_reward is None)
     assert shown.is_anonymous == (shown.shown_agent is None) == (shown.shown_model is None)
     return shown.is_blind, shown.is_anonymous
@@ -129,16 +136,14 @@ def test_a_run_in_two_studies_opens_with_the_last() -> None:
     assert seen(user, run) == OPEN
 
 
-def test_reruns_hide_who_acted_and_retries_hide_everything() -> None:
+def test_reruns_and_retries_of_a_blind_run_are_as_blind() -> None:
     study = make_study(runs=1, annotators=[engineer := make_user("engineer")])
     run = study.items.get().run
     original = make_run(pictures=False)
     Run.objects.filter(pk=run.pk).update(rerun_of=original)
     rerun = make_run(pictures=False, rerun_of=run)
     retry = make_run(pictures=False, retry_of=run)
-    assert seen(engineer, original) == (False, True)
-    assert seen(engineer, rerun) == (False, True)
-    assert seen(engineer, retry) == BLIND
+    assert [seen(engineer, kin) for kin in (original, rerun, retry)] == [BLIND] * 3
     assert seen(engineer, make_run(pictures=False)) == OPEN
     assert seen(make_user("engineer"), rerun) == OPEN
 
@@ -191,10 +196,23 @@ def test_labels_stay_shut_for_who_still_owes_the_run_a_label_elsewhere() -> None
     assert list(disputes_open_to(judge)) == list(disputes_open_to(engineer)) == [dispute]
 
 
-def test_the_policy_costs_nothing_per_run(django_assert_num_queries) -> None:
+def test_many_reruns_are_hidden_like_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = make_study(runs=1, annotators=[engineer := make_user("engineer")])
+    run = study.items.get().run
+    original = make_run(pictures=False)
+    Run.objects.filter(pk=run.pk).update(rerun_of=original)
+    reruns = [make_run(pictures=False, rerun_of=run) for _ in range(3)]
+    retry = make_run(pictures=False, retry_of=run)
+    for most in (300, 2):
+        monkeypatch.setattr("judging.blinding.MOST_KIN", most)
+        assert [seen(engineer, kin) for kin in (run, original, *reruns, retry)] == [BLIND] * 6
+        assert seen(engineer, make_run(pictures=False)) == OPEN
+
+
+def test_the_policy_costs_nothing_per_run(django_assert_max_num_queries: Any) -> None:
     study = make_study(runs=5, annotators=[engineer := make_user("engineer")])
     user = User.objects.get(pk=engineer.pk)
     user.has_perm("runs.view_run")
-    with django_assert_num_queries(3):  # two about the person's parts, one for the runs
+    with django_assert_max_num_queries(11):  # five about each degree, one for the runs
         assert len(Run.objects.shown_to(user)) == 5
     assert study.items.count() == 5

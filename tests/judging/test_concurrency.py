@@ -54,7 +54,7 @@ def good(answers: Sequence[Answer | Exception]) -> list[Answer]:
 def test_no_place_is_given_twice() -> None:
     study = make_study(runs=3, annotators=8)
     people = annotators_of(study)
-    given = good(at_once(*[lambda u=u: next_assignment(study=study, user=u) for u in people]))  # type: ignore[misc]
+    given = good(at_once(*[lambda u=u: next_assignment(study=study, user=u) for u in people]))
     assert len(given) == 8
     places = [assignment.item_id for assignment in given if assignment]
     assert len(places) == 6
@@ -89,7 +89,7 @@ def test_two_forms_of_one_person_at_once_are_one_label_and_one_refusal() -> None
     assert assignment is not None
     forms = [make_submission("success"), make_submission("failure")]
     answers = at_once(
-        *[lambda f=f: submit_label(assignment=assignment, user=user, submission=f) for f in forms]  # type: ignore[misc]
+        *[lambda f=f: submit_label(assignment=assignment, user=user, submission=f) for f in forms]
     )
     assert len(good(answers)) == 1
     assert any(isinstance(answer, LabelRefusedError) for answer in answers)
@@ -102,7 +102,7 @@ def test_both_labels_at_once_close_the_pair_once(said: str) -> None:
     given = [(user, next_assignment(study=study, user=user)) for user in annotators_of(study)]
     forms = [make_submission("success"), make_submission(said)]
     calls = [
-        lambda u=user, a=assignment, f=form: submit_label(assignment=a, user=u, submission=f)  # type: ignore[misc]
+        lambda u=user, a=assignment, f=form: submit_label(assignment=a, user=u, submission=f)
         for (user, assignment), form in zip(given, forms, strict=True)
     ]
     assert len(good(at_once(*calls))) == 2
@@ -122,7 +122,7 @@ def test_two_studies_settling_one_run_at_once_leave_one_authoritative_verdict() 
         submit_label(assignment=mine, user=first, submission=make_submission())
         last = next_assignment(study=study, user=second)
         calls.append(
-            lambda u=second, a=last: submit_label(  # type: ignore[misc]
+            lambda u=second, a=last: submit_label(
                 assignment=a, user=u, submission=make_submission()
             )
         )
@@ -134,7 +134,7 @@ def test_two_studies_settling_one_run_at_once_leave_one_authoritative_verdict() 
 def test_of_two_adjudicators_the_first_wins() -> None:
     dispute = make_dispute(make_study(adjudicators=2))
     calls = [
-        lambda u=user, v=verdict: decide(  # type: ignore[misc]
+        lambda u=user, v=verdict: decide(
             dispute=dispute, adjudicator=u, verdict=v, rationale=f"I say {v}", version=0
         )
         for user, verdict in zip(
@@ -151,7 +151,7 @@ def test_of_two_adjudicators_the_first_wins() -> None:
 def test_annotators_agreeing_at_the_same_moment_settle_once() -> None:
     dispute = make_dispute()
     calls = [
-        lambda u=user: add_message(dispute=dispute, author=u, text="yes", proposal="success")  # type: ignore[misc]
+        lambda u=user: add_message(dispute=dispute, author=u, text="yes", proposal="success")
         for user in annotators_of(dispute.item.study)
     ]
     assert len(good(at_once(*calls))) == 2

@@ -314,7 +314,7 @@ def test_no_more_than_the_time_allowed() -> None:
         assert quick.read(pickle.dumps([])).value == []
 
 
-TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)))
+TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 JSON_VALUES = st.recursive(
     st.none()
     | st.booleans()

@@ -1,0 +1,372 @@
+"""A site in which every hidden thing holds a word of its own, to be looked for in all answers.
+
+Run `run` waits for a label of every blind viewer; one annotator has labelled it, another study
+has settled it after a dispute, an evaluator has judged it, and it has a rerun. Run `disputed`
+waits for the adjudicator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+
+from judging.models import (
+    Assignment,
+    Dispute,
+    DisputeMessage,
+    Evaluation,
+    EvaluatorVersion,
+    Label,
+    LabelRevision,
+    ReferenceVerdict,
+    StepComment,
+    Study,
+    StudyItem,
+)
+from judging.services.assignment import next_assignment, save_draft, skip
+from judging.services.disputes import add_message, decide
+from runs.models import (
+    AgentConfiguration,
+    Attachment,
+    Blob,
+    Event,
+    Experiment,
+    ImportJob,
+    Run,
+    User,
+)
+from tests.judging.factories import make_dispute, make_label, make_study
+from tests.runs.factories import make_run, make_task, make_text, make_user
+from webagent.trajectory.records import (
+    AgentRecord,
+    ErrorRecord,
+    LlmCall,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+    Totals,
+)
+
+LABELS = {
+    "rationale": "zq-rationale",
+    "comment": "zq-comment",
+    "revision": "zq-revision",
+    "draft": "zq-draft",
+    "skip": "zq-skip",
+    "message": "zq-message",
+}
+AUTHORS = {"bob": "zq-bob", "carl": "zq-carl"}
+
+
+def verdict_words(of: str) -> dict[str, str]:
+    """What evaluators, references and the run itself say, for the run with this prefix."""
+    return {
+        "reference": f"{of}-reference",
+        "evaluation": f"{of}-evaluation",
+        "reason": f"{of}-reason",
+        "rule": f"{of}-rule",
+        "evaluator_cost": {"zq": "377.13", "zd": "366.13"}[of],
+        "reward": {"zq": "0.731250", "zd": "0.631250"}[of].rstrip("0"),
+        "step_reward": {"zq": "0.731251", "zd": "0.631251"}[of],
+        "specification": f"{of}-specification",
+        "anomaly": f"{of}-detector",
+        "error": f"{of}-error",
+    }
+
+
+def identity_words(of: str) -> dict[str, str]:
+    """Who acted, and what tells it."""
+    return {
+        "agent": f"{of}-agent",
+        "agent_version": f"{of}-version",
+        "model": f"{of}-model",
+        "experiment": f"{of}-experiment",
+        "log": f"{of}-log",
+        "record": f"{of}-record",
+        "cost": {"zq": "388.12", "zd": "355.12"}[of],
+        "tokens": {"zq": "987654321", "zd": "876543219"}[of],
+    }
+
+
+def words_of(of: str) -> dict[str, str]:
+    """Everything hidden of the run with this prefix: "zq" the run to label, "zd" the disputed."""
+    return {f"{of} {key}": word for key, word in (verdict_words(of) | identity_words(of)).items()}
+
+
+@dataclass
+class World:
+    """What addresses are filled from."""
+
+    run: Run
+    disputed: Run
+    rerun: Run
+    study: Study
+    other_study: Study
+    dispute: Dispute
+    other_dispute: Dispute
+    evaluator: EvaluatorVersion
+    picture: Blob
+    log: Blob
+    job: ImportJob
+    annotator: User
+    adjudicator: User
+    engineer: User
+    admin: User
+    stranger: User
+    others: list[User] = field(default_factory=list)
+
+
+def make_world() -> World:
+    """The site as it stands while its blind viewers still have to judge."""
+    bob, carl = (make_user("annotator", name) for name in AUTHORS.values())
+    dave = make_user("annotator", "dave")
+    judge = make_user("adjudicator", "judy")
+    blind = {
+        "annotator": make_user("annotator", "ann"),
+        "engineer": make_user("engineer", "eve"),
+        "admin": make_user("admin", "root"),
+    }
+    run = _hidden_run("zq", "the run")
+    disputed = _hidden_run("zd", "the disputed run")
+    rerun = _hidden_run("zq", "the rerun", rerun_of=run)
+    other_study, other_dispute = _settled_elsewhere(run, bob, carl)
+    study = make_study(
+        runs=[run, make_run(pictures=False)],
+        annotators=[bob, *blind.values()],
+        adjudicators=[judge],
+        name="Garden",
+    )
+    _label_with_everything(study.items.get(run=run), bob)
+    _dispute(disputed, bob, carl, judge)
+    evaluator = _evaluate({run: "zq", rerun: "zq", disputed: "zd"})
+    for user in blind.values():
+        _hold(study, run, user)
+    job = ImportJob.objects.create(
+        created_by=dave, file_name="runs.zip", path="x", size=1, status="finished"
+    )
+    picture = run.steps.get(index=0).screenshot
+    assert picture is not None
+    return World(
+        run=run,
+        disputed=disputed,
+        rerun=rerun,
+        study=study,
+        other_study=other_study,
+        dispute=Dispute.objects.get(item__run=disputed),
+        other_dispute=other_dispute,
+        evaluator=evaluator,
+        picture=picture,
+        log=run.attachments.get().blob,
+        job=job,
+        adjudicator=judge,
+        stranger=make_user("annotator", "nobody"),
+        others=[bob, carl, dave],
+        **blind,
+    )
+
+
+def _hidden_run(of: str, goal: str, **fields: Any) -> Run:
+    """A run whose outcome, reward, agent, model, cost and files all hold a word."""
+    says, is_by = verdict_words(of), identity_words(of)
+    agent, _ = AgentConfiguration.objects.get_or_create(
+        config_hash=f"{of}-hash",
+        defaults={
+            "name": is_by["agent"],
+            "version": is_by["agent_version"],
+            "model": is_by["model"],
+            "model_names": [is_by["model"]],
+            "config": {"model": is_by["model"]},
+        },
+    )
+    experiment, _ = Experiment.objects.get_or_create(name=is_by["experiment"])
+    log = make_text(f"{is_by['log']} {is_by['model']}")
+    task = make_task(
+        f"task of {goal}",
+        goal=goal,
+        spec={"reference_answers": {"exact_match": says["specification"]}},
+        reference={"answer": says["specification"]},
+    )
+    run = make_run(
+        steps=[_step_fields(index, of) for index in range(2)],
+        task=task,
+        agent=agent,
+        experiment=experiment,
+        outcome=Run.Outcome.INCOMPLETE,
+        end_reason=Run.EndReason.COST_LIMIT,
+        reward=float(says["reward"]),
+        error_message=says["error"],
+        cost=Decimal(is_by["cost"]),
+        input_tokens=int(is_by["tokens"]),
+        record=_run_record(of),
+        content_hash=f"{of}-hash-{goal}",
+        has_anomaly=True,
+        **fields,
+    )
+    Attachment.objects.create(run=run, role="log", name=is_by["log"], blob=log)
+    Event.objects.create(
+        run=run,
+        kind=Event.Kind.FALSE_COMPLETION,
+        first_step=0,
+        last_step=1,
+        detector=says["anomaly"],
+    )
+    return run
+
+
+def _run_record(of: str) -> dict[str, Any]:
+    """The run as it came in, with everything hidden once more."""
+    says, is_by = verdict_words(of), identity_words(of)
+    record = RunRecord(
+        id="zq",
+        task_id="zq",
+        source=SourceRecord(format="native", tool=is_by["agent"]),
+        agent=AgentRecord(name=is_by["agent"], version=is_by["agent_version"]),
+        models=(is_by["model"],),
+        experiment=is_by["experiment"],
+        outcome="incomplete",
+        end_reason="cost_limit",
+        reward=float(says["reward"]),
+        error=ErrorRecord(message=says["error"]),
+        totals=Totals(input_tokens=int(is_by["tokens"]), cost=Decimal(is_by["cost"])),
+        extra={"note": is_by["record"]},
+    )
+    return record.model_dump(mode="json", exclude_unset=True)
+
+
+def _step_fields(index: int, of: str) -> dict[str, Any]:
+    says, is_by = verdict_words(of), identity_words(of)
+    record = StepRecord(
+        run_id="zq",
+        index=index,
+        reward=float(says["step_reward"]),
+        llm_calls=(LlmCall(model=is_by["model"], input_tokens=int(is_by["tokens"])),),
+        extra={"note": is_by["record"]},
+    )
+    return {
+        "reward": float(says["step_reward"]),
+        "cost": Decimal(is_by["cost"]),
+        "input_tokens": int(is_by["tokens"]),
+        "record": record.model_dump(mode="json", exclude_unset=True),
+    }
+
+
+def _settled_elsewhere(run: Run, bob: User, carl: User) -> tuple[Study, Dispute]:
+    """Another study that has settled the run, after a dispute with a discussion."""
+    judge = make_user("adjudicator", "other-judge")
+    study = make_study(runs=[run], annotators=[bob, carl], adjudicators=[judge], name="Elsewhere")
+    dispute = make_dispute(study)
+    Label.objects.filter(item__study=study).update(rationale=LABELS["rationale"])
+    add_message(dispute=dispute, author=bob, text=LABELS["message"], proposal="success")
+    decide(
+        dispute=dispute,
+        adjudicator=judge,
+        verdict="failure",
+        rationale=verdict_words("zq")["reference"],
+        version=0,
+    )
+    ReferenceVerdict.objects.update(decided_at=timezone.now() - timedelta(minutes=5))
+    return study, dispute
+
+
+def _label_with_everything(item: StudyItem, user: User) -> None:
+    """A label with rationale, history and comment; a draft and a skip of the next run."""
+    label = make_label(item, user, "failure", rationale=LABELS["rationale"], causes=["misread"])
+    LabelRevision.objects.create(label=label, content={"rationale": LABELS["revision"]})
+    StepComment.objects.create(item=item, author=user, step_index=0, text=LABELS["comment"])
+    assignment = next_assignment(study=item.study, user=user)
+    assert assignment is not None
+    save_draft(assignment=assignment, user=user, draft={"rationale": LABELS["draft"]}, seconds=0)
+    skip(assignment=assignment, user=user, reason=LABELS["skip"])
+
+
+def _dispute(run: Run, bob: User, carl: User, judge: User) -> None:
+    """A dispute that waits for the adjudicator."""
+    study = make_study(runs=[run], annotators=[bob, carl], adjudicators=[judge], name="Disputed")
+    dispute = make_dispute(study)
+    Label.objects.filter(item=dispute.item).update(rationale="seen by the adjudicator")
+    add_message(dispute=dispute, author=bob, text="I looked twice", proposal="success")
+
+
+def _evaluate(runs: dict[Run, str]) -> EvaluatorVersion:
+    evaluator = EvaluatorVersion.objects.create(
+        name="matcher", kind="matcher", version="1", config_hash="matcher"
+    )
+    for run, of in runs.items():
+        says = verdict_words(of)
+        Evaluation.objects.create(
+            run=run,
+            evaluator=evaluator,
+            verdict="passed",
+            score=1.0,
+            rationale=says["evaluation"],
+            reason=says["reason"],
+            cost=Decimal(says["evaluator_cost"]),
+            details={"rule": says["rule"]},
+        )
+    return evaluator
+
+
+def _hold(study: Study, run: Run, user: User) -> None:
+    """The run in the person's hands, unlabelled."""
+    Assignment.objects.create(
+        item=study.items.get(run=run),
+        user=user,
+        leased_until=timezone.now() + timedelta(hours=1),
+        opened_at=timezone.now(),
+    )
+
+
+def turn_round(world: World, *, turns_disputed: bool) -> None:
+    """Everything hidden says the opposite, or something else; all that may be seen stays.
+
+    Args:
+        turns_disputed: the disputed run too. Not for engineers, who have no part in its study
+            and so may see all of it.
+    """
+    Label.objects.filter(item__study=world.study).update(
+        success="success", rationale="something else", causes=[], confidence=3, failure_step=1
+    )
+    Label.objects.filter(item__study=world.other_study).update(success="unsure", rationale="-")
+    StepComment.objects.update(text="another remark")
+    LabelRevision.objects.update(content={"rationale": "-"})
+    DisputeMessage.objects.filter(dispute=world.other_dispute).update(text="-", proposal="failure")
+    ReferenceVerdict.objects.update(verdict="success", rationale="the other way round")
+    turned = [world.run, world.rerun, *([world.disputed] if turns_disputed else [])]
+    AgentConfiguration.objects.filter(runs__in=turned).update(
+        name="another agent", version="9", model="another model", model_names=[], config={}
+    )
+    for run in turned:
+        _turn(run)
+
+
+def _turn(run: Run) -> None:
+    run.evaluations.update(
+        verdict="failed", score=0.0, rationale="-", reason="-", details={}, record={}, cost=None
+    )
+    for step in run.steps.all():
+        record = {"run_id": "zq", "index": step.index, "reward": 0.0}
+        run.steps.filter(pk=step.pk).update(reward=0.0, cost=None, input_tokens=7, record=record)
+    run.events.all().delete()
+    Experiment.objects.filter(runs=run).update(name=f"another {run.experiment_id}")
+    Run.objects.filter(pk=run.pk).update(
+        outcome=Run.Outcome.SUCCESS,
+        end_reason=Run.EndReason.TASK_ENDED,
+        reward=0.0,
+        error_message="",
+        cost=None,
+        input_tokens=7,
+        record={
+            "id": "other",
+            "task_id": "other",
+            "source": {"format": "native"},
+            "agent": {"name": "another agent"},
+            "outcome": "success",
+            "reward": 0.0,
+        },
+        content_hash=f"another {run.pk}",
+        has_anomaly=False,
+    )

@@ -1,0 +1,199 @@
+"""No address of the site shows a blind person what is hidden from them.
+
+Two proofs. Words: everything hidden holds a word of its own, and no answer holds any of them.
+Twins: two sites that differ only in what is hidden answer byte for byte alike, so that not even
+an order, a count or the length of an answer tells.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.conf import settings
+from django.contrib.contenttypes.models import ContentType
+from django.db import transaction
+from django.http.response import HttpResponseBase, StreamingHttpResponse
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+
+from judging.models import Assignment, Label
+from runs.immutability import remove_guards
+from runs.models import User
+from tests.judging.blind_world import (
+    AUTHORS,
+    LABELS,
+    World,
+    make_world,
+    turn_round,
+    words_of,
+)
+from tests.judging.url_cases import CASES, Visit
+
+pytestmark = pytest.mark.django_db
+
+WAYS: dict[str, dict[str, str]] = {"page": {}, "fragment": {"HX-Request": "true"}}
+
+# What each viewer must never see. The adjudicator may read the labels in dispute, but not who
+# gave which. Engineers may see the disputed run, for they have no part in its study.
+HIDDEN: dict[str, dict[str, str]] = {
+    "annotator": {**LABELS, **words_of("zq"), **words_of("zd")},
+    "engineer": {**LABELS, **words_of("zq")},
+    "admin": {**LABELS, **words_of("zq")},
+    "adjudicator": {**LABELS, **words_of("zq"), **words_of("zd"), **AUTHORS},
+    "stranger": {**LABELS, **words_of("zq"), **words_of("zd"), **AUTHORS},
+}
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> World:
+    """The site, at one moment for ever."""
+    caplog.set_level(logging.CRITICAL, logger="django.request")
+    made = make_world()
+    ContentType.objects.clear_cache()
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    return made
+
+
+def patterns(resolver: URLResolver, route: str = "", space: str = "") -> Iterator[tuple[str, str]]:
+    """(name, route) of every URL pattern; the route stands for the name where there is none."""
+    for pattern in resolver.url_patterns:
+        whole = route + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            inner = f"{space}{pattern.namespace}:" if pattern.namespace else space
+            yield from patterns(pattern, whole, inner)
+        else:
+            assert isinstance(pattern, URLPattern)
+            yield (f"{space}{pattern.name}" if pattern.name else whole), whole
+
+
+def test_every_address_has_its_visits() -> None:
+    known = {name for name, _ in patterns(get_resolver())}
+    assert known - CASES.keys() == set(), "say in tests/judging/url_cases.py how to visit these"
+    assert CASES.keys() - known == set(), "these addresses are gone"
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Whatever happens inside leaves nothing behind."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def answers(world: World, viewer: str, only: str = "") -> dict[str, bytes]:
+    """Every visit as the viewer: what was asked, and the whole answer.
+
+    Addresses are visited as pages and as fragments; with a query, as fragments only.
+    """
+    client = Client()
+    client.force_login(getattr(world, viewer))
+    session = client.cookies[settings.SESSION_COOKIE_NAME].value
+    found = {}
+    for name, visit, way in _all_visits(world, only):
+        client.cookies.clear()  # the visit to the log-out page, above all
+        client.cookies[settings.SESSION_COOKIE_NAME] = session
+        with undone():
+            answer = _answer(client, visit, WAYS[way])
+        found[f"{name} {way} {_asked(visit)}"] = NOISE.sub(b"", answer)
+    return found
+
+
+def _all_visits(world: World, only: str) -> Iterator[tuple[str, Visit, str]]:
+    for name, fill in CASES.items():
+        if not name.startswith(only):
+            continue
+        for visit in fill(world):
+            for way in ["fragment"] if "?" in visit.path else list(WAYS):
+                yield name, visit, way
+
+
+def _asked(visit: Visit) -> str:
+    return f"{'GET' if visit.data is None else 'POST'} {visit.path}"
+
+
+def _answer(client: Client, visit: Visit, headers: dict[str, str]) -> bytes:
+    sent = {**headers, **visit.headers}
+    if visit.data is None:
+        response = client.get(visit.path, headers=sent)
+    else:
+        response = client.post(visit.path, visit.data, headers=sent)
+    assert response.status_code != 500, visit
+    return _whole(response)
+
+
+def _whole(response: HttpResponseBase) -> bytes:
+    """Status, headers and body; of an archive, what is in it."""
+    if isinstance(response, StreamingHttpResponse):
+        body = b"".join(bytes(part) for part in response)
+    else:
+        body = response.content  # type: ignore[attr-defined]
+    if body.startswith(b"PK"):
+        body = b"".join(_members(body))
+    headers = "\n".join(f"{key}: {value}" for key, value in sorted(response.items()))
+    return f"{response.status_code}\n{headers}\n\n".encode() + body
+
+
+def _members(archive: bytes) -> Iterable[bytes]:
+    with zipfile.ZipFile(io.BytesIO(archive)) as unpacked:
+        for name in sorted(unpacked.namelist()):
+            yield name.encode() + b"\n" + unpacked.read(name)
+
+
+NOISE = re.compile(
+    rb'(?:csrfmiddlewaretoken" value="|X-CSRFToken": ?"|X-CSRFToken&quot;: ?&quot;)[A-Za-z0-9]{64}'
+    rb"|^Expires: .*$"
+    rb'|name="key" value="[0-9a-f-]{36}"|name="token" value="[^"]+"|name="seed" value="\d+"',
+    re.MULTILINE,
+)
+"""What differs between answers by itself: the hour, tokens against forgery, keys, new seeds."""
+
+
+def words_in(found: dict[str, bytes], viewer: str) -> list[str]:
+    """The visits whose answer holds a word hidden from the viewer; words they sent are no news."""
+    return [
+        f"{asked}: {what}"
+        for asked, answer in found.items()
+        for what, word in HIDDEN[viewer].items()
+        if word.encode() in answer and word not in asked
+    ]
+
+
+@pytest.mark.parametrize("viewer", ["annotator", "engineer", "adjudicator", "stranger"])
+def test_no_answer_holds_a_hidden_word_and_twin_sites_answer_alike(
+    world: World, viewer: str
+) -> None:
+    rows = (Label.objects.count(), Assignment.objects.count(), User.objects.count())
+    before = answers(world, viewer)
+    assert words_in(before, viewer) == []
+    assert rows == (Label.objects.count(), Assignment.objects.count(), User.objects.count())
+    remove_guards()  # the other site is made out of this one, finished runs and all
+    turn_round(world, turns_disputed=viewer != "engineer")
+    after = answers(world, viewer)
+    assert before.keys() == after.keys()
+    assert [asked for asked, answer in before.items() if after[asked] != answer] == []
+
+
+def test_administrators_who_annotate_find_no_hidden_word(world: World) -> None:
+    for part in ("admin", "judging:"):
+        assert words_in(answers(world, "admin", part), "admin") == []
+
+
+def test_the_words_are_there_for_those_who_may_see_them(world: World) -> None:
+    """Without this, a page that shows nothing to anybody would pass for blind."""
+    world.engineer = User.objects.create(username="open", is_superuser=True)
+    seen = b"".join(answers(world, "engineer").values())
+    words = {
+        **{key: words_of("zq")[f"zq {key}"] for key in ("agent", "model", "experiment", "cost")},
+        **{key: words_of("zq")[f"zq {key}"] for key in ("reward", "error", "log", "tokens")},
+        **{key: words_of("zq")[f"zq {key}"] for key in ("reference", "evaluation", "rule")},
+        **{key: LABELS[key] for key in ("rationale", "message")},
+    }
+    assert [what for what, word in words.items() if word.encode() not in seen] == []

@@ -1,0 +1,296 @@
+"""How the blinding tests visit every address of the site.
+
+Every URL pattern has one entry here, by its name (`runs:run_detail`), or by its route where it
+has no name; a pattern without an entry fails `test_blinding_urls.py`. An entry lists the visits
+that could show something of a hidden run: fill the arguments from the `World`, add the query
+strings that sort, filter or search, and send forms to what only takes POST. Every visit is
+undone afterwards.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.urls import reverse
+
+from tests.judging.blind_world import World
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request. `data` makes it a POST; `headers` go with it."""
+
+    path: str
+    data: dict[str, Any] | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Fill = Callable[[World], Iterable[Visit]]
+CASES: dict[str, Fill] = {}
+
+Argument = Callable[[World], Any]
+
+
+def case(
+    address: str,
+    /,
+    *queries: str,
+    post: Callable[[World], dict[str, Any]] | None = None,
+    **arguments: Argument,
+) -> None:
+    """The address of this name: once bare, once with each query, and once as POST with `post`.
+
+    Arguments are functions of the world that give one value or a list of them.
+    """
+
+    def fill(world: World) -> Iterable[Visit]:
+        for filled in _combinations({key: value(world) for key, value in arguments.items()}):
+            path = reverse(address, kwargs=filled)
+            yield Visit(path)
+            for query in queries:
+                yield Visit(f"{path}?{query}")
+            if post:
+                yield Visit(path, data=post(world))
+
+    CASES[address] = fill
+
+
+def _combinations(arguments: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    filled: list[dict[str, Any]] = [{}]
+    for name, values in arguments.items():
+        every = values if isinstance(values, list) else [values]
+        filled = [{**one, name: value} for one in filled for value in every]
+    return filled
+
+
+def _paths(name: str, *paths: str) -> None:
+    CASES[name] = lambda _world: [Visit(path) for path in paths]
+
+
+def RUNS(world: World) -> list[uuid.UUID]:  # noqa: N802 - reads as the constants beside it
+    return [world.run.pk, world.disputed.pk, world.rerun.pk]
+
+
+def STUDIES(world: World) -> list[int]:  # noqa: N802
+    return [world.study.pk, world.other_study.pk, world.dispute.item.study_id]
+
+
+def DISPUTES(world: World) -> list[int]:  # noqa: N802
+    return [world.dispute.pk, world.other_dispute.pk]
+
+
+def STEPS(_world: World) -> list[int]:  # noqa: N802
+    return [0, 1]
+
+
+# Accounts
+case("login")
+case("logout", post=lambda _: {})
+case("set_language", post=lambda _: {"language": "ja"})
+case("runs:healthz")
+
+# The administration pages, for those who reach them
+for bare in (
+    "index",
+    "login",
+    "logout",
+    "password_change",
+    "password_change_done",
+    "autocomplete",
+    "jsi18n",
+    "auth_group_changelist",
+    "auth_group_add",
+    "runs_user_changelist",
+    "runs_user_add",
+):
+    case(f"admin:{bare}")
+for page in ("history", "delete", "change"):
+    case(f"admin:auth_group_{page}", object_id=lambda _: [1, 3])
+    case(f"admin:runs_user_{page}", object_id=lambda w: [w.others[0].pk, w.annotator.pk])
+case("admin:auth_user_password_change", id=lambda w: w.others[0].pk)
+case("admin:view_on_site", content_type_id=lambda _: [1, 5, 9], object_id=RUNS)
+case("admin:app_list", app_label=lambda _: ["auth", "runs"])
+_paths("admin/auth/group/<path:object_id>/", "/admin/auth/group/1/")
+_paths("admin/runs/user/<path:object_id>/", "/admin/runs/user/1/")
+_paths("admin/(?P<url>.*)$", "/admin/judging/label/", "/admin/runs/run/", "/admin/judging/")
+
+# Home, studies, labels
+case("judging:home")
+case("judging:study_list")
+case(
+    "judging:study_create",
+    "outcome=success",
+    "agent=zq-agent",
+    "reference=failure",
+    "anomaly=false_completion",
+    post=lambda _: {
+        "name": "x",
+        "query": "model=another+model",
+        "seed": 1,
+        "labels_per_run": 2,
+        "repeat_percent": 0,
+        "guidelines": "x",
+    },
+)
+case("judging:study_detail", "page=1", "runs=1", study_id=STUDIES)
+case("judging:study_close", post=lambda _: {}, study_id=STUDIES)
+case("judging:guidelines", post=lambda _: {"text": "New"}, study_id=STUDIES)
+case(
+    "judging:member_add",
+    post=lambda w: {"user": w.stranger.pk, "part": "annotator"},
+    study_id=STUDIES,
+)
+case(
+    "judging:member_remove",
+    post=lambda _: {},
+    study_id=STUDIES,
+    user_id=lambda w: [w.others[0].pk, w.annotator.pk],
+)
+case(
+    "judging:annotate",
+    study_id=STUDIES,
+    post=lambda w: {"assignment": held_by_others(w), "key": "k", "success": "success"},
+)
+case("judging:annotate_run", study_id=STUDIES, run_id=RUNS)
+case("judging:draft_save", study_id=STUDIES, post=lambda w: {"assignment": held_by_others(w)})
+case(
+    "judging:label_skip",
+    study_id=STUDIES,
+    post=lambda w: {"assignment": held_by_others(w), "reason": "x"},
+)
+case("judging:label_undo", study_id=STUDIES, post=lambda w: {"label": others_label(w)})
+case(
+    "judging:step_comment",
+    study_id=STUDIES,
+    post=lambda w: {"assignment": held_by_others(w), "step_index": 0, "text": "x"},
+)
+
+# Disputes
+case("judging:dispute_list")
+case("judging:overruled")
+case("judging:dispute_detail", dispute_id=DISPUTES)
+case("judging:dispute_message", dispute_id=DISPUTES, post=lambda _: {"text": ""})
+case("judging:dispute_decide", dispute_id=DISPUTES, post=lambda _: {"verdict": "", "version": 0})
+
+# Audits
+CELLS = ["fn", "fp", "tp", "tn", "none", "tp-fn"]
+case("judging:audit_home")
+case("judging:audit", "evaluating=1", study_id=STUDIES)
+case("judging:audit_evaluate", study_id=STUDIES, post=lambda _: {})
+case("judging:audit_progress", study_id=STUDIES)
+case("judging:audit_pictures", study_id=STUDIES)
+case("judging:audit_agreement", study_id=STUDIES)
+case(
+    "judging:audit_left_out",
+    study_id=STUDIES,
+    group=lambda _: ["infeasible", "not_executable", "unsettled"],
+)
+case(
+    "judging:audit_table",
+    study_id=STUDIES,
+    name=lambda _: ["matrices", "figures", "agreement"],
+    ending=lambda _: ["csv", "json", "md", "tex"],
+)
+case("judging:audit_picture", study_id=STUDIES, name=lambda _: ["fn_share", "fnr", "fpr"])
+case(
+    "judging:audit_cells",
+    study_id=STUDIES,
+    evaluator_id=lambda w: w.evaluator.pk,
+    cells=lambda _: CELLS,
+)
+case(
+    "judging:audit_cells_file",
+    study_id=STUDIES,
+    evaluator_id=lambda w: w.evaluator.pk,
+    cells=lambda _: CELLS,
+    ending=lambda _: ["csv", "json"],
+)
+
+
+def _judgements(world: World) -> Iterable[Visit]:
+    for run_id in RUNS(world):
+        path = reverse("judging:run_judgements", args=[run_id])
+        yield Visit(path)
+        for cell in CELLS:
+            query = f"study={world.other_study.pk}&audit={world.evaluator.pk}&cell={cell}"
+            yield Visit(f"{path}?{query}")
+            current = f"http://testserver/runs/{run_id}/?{query}"
+            yield Visit(path, headers={"HX-Request": "true", "HX-Current-URL": current})
+
+
+CASES["judging:run_judgements"] = _judgements
+
+# Runs
+SORTS = [
+    "goal",
+    "task",
+    "site",
+    "experiment",
+    "agent",
+    "model",
+    "outcome",
+    "reward",
+    "reference",
+    "n_steps",
+    "steps",
+    "seconds",
+    "cost",
+    "created",
+    "created_at",
+    "end_reason",
+    "status",
+    "tokens",
+    "anomaly",
+    "has_anomaly",
+]
+case(
+    "runs:run_list",
+    *[f"sort={sign}{name}" for name in SORTS for sign in ("", "-")],
+    *[f"outcome={word}" for word in ("success", "failure", "incomplete", "error")],
+    *[f"reference={word}" for word in ("success", "failure", "")],
+    "agent=zq-agent",
+    "model=zq-model",
+    "experiment=zq-experiment",
+    "agent=another+agent",
+    "model=another+model",
+    "experiment=another+experiment",
+    "anomaly=false_completion",
+    "anomaly=none",
+    "anomaly=loop",
+    "superseded=true",
+    "q=run",
+    "q=zq",
+    "status=finished",
+    "task=task+of+the+run",
+)
+case("runs:run_columns", post=lambda _: {"column": ["outcome", "reward", "agent", "model"]})
+case("runs:run_detail", run_id=RUNS)
+case("runs:run_steps", "from=0", "from=1", run_id=RUNS)
+case("runs:run_step", run_id=RUNS, index=STEPS)
+case("runs:run_files", run_id=RUNS)
+case("runs:run_blob", run_id=RUNS, sha256=lambda w: [w.picture.pk, w.log.pk])
+case("runs:run_export", run_id=RUNS)
+case("runs:run_export_selected", post=lambda w: {"run": [str(pk) for pk in RUNS(w)]})
+case("runs:run_rerun", post=lambda _: {"trials": 1}, run_id=RUNS)
+case("runs:run_rerun_selected", post=lambda w: {"run": [str(pk) for pk in RUNS(w)]})
+case("runs:run_cancel", post=lambda _: {}, run_id=RUNS)
+case("runs:run_retry", post=lambda _: {}, run_id=RUNS)
+case("runs:rerun_list", "page=1")
+case("runs:job_drawer")
+case("runs:job_count")
+case("runs:experiment_list", "page=1")
+case("runs:import_list")
+case("runs:import_detail", job_id=lambda w: w.job.pk)
+
+
+def held_by_others(world: World) -> int:
+    """An assignment that is not the viewer's."""
+    return world.others[0].assignments.values_list("pk", flat=True)[0]
+
+
+def others_label(world: World) -> str:
+    """A label that is not the viewer's."""
+    return str(world.others[0].labels.values_list("pk", flat=True)[0])
