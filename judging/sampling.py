@@ -41,5 +41,5 @@ def draw(keys: Sequence[Key], size: int | None, seed: int) -> list[Key]:
 
 
 def new_seed() -> int:
-    """A seed short enough to be read aloud."""
-    return secrets.randbelow(1_000_000)
+    """A seed of six digits, short enough to be read aloud."""
+    return 100_000 + secrets.randbelow(900_000)
