@@ -67,7 +67,8 @@ def _submit(request: AppRequest, study: Study) -> HttpResponse:
     try:
         submit_label(assignment=assignment, user=request.user, submission=form.submission())
     except LabelRefusedError as refused:
-        _keep(request, assignment)
+        if isinstance(refused, PlaceLostError):
+            _keep(request, assignment)
         messages.warning(request, _refusal(refused))
         if isinstance(refused, LabelledElsewhereError):
             return redirect("judging:annotate_run", study.pk, assignment.item.run_id)

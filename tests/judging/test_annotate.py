@@ -1,0 +1,297 @@
+"""The annotation pages: form, draft, skip, undo, comments."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from judging.models import Assignment, Label, StepComment, Study
+from judging.services.assignment import next_assignment
+from judging.services.studies import close_study
+from runs.models import User
+from tests.judging.factories import annotators_of, label_next, make_label, make_study
+from tests.runs.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study(runs=2)
+
+
+def as_(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def url(name: str, study: Study, *arguments: object) -> str:
+    return reverse(f"judging:{name}", args=[study.pk, *arguments])
+
+
+def form_of(client: Client, study: Study, **fields: Any) -> dict[str, Any]:
+    """The form as the page shows it, filled in."""
+    page = client.get(url("annotate", study)).content.decode()
+    hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
+    return {name: hidden[name] for name in ("assignment", "key", "guideline")} | fields
+
+
+def test_a_label_goes_in_and_the_next_run_comes(study: Study) -> None:
+    user = annotators_of(study)[0]
+    client = as_(user)
+    form = form_of(
+        client,
+        study,
+        success="failure",
+        causes=["loop", "misread"],
+        failure_step="1",
+        confidence="3",
+        rationale=" It gave up. ",
+        seconds="0",
+    )
+    answer = client.post(url("annotate", study), form, follow=True)
+    label = Label.objects.get()
+    assert (label.success, label.causes, label.failure_step) == ("failure", ["loop", "misread"], 1)
+    assert (label.confidence, label.rationale) == (3, "It gave up.")
+    assert label.guideline == study.guidelines.get()
+    page = answer.content.decode()
+    assert "2 of 2" in page
+    assert str(label.pk) in page  # to be taken back
+    again = client.post(url("annotate", study), form)  # the same form once more
+    assert again.status_code == 302
+    assert Label.objects.count() == 1
+
+
+@pytest.mark.parametrize("user", ["stranger", "adjudicator", "engineer"])
+def test_for_everybody_else_the_page_does_not_exist(study: Study, user: str) -> None:
+    client = as_(make_user("annotator" if user == "stranger" else user))
+    assert client.get(url("annotate", study)).status_code == 404
+    assert client.post(url("annotate", study), {}).status_code == 404
+
+
+def test_without_logging_in_there_is_only_the_way_to_log_in(study: Study) -> None:
+    answer = Client().get(url("annotate", study))
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/login/")
+
+
+def test_other_methods_are_refused(study: Study) -> None:
+    client = as_(annotators_of(study)[0])
+    assert client.put(url("annotate", study)).status_code == 405
+    for name in ("draft_save", "label_skip", "label_undo", "step_comment"):
+        assert client.get(url(name, study)).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({}, "Choose success, failure, unsure or not executable."),
+        ({"success": "perhaps"}, "Choose success, failure, unsure or not executable."),
+        ({"success": "unsure", "rationale": ""}, "Say in a sentence why"),
+        ({"success": "not_executable", "rationale": "  "}, "Say in a sentence why"),
+        ({"success": "failure", "failure_step": "99"}, "This run has no such step."),
+        ({"success": "failure", "failure_step": "x"}, "Give the number of a step."),
+    ],
+)
+def test_what_is_wrong_is_said_at_the_field_and_nothing_is_lost(
+    study: Study, fields: dict[str, str], says: str
+) -> None:
+    client = as_(annotators_of(study)[0])
+    form = form_of(client, study, **fields)
+    form.setdefault("rationale", "so far")
+    answer = client.post(url("annotate", study), form)
+    assert answer.status_code == 422
+    assert says in answer.content.decode()
+    assert not Label.objects.exists()
+    if "rationale" not in fields:
+        assert "so far" in client.get(url("annotate", study)).content.decode()
+
+
+def test_a_success_has_no_causes(study: Study) -> None:
+    client = as_(annotators_of(study)[0])
+    form = form_of(client, study, success="success", causes=["loop"], failure_step="1")
+    client.post(url("annotate", study), form)
+    label = Label.objects.get()
+    assert (label.causes, label.failure_step) == ([], None)
+
+
+def test_a_draft_survives_and_fills_the_form(study: Study) -> None:
+    user = annotators_of(study)[0]
+    client = as_(user)
+    form = form_of(client, study, success="failure", causes=["loop"], rationale="half a thou")
+    answer = client.post(url("draft_save", study), form)
+    assert answer.json() == {"is_held": True}
+    page = as_(user).get(url("annotate", study)).content.decode()  # another session
+    assert "half a thou" in page
+    assert re.search(r'value="failure"[^>]*checked', page)
+    assert re.search(r'value="loop"[^>]*checked', page)
+
+
+def test_drafts_and_labels_of_others_are_out_of_reach(study: Study) -> None:
+    first, second = annotators_of(study)
+    theirs = next_assignment(study=study, user=first)
+    assert theirs is not None
+    client = as_(second)
+    stolen = {"assignment": theirs.pk, "success": "failure", "key": "k", "reason": "x"}
+    for name in ("annotate", "draft_save", "label_skip", "step_comment"):
+        assert client.post(url(name, study), stolen).status_code == 404
+    assert client.post(url("annotate", study), {"assignment": "x' OR 1"}).status_code == 404
+    label = label_next(study, first)
+    client.post(url("label_undo", study), {"label": str(label.pk)})
+    assert Label.objects.filter(pk=label.pk).exists()
+
+
+def test_skipping_needs_a_reason(study: Study) -> None:
+    client = as_(annotators_of(study)[0])
+    form = form_of(client, study)
+    page = client.post(url("label_skip", study), form, follow=True).content.decode()
+    assert "Say in a few words why you skip it." in page
+    client.post(url("label_skip", study), form | {"reason": "no pictures"})
+    skipped = Assignment.objects.get(pk=form["assignment"])
+    assert (skipped.state, skipped.skip_reason) == ("skipped", "no pictures")
+
+
+def test_undo_shows_the_run_again_with_its_label(study: Study) -> None:
+    user = annotators_of(study)[0]
+    label = label_next(study, user, "failure", rationale="gave up")
+    client = as_(user)
+    answer = client.post(url("label_undo", study), {"label": str(label.pk)}, follow=True)
+    page = answer.content.decode()
+    assert not Label.objects.exists()
+    assert "gave up" in page
+    assert str(label.item.run_id) in page
+
+
+def test_a_label_can_be_changed_until_the_other_arrives(study: Study) -> None:
+    first, second = annotators_of(study)
+    item = study.items.earliest("position")
+    make_label(item, first, "failure", rationale="first thought")
+    client = as_(first)
+    page = client.get(url("annotate_run", study, item.run_id)).content.decode()
+    assert "first thought" in page
+    assert "changing your label" in page
+    form = {
+        "assignment": Assignment.objects.get(item=item, user=first).pk,
+        "key": "change",
+        "version": 0,
+        "success": "success",
+    }
+    client.post(url("annotate", study), form)
+    assert Label.objects.get().success == "success"
+    make_label(item, second, "failure")
+    answer = client.post(url("annotate", study), form | {"key": "late", "version": 1}, follow=True)
+    assert "can no longer be changed" in answer.content.decode()
+    answer = client.get(url("annotate_run", study, item.run_id), follow=True)
+    assert "can no longer be changed" in answer.content.decode()
+
+
+def test_a_stale_tab_is_shown_what_was_said_in_the_other(study: Study) -> None:
+    user = annotators_of(study)[0]
+    client = as_(user)
+    form = form_of(client, study, success="success")
+    label = label_next(study, user, "failure")
+    page = client.post(url("annotate", study), form, follow=True).content.decode()
+    assert "You have labelled this run already, in another tab." in page
+    assert re.search(r'value="failure"[^>]*checked', page)
+    label.refresh_from_db()
+    assert label.success == "failure"
+
+
+def test_runs_that_were_never_handed_out_cannot_be_opened(study: Study) -> None:
+    client = as_(annotators_of(study)[0])
+    run_id = study.items.latest("position").run_id
+    assert client.get(url("annotate_run", study, run_id)).status_code == 404
+
+
+def test_comments_are_added_and_taken_away_by_their_author_only(study: Study) -> None:
+    first, second = annotators_of(study)
+    client = as_(first)
+    form = form_of(client, study)
+    comment = form | {"step_index": 1, "text": "odd <b>click</b>"}
+    answer = client.post(url("step_comment", study), comment, headers={"HX-Request": "true"})
+    assert "odd &lt;b&gt;click" in answer.content.decode()
+    assert client.post(url("step_comment", study), comment).status_code == 302
+    made = StepComment.objects.first()
+    assert made is not None
+    other = as_(second)
+    theirs = form_of(other, study)
+    assert "odd" not in other.get(url("annotate", study)).content.decode()
+    other.post(url("step_comment", study), theirs | {"remove": made.pk})
+    assert StepComment.objects.count() == 2
+    client.post(url("step_comment", study), form | {"remove": made.pk})
+    assert StepComment.objects.count() == 1
+
+
+def test_a_hidden_repeat_shows_nothing_of_the_first_look() -> None:
+    study = make_study(runs=2, annotators=1, repeat_share=0.5)
+    user = annotators_of(study)[0]
+    for item in study.items.all():
+        make_label(item, user, "failure", rationale="first look")
+        StepComment.objects.create(item=item, author=user, step_index=0, text="first remark")
+    page = as_(user).get(url("annotate", study)).content.decode()
+    assert Assignment.objects.filter(is_repeat=True).count() == 1
+    assert "3 of 3" in page
+    assert "first look" not in page
+    assert "first remark" not in page
+    assert "repeat" not in page.replace("repeated actions", "")
+
+
+def test_after_the_last_run_it_says_what_happens_and_thanks(study: Study) -> None:
+    first, second = annotators_of(study)
+    one, two = study.items.all()
+    make_label(one, second, "success")
+    make_label(one, first, "failure")
+    make_label(two, first, "success")
+    page = as_(first).get(url("annotate", study)).content.decode()
+    assert "All done. Thank you!" in page
+    assert "1 run waits for the other label" in page
+    assert "1 run is disputed" in page
+
+
+def test_runs_skipped_twice_are_offered_by_hand(study: Study) -> None:
+    user = annotators_of(study)[0]
+    client = as_(user)
+    for _ in range(4):
+        client.post(url("label_skip", study), form_of(client, study, reason="broken page"))
+    page = client.get(url("annotate", study)).content.decode()
+    assert "Only skipped runs are left" in page
+    assert "broken page" in page
+    run_id = study.items.earliest("position").run_id
+    assert client.get(url("annotate_run", study, run_id)).status_code == 200
+
+
+def test_when_all_places_are_taken_it_says_until_when() -> None:
+    study = make_study(runs=1, annotators=3)
+    first, second, third = annotators_of(study)
+    for user in (first, second):
+        next_assignment(study=study, user=user)
+    page = as_(third).get(url("annotate", study)).content.decode()
+    assert "in other annotators" in page
+    assert "The next place may become free at" in page
+
+
+def test_a_closed_study_says_so(study: Study) -> None:
+    user = annotators_of(study)[0]
+    client = as_(user)
+    form = form_of(client, study, success="success")
+    close_study(study=study)
+    assert "This study is closed" in client.get(url("annotate", study)).content.decode()
+    page = client.post(url("annotate", study), form, follow=True).content.decode()
+    assert "so this label was not taken" in page
+    assert not Label.objects.exists()
+
+
+def test_the_time_left_follows_from_the_persons_own_pace() -> None:
+    study = make_study(runs=6)
+    user = annotators_of(study)[0]
+    for _ in range(3):
+        label_next(study, user)
+    Label.objects.update(seconds=200)
+    page = as_(user).get(url("annotate", study)).content.decode()
+    assert "4 of 6" in page
+    assert "about 10 min left" in page

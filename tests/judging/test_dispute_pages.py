@@ -1,0 +1,191 @@
+"""The pages of disputes: who sees what, discussion, decision, conflict, being overruled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from judging.models import Dispute, DisputeMessage, ReferenceVerdict, StepComment, Unblinding
+from judging.services.disputes import add_message, decide
+from judging.services.studies import close_study
+from runs.models import User
+from tests.judging.factories import (
+    adjudicators_of,
+    annotators_of,
+    make_dispute,
+    make_study,
+)
+from tests.runs.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def dispute() -> Dispute:
+    people = [make_user("annotator", "zoe"), make_user("annotator", "yan")]
+    return make_dispute(make_study(annotators=people, adjudicators=2))
+
+
+def as_(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def page(user: User, dispute: Dispute) -> str:
+    answer = as_(user).get(reverse("judging:dispute_detail", args=[dispute.pk]))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def post(user: User, name: str, dispute: Dispute, **data: Any) -> Any:
+    return as_(user).post(reverse(f"judging:{name}", args=[dispute.pk]), data)
+
+
+def judge(dispute: Dispute) -> User:
+    return adjudicators_of(dispute.item.study)[0]
+
+
+def test_the_adjudicator_sees_both_labels_and_nobodys_name(dispute: Dispute) -> None:
+    first, _ = annotators_of(dispute.item.study)
+    dispute.item.labels.update(rationale="my reason")
+    add_message(dispute=dispute, author=first, text="look again", proposal="success")
+    shown = page(judge(dispute), dispute)
+    assert shown.count("my reason") == 2
+    assert "look again" in shown
+    assert "zoe" not in shown
+    assert "yan" not in shown
+    assert ">yours<" not in shown
+    assert 'name="verdict"' in shown
+
+
+def test_the_order_of_the_labels_stays_and_says_nothing(dispute: Dispute) -> None:
+    def order(of: Dispute) -> list[bool]:
+        shown = page(judge(of), of)
+        places = [shown.index(f"{user} says") for user in annotators_of(of.item.study)]
+        return [places[0] < places[1]]
+
+    assert order(dispute) == order(dispute)
+    seen = set()
+    for seed in range(12):
+        Dispute.objects.filter(pk=dispute.pk).update(order_seed=seed)
+        seen.add(order(dispute)[0])
+    assert seen == {True, False}
+
+
+def test_annotators_see_which_label_is_theirs_and_may_propose(dispute: Dispute) -> None:
+    first, _ = annotators_of(dispute.item.study)
+    StepComment.objects.create(item=dispute.item, author=first, step_index=1, text="here it broke")
+    shown = page(annotators_of(dispute.item.study)[1], dispute)
+    assert shown.count(">yours<") == 1
+    assert "here it broke" in shown
+    assert 'name="proposal"' in shown
+    assert 'name="verdict"' not in shown
+
+
+def test_who_looks_is_recorded_once(dispute: Dispute) -> None:
+    user = judge(dispute)
+    page(user, dispute)
+    page(user, dispute)
+    seen = Unblinding.objects.get(user=user)
+    assert (seen.item, seen.reason) == (dispute.item, "dispute")
+
+
+def test_strangers_find_nothing(dispute: Dispute) -> None:
+    for user in (make_user("annotator"), make_user("adjudicator")):
+        for name in ("dispute_detail", "dispute_message", "dispute_decide"):
+            address = reverse(f"judging:{name}", args=[dispute.pk])
+            client = as_(user)
+            answer = client.get(address) if name == "dispute_detail" else client.post(address)
+            assert answer.status_code == 404
+        assert "No disputes" in as_(user).get(reverse("judging:dispute_list")).content.decode()
+    assert Client().get(reverse("judging:dispute_list")).status_code == 302
+    assert (
+        as_(judge(dispute)).get(reverse("judging:dispute_decide", args=[dispute.pk])).status_code
+        == 405
+    )
+
+
+def test_engineers_read_but_do_not_act(dispute: Dispute) -> None:
+    engineer = make_user("engineer")
+    shown = page(engineer, dispute)
+    assert "<textarea" not in shown
+    assert post(engineer, "dispute_message", dispute, text="I think").status_code == 403
+    decision = {"verdict": "success", "rationale": "x", "version": 0}
+    assert post(engineer, "dispute_decide", dispute, **decision).status_code == 403
+    assert not ReferenceVerdict.objects.exists()
+
+
+def test_a_decision_needs_a_verdict_and_a_reason(dispute: Dispute) -> None:
+    answer = post(judge(dispute), "dispute_decide", dispute, version=0)
+    assert answer.status_code == 422
+    said = answer.content.decode()
+    assert "Choose a verdict." in said
+    assert "A decision needs a reason" in said
+
+
+def test_after_the_decision_names_and_overruled_labels_are_shown(dispute: Dispute) -> None:
+    answer = post(
+        judge(dispute), "dispute_decide", dispute, verdict="failure", rationale="Empty.", version=0
+    )
+    assert answer.status_code == 302
+    overruled, right = annotators_of(dispute.item.study)
+    shown = page(overruled, dispute)
+    assert "Empty." in shown
+    assert "zoe" in shown
+    assert "overruled" in shown
+    assert "<textarea" not in shown
+    address = reverse("judging:overruled")
+    assert "Empty." in as_(overruled).get(address).content.decode()
+    assert "You were never overruled" in as_(right).get(address).content.decode()
+    assert "You were overruled:" in as_(overruled).get(reverse("judging:home")).content.decode()
+
+
+def test_the_second_adjudicator_gets_both_texts(dispute: Dispute) -> None:
+    first, second = adjudicators_of(dispute.item.study)
+    decide(dispute=dispute, adjudicator=first, verdict="failure", rationale="Empty.", version=0)
+    answer = post(
+        second, "dispute_decide", dispute, verdict="success", rationale="It is full.", version=0
+    )
+    assert answer.status_code == 409
+    said = answer.content.decode()
+    assert "Somebody else decided first." in said
+    assert "Empty." in said
+    assert "It is full." in said
+    late = post(annotators_of(dispute.item.study)[0], "dispute_message", dispute, text="One more")
+    assert late.status_code == 409
+    assert "One more" in late.content.decode()
+
+
+def test_agreeing_in_the_discussion_settles_it(dispute: Dispute) -> None:
+    first, second = annotators_of(dispute.item.study)
+    assert post(first, "dispute_message", dispute, text=" ").status_code == 422
+    post(first, "dispute_message", dispute, text="step 2", proposal="not_executable")
+    post(second, "dispute_message", dispute, text="indeed", proposal="not_executable")
+    verdict = ReferenceVerdict.objects.get()
+    assert (verdict.verdict, verdict.origin) == ("not_executable", "consensus")
+    assert "leaves every denominator" in page(first, dispute)
+
+
+def test_what_people_write_is_never_markup(dispute: Dispute) -> None:
+    DisputeMessage.objects.create(
+        dispute=dispute, author=judge(dispute), text="<script>alert(1)</script>"
+    )
+    assert "<script>alert(1)" not in page(judge(dispute), dispute)
+
+
+def test_in_a_closed_study_nothing_can_be_decided(dispute: Dispute) -> None:
+    close_study(study=dispute.item.study)
+    assert 'name="verdict"' not in page(judge(dispute), dispute)
+    decision = {"verdict": "success", "rationale": "x", "version": 0}
+    assert post(judge(dispute), "dispute_decide", dispute, **decision).status_code == 403
+
+
+def test_the_list_says_what_waits(dispute: Dispute) -> None:
+    address = reverse("judging:dispute_list")
+    for user in (judge(dispute), *annotators_of(dispute.item.study)):
+        listed = as_(user).get(address).content.decode()
+        assert reverse("judging:dispute_detail", args=[dispute.pk]) in listed

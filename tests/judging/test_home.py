@@ -1,0 +1,61 @@
+"""The first page: what waits, what has moved, and what to do where there is nothing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from judging.home import begin_visit
+from judging.services.disputes import add_message
+from runs.models import User
+from tests.judging.factories import adjudicators_of, annotators_of, make_dispute, make_study
+from tests.runs.factories import make_run, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def home(user: User) -> str:
+    client = Client()
+    client.force_login(user)
+    return client.get("/").content.decode()
+
+
+def test_annotators_see_their_runs_and_disputes() -> None:
+    study = make_study(runs=3, adjudicators=1, name="Garden")
+    user = annotators_of(study)[0]
+    assert "runs to label in Garden" in home(user)
+    dispute = make_dispute(study)
+    add_message(dispute=dispute, author=annotators_of(study)[1], text="see step 2")
+    shown = home(user)
+    assert "dispute over your labels" in shown
+    assert "see step 2" in shown
+
+
+def test_adjudicators_see_what_to_decide() -> None:
+    dispute = make_dispute()
+    assert "dispute to decide" in home(adjudicators_of(dispute.item.study)[0])
+
+
+def test_empty_pages_say_what_to_do() -> None:
+    assert "Whoever manages the studies adds you" in home(make_user("annotator"))
+    engineer = make_user("engineer")
+    assert "Import runs that you have on disk" in home(engineer)
+    make_run(pictures=False)
+    assert "Make a study of a sample of them" in home(engineer)
+
+
+def test_it_takes_logging_in() -> None:
+    assert Client().get("/").status_code == 302
+
+
+def test_a_visit_ends_after_half_an_hour() -> None:
+    user = make_user("annotator")
+    noon = timezone.now()
+    assert begin_visit(user, noon) is None
+    assert begin_visit(user, noon + timedelta(minutes=20)) is None
+    later = noon + timedelta(hours=2)
+    assert begin_visit(user, later) == noon + timedelta(minutes=20)
+    assert begin_visit(user, later + timedelta(minutes=5)) == noon + timedelta(minutes=20)
