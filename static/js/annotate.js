@@ -19,6 +19,7 @@ let isReady = false; // nobody can judge a run they have not seen
 let isLeaving = false;
 let savedAt = null;
 let isDirty = false;
+let hasFailed = false; // the last save did; leaving now would lose something
 let saving = null;
 let timer = null;
 let active = 0; // seconds since the last save
@@ -49,8 +50,9 @@ async function send() {
   } catch {
     return failed(text.textOffline);
   }
-  if (response.status === 401) return failed(text.textLoggedOut);
+  if (response.status === 401 || response.status === 403) return failed(text.textLoggedOut);
   if (!response.ok) return failed(text.textOffline);
+  hasFailed = false;
   active = Math.max(0, active - measured);
   sinceSave = 0;
   savedAt = Date.now();
@@ -60,7 +62,7 @@ async function send() {
 }
 
 function failed(words) {
-  isDirty = true;
+  isDirty = hasFailed = true;
   say(words);
   later(RETRY_MS);
   return false;
@@ -113,6 +115,10 @@ setInterval(() => {
 
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "hidden" && isDirty && !isLeaving) save();
+});
+
+addEventListener("beforeunload", (event) => {
+  if (hasFailed && isDirty && !isLeaving) event.preventDefault();
 });
 
 // The form

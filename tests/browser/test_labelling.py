@@ -1,0 +1,186 @@
+"""A whole labelling session by keyboard, and what must not happen while typing or loading."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from judging.models import Assignment, Label, StepComment, Study
+from runs.models import User
+from tests.browser.conftest import OpenPage
+from tests.judging.factories import annotators_of, make_label, make_study
+from tests.runs.factories import make_run
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+READY = "[data-annotate]:not([data-waits])"
+
+
+def make_work(runs: int = 3) -> tuple[Study, User]:
+    study = make_study(runs=[make_run(steps=4) for _ in range(runs)])
+    return study, annotators_of(study)[0]
+
+
+def chosen(page: Page) -> dict[str, Any]:
+    """What the form holds."""
+    found: dict[str, Any] = page.evaluate(
+        """() => {
+            const all = [...document.querySelector("[data-label-form]").elements];
+            const named = (name) => all.filter((e) => e.name === name);
+            const on = (name) => named(name).filter((e) => e.checked).map((e) => e.value);
+            const text = (name) => named(name)[0].value;
+            return {success: on("success"), causes: on("causes"), confidence: on("confidence"),
+                    failure_step: text("failure_step"), rationale: text("rationale")};
+        }"""
+    )
+    return found
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def submit(page: Page, key: str = "Enter") -> None:
+    with page.expect_navigation():
+        page.keyboard.press(key)
+
+
+def test_a_session_by_keyboard_alone(open_page: OpenPage) -> None:
+    study, user = make_work()
+    page = open_page(f"/studies/{study.pk}/annotate/", user)
+    page.wait_for_selector(READY)
+    press(page, "j", "j", "2", "Shift+Digit1", "Shift+Digit2", "Shift+Digit2", "f", "+", "-", "r")
+    page.keyboard.type("1 4 jk f s u ? stays text")
+    press(page, "Escape", "c")
+    page.keyboard.type("odd step")
+    press(page, "Enter")
+    page.wait_for_selector("#step-comments li")
+    filled = {
+        "success": ["failure"],
+        "causes": ["loop"],
+        "confidence": ["2"],
+        "failure_step": "2",
+        "rationale": "1 4 jk f s u ? stays text",
+    }
+    assert chosen(page) == filled
+    expect(page.locator("[data-saved]")).to_have_text(re.compile("^(last )?saved"))
+    page.reload()
+    page.wait_for_selector(READY)
+    assert chosen(page) == filled
+    submit(page)
+    page.wait_for_selector(READY)
+    expect(page.locator(".how-far")).to_contain_text("2 of 3")
+    label = Label.objects.get()
+    assert (label.success, label.causes, label.failure_step) == ("failure", ["loop"], 2)
+    assert StepComment.objects.get().step_index == 2
+    submit(page, "u")
+    page.wait_for_selector(READY)
+    assert chosen(page) == filled
+    assert not Label.objects.exists()
+    press(page, "1")
+    expect(page.locator("[data-why]")).to_be_hidden()
+    submit(page)
+    page.wait_for_selector(READY)
+    press(page, "s")
+    page.keyboard.type("no pictures")
+    press(page, "Tab")
+    submit(page)
+    page.wait_for_selector(READY)
+    press(page, "3", "r")
+    page.keyboard.type("cannot tell")
+    submit(page, "Control+Enter")
+    page.wait_for_selector(READY)
+    expect(page.locator(".judge")).to_contain_text("You skipped this run before: no pictures")
+    press(page, "1")
+    submit(page)
+    expect(page.locator("h2").first).to_contain_text("All done. Thank you!")
+    assert sorted(Label.objects.values_list("success", flat=True)) == [
+        "success",
+        "success",
+        "unsure",
+    ]
+
+
+def test_nothing_is_sent_without_a_verdict_or_before_the_run_is_seen(open_page: OpenPage) -> None:
+    study, user = make_work(runs=1)
+    page = open_page("/", user)
+    page.route(re.compile("/blobs/"), lambda route: None)  # the picture never comes
+    page.goto(f"/studies/{study.pk}/annotate/", wait_until="domcontentloaded")
+    page.wait_for_selector("[data-annotate][data-waits]")
+    press(page, "1", "Enter")
+    assert chosen(page)["success"] == []
+    page.unroute(re.compile("/blobs/"))
+    page.reload()
+    page.wait_for_selector(READY)
+    press(page, "Enter")
+    expect(page.locator("[data-form-problem]")).to_contain_text("Choose success")
+    press(page, "?")
+    expect(page.locator("#keys")).to_be_visible()
+    press(page, "1", "Escape")
+    assert chosen(page)["success"] == []
+    assert not Label.objects.exists()
+
+
+def test_a_lost_session_loses_nothing(open_page: OpenPage) -> None:
+    study, user = make_work(runs=1)
+    page = open_page(f"/studies/{study.pk}/annotate/", user)
+    page.wait_for_selector(READY)
+    cookies = page.context.cookies()
+    page.context.clear_cookies()
+    press(page, "2", "r")
+    page.keyboard.type("written while logged out")
+    expect(page.locator("[data-form-problem]")).to_contain_text("You are logged out")
+    press(page, "Control+Enter")
+    page.wait_for_timeout(500)
+    assert not Label.objects.exists()
+    for cookie in cookies:  # logged in again, in another tab
+        page.context.add_cookies([{**cookie}])  # type: ignore[typeddict-item]
+    submit(page, "Control+Enter")
+    assert Label.objects.get().rationale == "written while logged out"
+
+
+def test_a_double_click_submits_once_and_time_is_counted(open_page: OpenPage) -> None:
+    study, user = make_work(runs=2)
+    page = open_page(f"/studies/{study.pk}/annotate/", user)
+    page.wait_for_selector(READY)
+    press(page, "1")
+    page.mouse.move(300, 300)
+    page.wait_for_timeout(2200)
+    page.locator(".submit").dblclick()
+    expect(page.locator(".how-far")).to_contain_text("2 of 2")
+    label = Label.objects.get()
+    assert 1 <= label.seconds < 60
+    assert Assignment.objects.filter(state="submitted").count() == 1
+
+
+def test_on_a_phone_verdict_and_submit_are_always_in_sight(open_page: OpenPage) -> None:
+    study, user = make_work(runs=1)
+    page = open_page(f"/studies/{study.pk}/annotate/", user, width=390, height=844)
+    page.wait_for_selector(READY)
+    for pane in ("steps", "page", "judge"):
+        page.locator(f'[data-pane="{pane}"]').click()
+        expect(page.locator(".submit")).to_be_in_viewport(ratio=1)
+        expect(page.locator(".verdict-choice.failure")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator(".verdict-choice.failure").click()
+    with page.expect_navigation():
+        page.locator(".submit").click()
+    assert Label.objects.get().success == "failure"
+
+
+def test_remarks_stand_on_the_timeline_of_a_dispute(open_page: OpenPage) -> None:
+    study, first = make_work(runs=1)
+    second = annotators_of(study)[1]
+    item = study.items.get()
+    make_label(item, first, "success")
+    make_label(item, second, "failure", failure_step=3)
+    StepComment.objects.create(item=item, author=second, step_index=3, text="here")
+    page = open_page("/disputes/", first)
+    page.locator(".table a").first.click()
+    expect(page.locator("#row-3 .mark")).to_contain_text("✎")
+    page.get_by_role("link", name="failed at step 3").click()
+    expect(page.locator("#row-3")).to_have_attribute("aria-selected", "true")
