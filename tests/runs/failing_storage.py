@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 from typing import Any
 
 from django.core.files.base import File
@@ -16,10 +17,9 @@ class FullStorage(BlobFileStorage):
     def __init__(self, *, fails_at: int, **options: Any) -> None:
         super().__init__(**options)
         self.fails_at = fails_at
-        self.n_writes = 0
+        self._numbers = itertools.count(1)  # counts right from several threads at once
 
     def _save(self, name: str, content: File[bytes]) -> str:
-        self.n_writes += 1
-        if self.n_writes >= self.fails_at:
+        if next(self._numbers) >= self.fails_at:
             raise OSError(errno.ENOSPC, "No space left on device")
         return super()._save(name, content)
