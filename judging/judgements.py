@@ -13,7 +13,7 @@ from judging.audits.cells import Shown
 from judging.audits.explanations import Explanation, explain
 from judging.audits.population import FAILURE, SUCCESS
 from judging.blinding import items_with_open_labels
-from judging.models import Assignment, Evaluation, Label, ReferenceVerdict
+from judging.models import Assignment, Evaluation, Label, ReferenceVerdict, StudyItem
 from runs.models import Run, User
 
 if TYPE_CHECKING:
@@ -63,6 +63,13 @@ def judgements_of(run: Run, user: User, study_id: int | None = None) -> RunJudge
         evaluators=_evaluators(run, reference) if reads_audits else [],
         reads_audits=reads_audits,
     )
+
+
+def opened_items(judgements: RunJudgements) -> list[StudyItem]:
+    """The items whose labels or verdicts are shown, so that it can be recorded who saw them."""
+    shown = [verdict.item for verdict in judgements.references]
+    shown += [label.item for label in judgements.labels]
+    return list({item.pk: item for item in shown}.values())
 
 
 def may_walk(user: User, study_id: int) -> bool:

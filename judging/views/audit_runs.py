@@ -14,9 +14,10 @@ from judging.audits.page import LEFT_OUT
 from judging.audits.population import Group, items_in
 from judging.audits.tables import cells_table
 from judging.cell_table import CellTable
-from judging.judgements import judgements_of, may_walk
+from judging.judgements import judgements_of, may_walk, opened_items
 from judging.models import EvaluatorVersion, Study
 from judging.reports import FORMATS
+from judging.services.unblinding import record_unblinding
 from judging.views.audit import as_file
 from judging.views.auditing import for_auditors
 from runs.models import Run, User
@@ -84,8 +85,11 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
     run = get_object_or_404(Run.objects.shown_to(request.user).select_related("task"), pk=run_id)
     walk = _walk(request)
     study_id = int(walk["study"]) if "study" in walk else None
+    judgements = judgements_of(run, request.user, study_id)
+    for item in opened_items(judgements):
+        record_unblinding(user=request.user, item=item, reason="judgements of a run")
     context = {
-        "judgements": judgements_of(run, request.user, study_id),
+        "judgements": judgements,
         "opened": walk.get("audit", ""),
         "walk": urlencode(walk),
         "neighbours": _neighbours(request.user, walk, run_id),

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from judging.audits.differences import Segment, difference
 from judging.audits.explanations import decided_by, explain
-from judging.models import Assignment, Evaluation, StudyItem, StudyMember
+from judging.models import Assignment, Evaluation, StudyItem, StudyMember, Unblinding
 from runs.models import Run, User
 from tests.judging import audited
 
@@ -223,6 +223,7 @@ def test_queries_do_not_grow_with_the_evaluators(item: StudyItem) -> None:
     client.force_login(audited.auditor())
     address = reverse("judging:run_judgements", args=[item.run_id])
     walk = f"?study={item.study_id}&audit={audited.evaluator('strict').pk}&cell=fn"
+    client.get(address)  # who sees it is recorded the first time only
     counted = []
     for number in range(2):
         with CaptureQueriesContext(connection) as queries:
@@ -261,3 +262,16 @@ class TestDifference:
     def test_long_texts_come_back_unmarked(self) -> None:
         found = difference("a " * 5000, "b " * 5000, passed=False)
         assert found.expected == [Segment("a " * 5000)]
+
+
+def test_who_sees_labels_or_verdicts_is_recorded_once(item: StudyItem) -> None:
+    outsider = audited.person("outsider", "runs.view_run")
+    for _ in range(2):
+        pane(outsider, item.run)
+    assert Unblinding.objects.get().user == outsider
+    assert Unblinding.objects.get().item == item
+    StudyMember.objects.create(study=item.study, user=outsider, part="adjudicator")
+    StudyItem.objects.filter(pk=item.pk).update(status="disputed")
+    Unblinding.objects.all().delete()
+    pane(outsider, item.run)
+    assert not Unblinding.objects.exists()  # blind now, and so shown nothing
