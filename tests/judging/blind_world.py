@@ -139,6 +139,7 @@ def make_world() -> World:
         annotators=[bob, *blind.values()],
         adjudicators=[judge],
         name="Garden",
+        labels_per_run=5,  # a place for everybody
     )
     _label_with_everything(study.items.get(run=run), bob)
     _dispute(disputed, bob, carl, judge)

@@ -166,6 +166,14 @@ def words_in(found: dict[str, bytes], viewer: str) -> list[str]:
     ]
 
 
+@pytest.mark.parametrize("viewer", ["annotator", "engineer", "admin"])
+def test_the_run_itself_is_what_they_are_asked_to_label(world: World, viewer: str) -> None:
+    """Without this, the page that matters most would be visited without the run."""
+    client = Client()
+    client.force_login(getattr(world, viewer))
+    assert world.run.goal in client.get(f"/studies/{world.study.pk}/annotate/").content.decode()
+
+
 @pytest.mark.parametrize("viewer", ["annotator", "engineer", "adjudicator", "stranger"])
 def test_no_answer_holds_a_hidden_word_and_twin_sites_answer_alike(
     world: World, viewer: str
