@@ -3,7 +3,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-found() { .venv/bin/python -m webagent.environment.browser >/dev/null 2>&1; }
+found() { .venv/bin/python -m webagent.environment >/dev/null 2>&1; }
 
 found && exit 0
 echo "No Chromium found; reruns need one. Installing it …"

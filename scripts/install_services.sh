@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the tests need beside Python: PostgreSQL, Redis, Chromium and a Japanese font.
+# What the tests need beside Python: PostgreSQL, Redis and Chromium.
 # Installs by apt when root, else says exactly what is missing.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 missing=()
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
 command -v redis-server >/dev/null || missing+=(redis-server)
-.venv/bin/python -m webagent.environment.browser >/dev/null 2>&1 || missing+=(chromium)
+.venv/bin/python -m webagent.environment >/dev/null 2>&1 || missing+=(chromium)
 [ ${#missing[@]} = 0 ] && exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

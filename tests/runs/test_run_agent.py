@@ -56,10 +56,14 @@ def test_trials_are_carried_out_and_said():
 
 @pytest.mark.browser
 def test_ctrl_c_cancels_the_run_and_keeps_its_steps():
-    threading.Timer(4, os.kill, (os.getpid(), signal.SIGINT)).start()
+    pressed = threading.Timer(4, os.kill, (os.getpid(), signal.SIGINT))
     looping = ["--task", "miniwob.click-test", "--agent", "looping", "--max-steps", "100"]
-    with pytest.raises(CommandError, match="Interrupted") as caught:
-        run_agent(*looping, "--agent-config", '{"action": "noop(300)"}', "--trials", "3")
+    pressed.start()
+    try:
+        with pytest.raises(CommandError, match="Interrupted") as caught:
+            run_agent(*looping, "--agent-config", '{"action": "noop(300)"}', "--trials", "3")
+    finally:
+        pressed.cancel()  # Where the command ended early, it would end the tests.
     assert caught.value.returncode == 130
     run = Run.objects.get()
     assert (run.status, run.outcome) == ("cancelled", "incomplete")

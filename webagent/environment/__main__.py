@@ -1,0 +1,23 @@
+"""`python -m webagent.environment`: which Chromium would be driven; exit code 1 if none is there."""
+
+import sys
+
+import playwright.sync_api
+
+from webagent.environment.browser import BrowserNotFound, find_chromium
+
+
+def main() -> int:
+    """Print the path of the Chromium that runs use, or on standard error why there is none."""
+    with playwright.sync_api.sync_playwright() as running:
+        own = running.chromium.executable_path
+    try:
+        sys.stdout.write(f"{find_chromium(playwright_path=own)}\n")
+    except BrowserNotFound as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
