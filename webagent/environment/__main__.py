@@ -1,4 +1,4 @@
-"""`python -m webagent.environment`: which Chromium would be driven; exit code 1 if none is there."""
+"""`python -m webagent.environment`: which Chromium would be driven; exits with 1 without one."""
 
 import sys
 
