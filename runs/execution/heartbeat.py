@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
 from types import TracebackType
 from typing import Self
 
 from django.conf import settings
-from django.db import DatabaseError, connection
 
 from runs.execution.leases import Lease, LeaseLostError
+from runs.execution.pulse import Pulse
 from runs.execution.steps import patiently
 from runs.workers import is_stopping
 from webagent.environment.leftovers import end_own_browsers
-
-logger = logging.getLogger(__name__)
 
 GRACE_S = 180
 """How long a run may outlast its time limit (a last step, evidence, closing the browser)."""
 
 
 class Heartbeat:
-    """Renews the lease from a thread of its own, with a connection of its own.
+    """Renews the lease of a run, and hears of its cancellation.
 
-    `is_cancelled` and `is_lost` say what it heard. Once the lease is lost, the browser is
-    killed: whatever the run waits for ends at once. A run that outlasts its limit and the
-    grace is not renewed any more, so that a hung worker does not keep it for ever.
+    Once the lease is lost, the browser is killed: whatever the run waits for ends at once.
     """
 
     def __init__(self, lease: Lease) -> None:
         self.is_cancelled = False
-        self.is_lost = False
         self._lease = lease
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        self._pulse = Pulse(
+            self._renew,
+            lost=LeaseLostError,
+            on_lost=end_own_browsers,
+            limit_s=settings.ENV.RUN_TIME_LIMIT_S + GRACE_S,
+        )
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._pulse.__enter__()
         return self
 
     def __exit__(
@@ -47,8 +43,11 @@ class Heartbeat:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._ended.set()
-        self._thread.join()
+        self._pulse.__exit__(kind, error, traceback)
+
+    @property
+    def is_lost(self) -> bool:
+        return self._pulse.is_lost
 
     def should_stop(self) -> bool:
         """Whether the run is to end now, because somebody or the worker's end asks for it.
@@ -61,23 +60,5 @@ class Heartbeat:
         self.is_cancelled = self.is_cancelled or patiently(self._lease.is_to_cancel)
         return self.is_cancelled or is_stopping()
 
-    def _beat(self) -> None:
-        # A few beats fit into a lease, so that one that is late costs nothing.
-        interval = min(settings.ENV.HEARTBEAT_S, settings.ENV.LEASE_S / 3)
-        last_limit = time.monotonic() + settings.ENV.RUN_TIME_LIMIT_S + GRACE_S
-        try:
-            while not self._ended.wait(interval) and time.monotonic() < last_limit:
-                self._renew()
-        except LeaseLostError:
-            self.is_lost = True
-            end_own_browsers()
-        finally:
-            connection.close()
-
     def _renew(self) -> None:
-        try:
-            self.is_cancelled = self._lease.renew() or self.is_cancelled
-        except DatabaseError:
-            # The database may be back before the lease runs out.
-            logger.warning("A heartbeat of run %s failed.", self._lease.run_id, exc_info=True)
-            connection.close()
+        self.is_cancelled = self._lease.renew() or self.is_cancelled

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DatabaseError, connection
 
 from runs.bounds import import_bounds
+from runs.execution.pulse import Pulse
 from runs.execution.storing import import_runs
 from runs.import_reports import ImportReport
 from runs.models import ImportJob
@@ -38,8 +36,8 @@ def import_upload(job_id: UUID) -> bool:
     if job is None:
         return False
     try:
-        with JobHeartbeat(job) as heartbeat:
-            status, changes = _import(job, heartbeat)
+        with Pulse(partial(_note, job), lost=ImportLostError):
+            status, changes = _import(job)
         if not ImportJob.objects.end(job.pk, job.lease_token, status=status, **changes):
             raise ImportLostError
     except ImportLostError:
@@ -60,73 +58,31 @@ def sweep_imports() -> None:
             path.unlink(missing_ok=True)
 
 
-class JobHeartbeat:
-    """Renews the lease of an import from a thread of its own."""
+def _note(job: ImportJob, **changes: int) -> None:
+    """Write progress, and keep the import.
 
-    def __init__(self, job: ImportJob) -> None:
-        self.is_lost = False
-        self._job = job
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def note(self, **changes: int) -> None:
-        """Write progress, and keep the import.
-
-        Raises:
-            ImportLostError: another worker has it.
-        """
-        job = self._job
-        held = not self.is_lost and ImportJob.objects.renew(
-            job.pk, job.lease_token, lease_s=settings.ENV.LEASE_S, **changes
-        )
-        if not held:
-            raise ImportLostError
-
-    def _beat(self) -> None:
-        interval = min(settings.ENV.HEARTBEAT_S, settings.ENV.LEASE_S / 3)
-        try:
-            while not self._ended.wait(interval) and not self.is_lost:
-                self._renew()
-        finally:
-            connection.close()
-
-    def _renew(self) -> None:
-        try:
-            self.note()
-        except ImportLostError:
-            self.is_lost = True
-        except DatabaseError:
-            logger.warning("A heartbeat of an import failed.", exc_info=True)
-            connection.close()
+    Raises:
+        ImportLostError: another worker has it.
+    """
+    held = ImportJob.objects.renew(job.pk, job.lease_token, lease_s=settings.ENV.LEASE_S, **changes)
+    if not held:
+        raise ImportLostError
 
 
-def _import(job: ImportJob, heartbeat: JobHeartbeat) -> tuple[str, dict[str, object]]:
+def _import(job: ImportJob) -> tuple[str, dict[str, object]]:
     """Status and last changes of the import. Raises ImportLostError."""
     report = ImportReport()
     try:
         with open_runs(
             Path(job.path), format=job.format, bounds=import_bounds(), label=job.file_name
         ) as source:
-            heartbeat.note(n_found=source.total, n_done=0)
+            _note(job, n_found=source.total, n_done=0)
             found = import_runs(
                 source, experiment_name=job.experiment_name or None, user=job.created_by
             )
             for item in found:
                 report.add(item)
-                heartbeat.note(n_done=report.n_done)
+                _note(job, n_done=report.n_done)
     except ImportLostError:
         raise
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from runs.blobs import read_blob
 from runs.execution import running, steps
-from runs.execution.heartbeat import Heartbeat
 from runs.execution.leases import Lease, LeaseLostError, claim
+from runs.execution.pulse import Pulse
 from runs.execution.running import execute
 from runs.execution.steps import StepStore, patiently
 from runs.models import Run, RunStatus
@@ -85,7 +85,7 @@ def in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
     The mark for browsers does not outlast the test.
     """
-    monkeypatch.setattr(Heartbeat, "_beat", lambda self: None)
+    monkeypatch.setattr(Pulse, "_beat", lambda self: None)
     monkeypatch.setenv(OWNER_VARIABLE, "")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from runs.execution.heartbeat import Heartbeat
+from runs.execution.pulse import Pulse
 from runs.models import Run
 from webagent.environment.leftovers import OWNER_VARIABLE
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Heartbeats come from a thread, which does not see what a test has not committed."""
-    monkeypatch.setattr(Heartbeat, "_beat", lambda self: None)
+    monkeypatch.setattr(Pulse, "_beat", lambda self: None)
     monkeypatch.setenv(OWNER_VARIABLE, "")
 
 
