@@ -23,6 +23,7 @@ ENGINEER = (
     "runs.export_run",
     "judging.view_audit",
     "judging.add_evaluation",
+    "judging.add_causetag",
     "judging.view_study",
     "judging.add_study",
     "judging.change_study",

@@ -1,6 +1,8 @@
 """What is stored of people's and evaluators' judgements."""
 
 from judging.models.adjudication import Dispute, DisputeMessage, ReferenceVerdict
+from judging.models.causes import Cause, CauseTag, Repair
+from judging.models.batches import EvaluationBatch, EvaluationBatchItem, JudgeReply
 from judging.models.evaluations import Evaluation, EvaluatorVersion
 from judging.models.labels import (
     Assignment,
@@ -14,14 +16,20 @@ from judging.models.studies import Guideline, Study, StudyItem, StudyMember
 
 __all__ = [
     "Assignment",
+    "Cause",
+    "CauseTag",
     "Dispute",
     "DisputeMessage",
     "Evaluation",
+    "EvaluationBatch",
+    "EvaluationBatchItem",
     "EvaluatorVersion",
     "Guideline",
+    "JudgeReply",
     "Label",
     "LabelRevision",
     "ReferenceVerdict",
+    "Repair",
     "StepComment",
     "Study",
     "StudyItem",
