@@ -14,6 +14,7 @@ but never to somebody who still owes the same run a label in another study.
 from datetime import timedelta
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from judging.models import (
@@ -28,9 +29,6 @@ from judging.models import (
 from judging.models.labels import UNDO_S
 from judging.querysets.disputes import DisputeQuerySet
 from runs.models import Run, User
-
-MOST_KIN = 300
-"""Reruns and retries of runs under judgement that a condition names one by one."""
 
 
 class StudyPolicy:
@@ -102,19 +100,12 @@ def _as_unsettled(user: User, studies: list[int]) -> QuerySet[StudyItem]:
 
 
 def _with_kin(items: QuerySet[StudyItem]) -> Q:
-    """The runs of the items, runs that repeat one of them, and runs that one of them repeats."""
-    runs = items.values("run")
-    repeating = Q(retry_of__in=runs) | Q(rerun_of__in=runs)
-    kin = set(Run.objects.filter(repeating).values_list("pk", flat=True)[: MOST_KIN + 1])
-    for link in ("run__retry_of", "run__rerun_of"):
-        repeated = items.filter(**{f"{link}__isnull": False}).values_list(link, flat=True)
-        kin.update(repeated[: MOST_KIN + 1])
-    if len(kin) <= MOST_KIN:
-        return Q(pk__in=runs) | Q(pk__in=kin) if kin else Q(pk__in=runs)
-    found = Q(pk__in=runs) | Q(pk__in=Run.objects.filter(repeating).values("pk"))
-    for link in ("run__retry_of", "run__rerun_of"):
-        found |= Q(pk__in=items.filter(**{f"{link}__isnull": False}).values(link))
-    return found
+    """The runs of the items, and all that repeat one of them or that one of them repeats.
+
+    Through whatever chain: reruns of reruns, and other reruns of the same run.
+    """
+    roots = items.values(root=Coalesce("run__family", "run"))
+    return Q(pk__in=items.values("run")) | Q(pk__in=roots) | Q(family__in=roots)
 
 
 def items_with_open_labels(user: User) -> QuerySet[StudyItem]:

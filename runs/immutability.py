@@ -21,6 +21,7 @@ NOT_CONTENT = {
     "experiment",
     "rerun_of",
     "retry_of",
+    "family",
     "created_by",
     # The queue's own notes.
     "not_before",

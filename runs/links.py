@@ -6,6 +6,8 @@ import uuid
 from collections import defaultdict
 from uuid import UUID
 
+from django.db.models import Q
+
 from runs.models import Run
 from webagent.trajectory.records import RunRecord
 
@@ -72,6 +74,15 @@ def _link(run_id: UUID, field: str, target: UUID) -> None:
     if field == "superseded_by":
         # What replaced a run is a further attempt at the same trial.
         run_id, field, target = target, "retry_of", run_id
+    _join_families(run_id, target)
     if field == "retry_of" and Run.objects.filter(retry_of=target).exists():
         return
     Run.objects.filter(pk=run_id, **{field: None}).update(**{field: target})
+
+
+def _join_families(run_id: UUID, target: UUID) -> None:
+    """Make the run, and all that repeat it already, of the target's family."""
+    roots = {run.pk: run.root for run in Run.objects.filter(pk__in=[run_id, target]).only("family")}
+    own, joined = roots[run_id], roots[target]
+    # A file may link in a circle: then the first run is of its own family.
+    Run.objects.filter(Q(pk__in=[run_id, own]) | Q(family=own)).update(family=joined)

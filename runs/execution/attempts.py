@@ -52,6 +52,7 @@ def next_attempt(run: Run, *, delay_s: float = 0, created_by: User | None = None
         status=RunStatus.QUEUED,
         rerun_of=run.rerun_of,
         retry_of=run,
+        family=run.root,
         attempt=run.attempt + 1,
         created_by=created_by or run.created_by,
         not_before=from_now(delay_s),

@@ -146,6 +146,8 @@ class Run(models.Model):
     retry_of = models.OneToOneField(
         "self", models.SET_NULL, null=True, blank=True, related_name="retried_by"
     )
+    family = models.UUIDField(null=True, blank=True, editable=False, db_index=True)
+    """The first of all the runs that repeat one another; empty in it, and where none does."""
     attempt = models.PositiveIntegerField(default=1)
     superseded = models.BooleanField(default=False)
     """An attempt that a later one replaced; kept, and left out of lists by default."""
@@ -174,6 +176,12 @@ class Run(models.Model):
             ("import_run", "Can import runs"),
             ("export_run", "Can export runs"),
         ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(rerun_of=None, retry_of=None) | models.Q(family__isnull=False),
+                name="a_repeat_has_a_family",
+            ),
+        ]
         indexes = [
             models.Index(fields=["-created_at", "-id"], name="run_newest"),
             models.Index(fields=["experiment", "-created_at"], name="run_by_experiment"),
@@ -188,6 +196,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.task_id} {self.id}"
+
+    @property
+    def root(self) -> uuid.UUID:
+        """Id of the first run of its family: its own where it repeats none."""
+        return self.family or self.pk
 
     @property
     def is_active(self) -> bool:

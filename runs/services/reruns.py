@@ -179,6 +179,7 @@ def _rerun(
         max_steps=wish.max_steps or run.max_steps or DEFAULT_MAX_STEPS,
         source_format=OUR_FORMAT,
         rerun_of=run,
+        family=run.root,
         created_by=user,
     )
 

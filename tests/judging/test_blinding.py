@@ -140,10 +140,14 @@ def test_reruns_and_retries_of_a_blind_run_are_as_blind() -> None:
     study = make_study(runs=1, annotators=[engineer := make_user("engineer")])
     run = study.items.get().run
     original = make_run(pictures=False)
-    Run.objects.filter(pk=run.pk).update(rerun_of=original)
+    Run.objects.filter(pk=run.pk).update(rerun_of=original, family=original.pk)
+    run.refresh_from_db()
     rerun = make_run(pictures=False, rerun_of=run)
     retry = make_run(pictures=False, retry_of=run)
-    assert [seen(engineer, kin) for kin in (original, rerun, retry)] == [BLIND] * 3
+    later = make_run(pictures=False, rerun_of=rerun)
+    sibling = make_run(pictures=False, rerun_of=original)
+    kin = (original, rerun, retry, later, sibling)
+    assert [seen(engineer, each) for each in kin] == [BLIND] * 5
     assert seen(engineer, make_run(pictures=False)) == OPEN
     assert seen(make_user("engineer"), rerun) == OPEN
 
@@ -194,19 +198,6 @@ def test_labels_stay_shut_for_who_still_owes_the_run_a_label_elsewhere() -> None
     assert list(disputes_open_to(judge)) == []  # that label can still be changed
     close_study(study=other)
     assert list(disputes_open_to(judge)) == list(disputes_open_to(engineer)) == [dispute]
-
-
-def test_many_reruns_are_hidden_like_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = make_study(runs=1, annotators=[engineer := make_user("engineer")])
-    run = study.items.get().run
-    original = make_run(pictures=False)
-    Run.objects.filter(pk=run.pk).update(rerun_of=original)
-    reruns = [make_run(pictures=False, rerun_of=run) for _ in range(3)]
-    retry = make_run(pictures=False, retry_of=run)
-    for most in (300, 2):
-        monkeypatch.setattr("judging.blinding.MOST_KIN", most)
-        assert [seen(engineer, kin) for kin in (run, original, *reruns, retry)] == [BLIND] * 6
-        assert seen(engineer, make_run(pictures=False)) == OPEN
 
 
 def test_the_policy_costs_nothing_per_run(django_assert_max_num_queries: Any) -> None:

@@ -107,11 +107,9 @@ def make_run(
         "n_screenshots": len(wanted) if pictures else 0,
         **fields,
     }
-    run = Run.objects.create(
-        task=task,
-        agent=agent or make_agent(),
-        **values,
-    )
+    if repeated := values.get("retry_of") or values.get("rerun_of"):
+        values["family"] = repeated.root
+    run = Run.objects.create(task=task, agent=agent or make_agent(), **values)
     Step.objects.bulk_create(
         _step(run, index, given, pictures) for index, given in enumerate(wanted)
     )

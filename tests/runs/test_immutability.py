@@ -49,7 +49,7 @@ def test_what_is_not_content_may_change():
     later = make_run(steps=0)
     experiment = Experiment.objects.create(name="moved here")
     Run.objects.filter(pk=run.pk).update(
-        superseded=True, has_anomaly=True, experiment=experiment, rerun_of=later
+        superseded=True, has_anomaly=True, experiment=experiment, rerun_of=later, family=later.pk
     )
     run.refresh_from_db()
     assert (run.superseded, run.has_anomaly, run.experiment) == (True, True, experiment)

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -320,6 +321,28 @@ class TestLinks:
         assert (first.superseded, retry.superseded) == (True, False)
         assert retry.retry_of == first
         assert rerun.rerun_of == first
+        assert (first.root, retry.root, rerun.root) == (first.pk,) * 3
+
+    @pytest.mark.parametrize("order", list(permutations(range(3))))
+    def test_a_rerun_of_a_rerun_is_of_the_first_ones_family(self, store, order):
+        chain = [
+            run_bundle(1),
+            with_run(run_bundle(2), rerun_of="run-1"),
+            with_run(run_bundle(3), rerun_of="run-2"),
+        ]
+        links = RunLinks()
+        ids = {place: import_bundle(chain[place], links=links).run_id for place in order}
+        assert [Run.objects.get(pk=ids[place]).root for place in range(3)] == [ids[0]] * 3
+
+    def test_runs_that_repeat_each_other_in_a_circle_are_one_family(self, store):
+        links = RunLinks()
+        circle = [
+            with_run(run_bundle(1), rerun_of="run-2"),
+            with_run(run_bundle(2), rerun_of="run-1"),
+        ]
+        ids = [import_bundle(each, links=links).run_id for each in circle]
+        one, other = (Run.objects.get(pk=each) for each in ids)
+        assert (one.rerun_of, other.rerun_of, one.root) == (other, one, other.root)
 
     def test_what_replaced_a_run_is_its_retry(self, store):
         links = RunLinks()
@@ -341,7 +364,8 @@ class TestLinks:
         ]
         ids = [import_bundle(bundle, links=links).run_id for bundle in bundles]
         assert Run.objects.get(pk=ids[1]).retry_of_id == ids[0]
-        assert Run.objects.get(pk=ids[2]).retry_of_id is None
+        last = Run.objects.get(pk=ids[2])
+        assert (last.retry_of_id, last.root) == (None, ids[0])
 
     def test_a_link_to_a_run_that_is_here_holds_across_files(self, store):
         first = import_bundle(run_bundle(1))
