@@ -54,6 +54,17 @@ class Evaluation(models.Model):
     cost = models.DecimalField(max_digits=14, decimal_places=6, null=True)
     seconds = models.FloatField(null=True)
     record = models.JSONField(default=dict)
+    task = models.ForeignKey(
+        "runs.Task", models.SET_NULL, null=True, blank=True, related_name="evaluations"
+    )
+    """The version of the task that was judged, which need not be the run's own."""
+    batch = models.ForeignKey(
+        "judging.EvaluationBatch",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="evaluations",
+    )
     is_current = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -67,6 +78,11 @@ class Evaluation(models.Model):
         ]
         indexes = [
             models.Index(fields=["evaluator", "verdict", "run"], name="evaluation_cells"),
+            models.Index(
+                fields=["batch", "verdict"],
+                name="evaluation_by_batch",
+                condition=models.Q(batch__isnull=False),
+            ),
         ]
         verbose_name = _("evaluation")
 
