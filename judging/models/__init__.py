@@ -1,8 +1,8 @@
 """What is stored of people's and evaluators' judgements."""
 
 from judging.models.adjudication import Dispute, DisputeMessage, ReferenceVerdict
-from judging.models.causes import Cause, CauseTag, Repair
 from judging.models.batches import EvaluationBatch, EvaluationBatchItem, JudgeReply
+from judging.models.causes import Cause, CauseTag, Repair
 from judging.models.evaluations import Evaluation, EvaluatorVersion
 from judging.models.labels import (
     Assignment,
