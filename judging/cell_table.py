@@ -23,6 +23,7 @@ NUMBER = {"td": {"class": "num fit desk"}, "th": {"class": "num fit"}}
 FIT = {"td": {"class": "fit"}, "th": {"class": "fit"}}
 
 
+# The library has no types; a class of it is Any.
 class CellTable(tables.Table):  # type: ignore[misc]
     """One run a row, in the study's order unless sorted otherwise."""
 

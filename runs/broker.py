@@ -19,6 +19,7 @@ from kombu.utils.json import dumps
 class FileChannel(filesystem.Channel):
     """Writes aside, then renames."""
 
+    # The base names its arguments otherwise; Kombu passes them by position.
     def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
         folder = Path(self.data_folder_out)
         name = f"{time.time_ns() // 1_000_000}_{uuid.uuid4()}"

@@ -101,7 +101,8 @@ class RunFilter(django_filters.FilterSet):
     def filter_queryset(self, queryset: RunQuerySet[Run]) -> RunQuerySet[Run]:
         if not self.form.cleaned_data.get("superseded"):
             queryset = queryset.latest_attempts()
-        return super().filter_queryset(queryset)  # type: ignore[no-any-return]
+        filtered: RunQuerySet[Run] = super().filter_queryset(queryset)
+        return filtered
 
     def filter_superseded(
         self, queryset: RunQuerySet[Run], name: str, value: bool | None

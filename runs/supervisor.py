@@ -152,6 +152,7 @@ class Supervisor:
 
     def _forget(self, key: selectors.SelectorKey) -> None:
         self._selector.unregister(key.fileobj)
+        # A pipe of ours: every file that is registered is an open one, never a number.
         key.fileobj.close()  # type: ignore[union-attr]
 
     def _end_all(self) -> None:

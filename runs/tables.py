@@ -53,6 +53,7 @@ DEFAULT_COLUMNS = (
 )
 
 
+# The class takes a type argument in its stub alone, not when it runs.
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
     """Pages over at most `COUNTED` rows of a table: a million are never counted for one page."""
 

@@ -51,14 +51,12 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
         "guideline": newest,
         "guideline_html": render_markdown(newest.text) if newest else "",
         "progress": own_progress(study, request.user, part),
-        "labels": _page(request, own_labels(study, request.user)),
+        "labels": Paginator(own_labels(study, request.user), PER_PAGE).get_page(
+            request.GET.get("page")
+        ),
         **(_management(request, study) if request.user.has_perm("judging.view_study") else {}),
     }
     return render(request, "judging/study_detail.html", context)
-
-
-def _page(request: AppRequest, rows: object) -> object:
-    return Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))  # type: ignore[arg-type]
 
 
 def _management(request: AppRequest, study: Study) -> dict[str, object]:

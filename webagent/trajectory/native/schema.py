@@ -9,7 +9,8 @@ import json
 import sys
 from typing import Any
 
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from webagent.trajectory.native.manifest import (
     ADJUDICATIONS,
@@ -47,8 +48,10 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def native_schema() -> dict[str, Any]:
     """A schema whose `properties` name the files: each is one object, or one line of it."""
-    models = [(model, "validation") for model in _OBJECTS.values()]
-    _, definitions = models_json_schema(models, ref_template="#/$defs/{model}")  # type: ignore[arg-type]
+    models: list[tuple[type[BaseModel], JsonSchemaMode]] = [
+        (model, "validation") for model in _OBJECTS.values()
+    ]
+    _, definitions = models_json_schema(models, ref_template="#/$defs/{model}")
     schemas: dict[str, Any] = definitions["$defs"]
     schemas[RunRecord.__name__]["properties"][N_STEPS] = {
         "description": "How many lines of steps.jsonl belong to this run.",
