@@ -34,7 +34,7 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 
-_OBJECTS = {
+_OBJECTS: dict[str, type[BaseModel]] = {
     MANIFEST: Manifest,
     TASKS: TaskRecord,
     RUNS: RunRecord,
