@@ -8,7 +8,16 @@ from runs.models import Task, TaskSet
 from runs.records import MAX_INT, goal_text, stored_json
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 
-FILLED_LATER = ("spec", "reference", "infeasible_reason", "max_steps", "goal", "intent_template")
+FILLED_LATER = (
+    "spec",
+    "evaluation_kind",
+    "reference",
+    "infeasible_reason",
+    "max_steps",
+    "goal",
+    "intent_template",
+    "template",
+)
 """Columns that an import fills where an earlier one knew nothing."""
 
 
@@ -20,7 +29,7 @@ def store_task(record: TaskRecord) -> Task:
     task_set, _ = TaskSet.objects.get_or_create(
         name=record.task_set.name, version=record.task_set.version
     )
-    columns = _columns(record)
+    columns = task_columns(record)
     task, is_new = Task.objects.get_or_create(
         task_set=task_set,
         external_id=record.external_id,
@@ -59,7 +68,8 @@ def task_record(task: Task) -> TaskRecord:
     )
 
 
-def _columns(record: TaskRecord) -> dict[str, Any]:
+def task_columns(record: TaskRecord) -> dict[str, Any]:
+    """The columns of `Task` that follow from its record."""
     max_steps = record.max_steps
     stored = stored_json(record)
     return {
@@ -68,11 +78,28 @@ def _columns(record: TaskRecord) -> dict[str, Any]:
         "goal": goal_text(record.goal),
         "start_urls": list(record.start_urls),
         "intent_template": record.intent_template or "",
+        "template": str((record.extra or {}).get("intent_template_id", ""))[:200],
         "spec": stored.get("eval"),
+        "evaluation_kind": evaluation_kind(stored.get("eval")),
         "reference": stored.get("reference"),
         "max_steps": max_steps if max_steps and 0 < max_steps <= MAX_INT else None,
         "infeasible_reason": record.infeasible_reason or "",
     }
+
+
+def evaluation_kind(spec: object) -> str:
+    """Names of the evaluations that a specification asks for, each once, joined by +.
+
+    WebArena's `eval_types`, or the evaluators of WebArena-Verified; "" for other benchmarks'.
+    """
+    if not isinstance(spec, dict):
+        return ""
+    named = spec.get("eval_types")
+    if isinstance(evaluators := spec.get("evaluators"), list):
+        named = [each.get("evaluator") for each in evaluators if isinstance(each, dict)]
+    if not isinstance(named, list):
+        return ""
+    return "+".join(dict.fromkeys(str(name) for name in named if name))[:200]
 
 
 def _without_id(record: TaskRecord) -> dict[str, Any]:

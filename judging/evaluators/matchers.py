@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, without_outcome
 from judging.evaluators.evidence import EvidenceError, read_evidence
+from judging.matching.hosts import site_aliases
 from judging.matching.outcome import (
     CheckVerdict,
     EvaluatorIdentity,
@@ -22,6 +22,7 @@ from judging.matching.outcome import (
 )
 from judging.models import Evaluation
 from runs.models import Run
+from runs.placeholders import placeholders, resolve, resolve_text
 
 NO_SPECIFICATION = gettext_noop("the task has no evaluation specification")
 OTHER_SPECIFICATION = gettext_noop("the task's specification is of another kind")
@@ -30,7 +31,6 @@ CUT_EVIDENCE = gettext_noop("the captured page was too long to be kept whole")
 NEEDS_JUDGE = gettext_noop("needs a judge")
 PLACEHOLDER = gettext_noop("the task names a site whose address is not set")
 
-_PLACEHOLDER = re.compile(r"__(?:SHOPPING|SHOPPING_ADMIN|REDDIT|GITLAB|WIKIPEDIA|MAP|HOMEPAGE)__")
 _COMPARED = {
     "string_match": "reference_answers",
     "url_match": "reference_url",
@@ -58,23 +58,28 @@ class MatcherEvaluator:
         if spec is None:
             reason = NO_SPECIFICATION if run.task.spec is None else OTHER_SPECIFICATION
             return Finding(verdict=Evaluation.Verdict.NOT_APPLICABLE, reason=reason)
-        if found := _PLACEHOLDER.search(_compared_text(spec)):
-            details = {"placeholder": found.group()}
-            return _error(PLACEHOLDER, details)
+        hosts: Mapping[str, str] = settings.SITE_HOSTS
+        evaluation: Mapping[str, object] = resolve(spec, hosts)
+        if unset := placeholders(_compared(evaluation)):
+            return _error(PLACEHOLDER, {"placeholder": unset[0]})
         try:
             evidence = read_evidence(run.evidence)
         except EvidenceError as error:
             return _error(UNREADABLE_EVIDENCE, {"error": str(error)[:500]})
-        task = MatchTask(evaluation=spec, intent=run.goal or run.task.goal)
+        task = MatchTask(
+            evaluation=evaluation,
+            intent=resolve_text(run.goal or run.task.goal, hosts),
+            host_aliases=site_aliases(hosts),
+        )
         outcome = MatchOutcome(
             answer=run.final_answer,
             final_url=run.final_url or evidence.final_url,
             pages=evidence.pages,
         )
-        evaluation = self.matcher.evaluate(task, outcome)
-        if evidence.is_cut and _failed_on_a_page(evaluation):
-            return _error(CUT_EVIDENCE, evaluation.as_details())
-        return _finding(evaluation)
+        found = self.matcher.evaluate(task, outcome)
+        if evidence.is_cut and _failed_on_a_page(found):
+            return _error(CUT_EVIDENCE, found.as_details())
+        return _finding(found)
 
 
 def _specification(run: Run) -> Mapping[str, object] | None:
@@ -83,11 +88,11 @@ def _specification(run: Run) -> Mapping[str, object] | None:
     return spec if isinstance(spec, dict) and "eval_types" in spec else None
 
 
-def _compared_text(spec: Mapping[str, object]) -> str:
-    """The parts of a specification that its evaluators compare with, as one text."""
+def _compared(spec: Mapping[str, object]) -> list[object]:
+    """The parts of a specification that its evaluators compare with."""
     kinds = spec["eval_types"]
     named = kinds if isinstance(kinds, list) else []
-    return json.dumps([spec.get(part) for kind, part in _COMPARED.items() if kind in named])
+    return [spec.get(part) for kind, part in _COMPARED.items() if kind in named]
 
 
 def _failed_on_a_page(evaluation: MatchEvaluation) -> bool:

@@ -6,7 +6,7 @@ from runs.models.imports import ImportJob
 from runs.models.people import User
 from runs.models.runs import AgentConfiguration, Experiment, Run, RunStatus
 from runs.models.steps import Step
-from runs.models.tasks import Task, TaskSet
+from runs.models.tasks import Task, TaskRevision, TaskSet
 from runs.models.workers import WorkerBeat
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "RunStatus",
     "Step",
     "Task",
+    "TaskRevision",
     "TaskSet",
     "User",
     "WorkerBeat",

@@ -1,13 +1,122 @@
-"""Reads of tasks."""
+"""Reads of tasks: blinded for whoever looks, and from one version of a set to the next."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.db import models
+from django.db.models import BooleanField, Case, CharField, Q, Value, When
+from django.db.models.functions import Length
+
+from runs.visibility import run_policy
+
+if TYPE_CHECKING:
+    from runs.models import User
 
 TaskRow = TypeVar("TaskRow", bound=models.Model, covariant=True)
 
 
+def task_key(set_name: str, external_id: str) -> str:
+    """A task's id within its benchmark: BrowserGym writes `webarena.7` where the file has `7`."""
+    return external_id.removeprefix(f"{set_name}.")
+
+
 class TaskQuerySet(models.QuerySet[TaskRow]):
     """Queries over tasks. Generic, since the model is defined above this layer."""
+
+    def shown_to(self, user: User) -> Self:
+        """Tasks, with what would tell a person the answer to a run that they still judge blanked.
+
+        Adds `is_sealed` (boolean) and `shown_kind`, `shown_category` (of its patch, if any) and
+        `shown_infeasible`, all NULL on sealed tasks. Pages filter, sort, count and show these,
+        never the bare columns; specification, reference, reasons and changes of a sealed task
+        are not shown at all. A task is sealed in every version of its benchmark at once, since
+        one version's reference mostly is the other's.
+        """
+        sealed = self._sealed(user)
+        is_sealed: Any = Value(False, output_field=BooleanField())
+        if sealed is not None:
+            is_sealed = Case(
+                When(sealed, then=Value(True)), default=Value(False), output_field=BooleanField()
+            )
+        infeasible = Case(
+            When(is_sealed=True, then=Value(None)),
+            When(infeasible_reason="", then=Value(False)),
+            default=Value(True),
+            output_field=BooleanField(null=True),
+        )
+        return self.annotate(is_sealed=is_sealed).annotate(
+            shown_kind=_unless_sealed("evaluation_kind"),
+            shown_category=_unless_sealed("revision__category"),
+            shown_infeasible=infeasible,
+        )
+
+    def in_order(self) -> Self:
+        """By task set, then by id as people count: 9 before 10."""
+        return self.order_by(
+            "task_set__name", "task_set__version", Length("external_id"), "external_id"
+        )
+
+    def newest_versions(self, task_ids: Iterable[int]) -> dict[int, TaskRow]:
+        """The task of the same id in the newest version that patches made of its set, by task.
+
+        A task whose set was never patched is its own newest version. Where a version was patched
+        more than once, the later patch counts. Three queries, however many tasks.
+        """
+        every: Any = self.model._default_manager
+        asked = {
+            pk: (set_id, external_id)
+            for pk, set_id, external_id in every.filter(pk__in=list(task_ids)).values_list(
+                "pk", "task_set", "external_id"
+            )
+        }
+        newest = self._newest_sets()
+        rows: Any = self.filter(
+            task_set__in={newest[set_id] for set_id, _ in asked.values()},
+            external_id__in={external_id for _, external_id in asked.values()},
+        )
+        found = {(row.task_set_id, row.external_id): row for row in rows}
+        wanted = {pk: (newest[set_id], name) for pk, (set_id, name) in asked.items()}
+        return {pk: found[place] for pk, place in wanted.items() if place in found}
+
+    def _newest_sets(self) -> dict[int, int]:
+        """The newest descendant of every task set; the set itself where it has none."""
+        sets: Any = self._task_sets().order_by("created_at", "pk")
+        parents = dict(sets.values_list("pk", "parent"))
+        child = {parent: pk for pk, parent in parents.items() if parent}
+        newest = {}
+        for pk in parents:
+            end = pk
+            while end in child:
+                end = child[end]
+            newest[pk] = end
+        return newest
+
+    def _sealed(self, user: User) -> Q | None:
+        """Tasks with a run on which the person is blind, in all versions; None without any."""
+        blind = run_policy().blind(user)
+        if blind is None:
+            return None
+        runs: Any = self.model._meta.get_field("runs").related_model
+        under_judgement = (
+            runs._default_manager.filter(blind)
+            .order_by()
+            .values_list("task__task_set__name", "task__external_id")
+            .distinct()
+        )
+        keys = {task_key(name, external_id) for name, external_id in under_judgement}
+        if not keys:
+            return None
+        names = set(self._task_sets().values_list("name", flat=True))
+        return Q(external_id__in=keys | {f"{name}.{key}" for name in names for key in keys})
+
+    def _task_sets(self) -> Any:
+        model: Any = self.model._meta.get_field("task_set").related_model
+        return model._default_manager.all()
+
+
+def _unless_sealed(field: str) -> Case:
+    return Case(
+        When(is_sealed=True, then=Value(None)), default=field, output_field=CharField(null=True)
+    )

@@ -222,6 +222,9 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
+# Where the sites are that tasks name by placeholders such as __REDDIT__.
+SITE_HOSTS = ENV.SITE_HOSTS
+
 # Who may see what of a run is decided above `runs`, and reached by name.
 RUN_POLICY = "judging.blinding.StudyPolicy"
 # What other apps add to runs on their way in and out.

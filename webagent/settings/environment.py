@@ -1,11 +1,14 @@
 """What the environment may set, parsed once; a bad value stops the start with one line."""
 
+import json
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 from pydantic import Field, ValidationError
 from pydantic.functional_validators import BeforeValidator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from runs.placeholders import checked_hosts, parse_hosts
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
@@ -18,7 +21,26 @@ def _split_commas(value: object) -> object:
     )
 
 
+def _read_hosts(value: object) -> object:
+    """Base URL by site, from a JSON object or from `site=URL,site=URL`."""
+    hosts = value
+    if isinstance(value, str):
+        is_json = value.lstrip().startswith("{")
+        hosts = json.loads(value, object_pairs_hook=_once) if is_json else parse_hosts(value)
+    if isinstance(hosts, dict) and all(isinstance(url, str) for url in hosts.values()):
+        return checked_hosts(hosts)
+    raise ValueError("must name a URL for each site")
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        raise ValueError("a site is named twice")
+    return named
+
+
 Words = Annotated[list[str], NoDecode, BeforeValidator(_split_commas)]
+Hosts = Annotated[dict[str, str], NoDecode, BeforeValidator(_read_hosts)]
 
 
 class Environment(BaseSettings):
@@ -37,6 +59,7 @@ class Environment(BaseSettings):
     LANGUAGE: str = Field("en", pattern="^(en|ja)$")
     TIME_ZONE: str = "UTC"
     CHROMIUM_EXECUTABLE: Path | None = None
+    SITE_HOSTS: Hosts = {}
 
     # Runs in the background
     LEASE_S: int = Field(60, ge=5)
