@@ -13,10 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.audits.explanations import decided_by
+from judging.models import Cause, Repair
 from judging.templatetags.audit import said
 from runs.templatetags.interface import cell, verdict
 
 if TYPE_CHECKING:
+    from judging.audits.causes_filter import TaggedItem
     from judging.audits.cells import JudgedItem
 
 NUMBER = {"td": {"class": "num fit desk"}, "th": {"class": "num fit"}}
@@ -29,6 +31,9 @@ class CellTable(tables.Table):  # type: ignore[misc]
 
     is_partial = True
 
+    chosen = tables.Column(
+        verbose_name="", accessor="pk", orderable=False, attrs={"td": {"class": "fit choose"}}
+    )
     position = tables.Column(verbose_name="#", attrs=NUMBER)
     goal = tables.Column(
         verbose_name=gettext_lazy("goal"),
@@ -48,6 +53,12 @@ class CellTable(tables.Table):  # type: ignore[misc]
         orderable=False,
         empty_values=(),
     )
+    causes = tables.Column(
+        verbose_name=gettext_lazy("causes"),
+        accessor="tag_repair",
+        empty_values=(),
+        attrs={"td": {"class": "causes-told"}},
+    )
     answer = tables.Column(
         verbose_name=gettext_lazy("final answer"),
         accessor="run__final_answer",
@@ -62,9 +73,14 @@ class CellTable(tables.Table):  # type: ignore[misc]
         row_attrs = {"data-run": lambda record: str(record.run_id)}
         order_by = ("position",)
 
-    def __init__(self, *args: Any, walk: dict[str, str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, *args: Any, walk: dict[str, str], chooses: bool = False, **kwargs: Any
+    ) -> None:
+        cells = walk["cell"].split("-")
+        left_out = [] if "fn" in cells or "fp" in cells else ["causes", "chosen"]
+        super().__init__(*args, exclude=left_out if chooses else [*left_out, "chosen"], **kwargs)
         self.walk = walk
+        self.can_choose = chooses and not left_out
 
     def render_position(self, value: int) -> int:
         return value + 1
@@ -88,6 +104,23 @@ class CellTable(tables.Table):  # type: ignore[misc]
         if record.said_verdict is None:
             return _("not evaluated yet")
         return said(record.said_reason or "") or decided_by(record.said_details) or "—"
+
+    def render_chosen(self, record: TaggedItem) -> SafeString | str:
+        if record.cell not in ("fn", "fp"):
+            return ""
+        return format_html(
+            '<input type="checkbox" name="item" value="{}" form="cause-form" aria-label="{}">',
+            record.pk,
+            _("choose run %(n)s") % {"n": record.position + 1},
+        )
+
+    def render_causes(self, record: TaggedItem) -> str:
+        if record.cell not in ("fn", "fp"):
+            return ""
+        if not record.tag_repair:
+            return "—"
+        causes = ", ".join(str(Cause(cause).label) for cause in record.tag_causes or [])
+        return f"{causes} → {Repair(record.tag_repair).label}"
 
     def render_answer(self, value: str) -> str:
         return value if len(value) <= 120 else f"{value[:120]}…"

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.audits.agreement import Agreed, Pair, agreement_of
+from judging.audits.causes_tables import causes_table, success_rates_table, tags_table
 from judging.audits.cells import Shown, items_in_cells
 from judging.audits.explanations import decided_by
 from judging.audits.matrices import Audit, audit_of
@@ -146,6 +147,9 @@ TABLES: Mapping[str, Callable[[Study], Table]] = {
     "matrices": matrices_table,
     "figures": figures_table,
     "agreement": agreement_table,
+    "causes": causes_table,
+    "success_rates": success_rates_table,
+    "tagged_errors": tags_table,
 }
 """By the name in their address."""
 

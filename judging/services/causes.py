@@ -21,6 +21,10 @@ class Tagging:
     repair: Repair | None = None
     note: str = ""
 
+    def __post_init__(self) -> None:
+        if bool(self.causes) != bool(self.repair):
+            raise ValueError("a tag says both the causes and where the repair belongs")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tagged:
@@ -68,13 +72,16 @@ def tag_errors(
 
 
 @transaction.atomic
-def undo_tags(*, user: User, study: Study, batch: uuid.UUID) -> int:
-    """Give the errors of a batch the tags from before it, and say of how many.
+def undo_tags(*, user: User, study: Study, batch: uuid.UUID, item: StudyItem | None = None) -> int:
+    """Give the errors of a batch (or that of one item) the tags from before, and say of how many.
 
     Errors that somebody has tagged again since are left as they are.
     """
-    StudyItem.objects.select_for_update().filter(cause_tags__batch=batch).order_by("pk").first()
-    tags = CauseTag.objects.filter(batch=batch, item__study=study, is_current=True)
+    items = StudyItem.objects.filter(study=study, cause_tags__batch=batch)
+    if item is not None:
+        items = items.filter(pk=item.pk)
+    locked = list(items.select_for_update().order_by("pk").values_list("pk", flat=True))
+    tags = CauseTag.objects.filter(batch=batch, item__in=locked, is_current=True)
     undone = [
         CauseTag(
             item_id=tag.item_id,

@@ -9,11 +9,14 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
+from judging.audits.causes_filter import with_tags
 from judging.audits.cells import Neighbours, items_in_cells, neighbours, read_cells
 from judging.audits.page import LEFT_OUT
 from judging.audits.population import Group, items_in
 from judging.audits.tables import cells_table
+from judging.cause_pages import TAG, tag_filter, walked_pane
 from judging.cell_table import CellTable
+from judging.forms.causes import CauseForm
 from judging.judgements import judgements_of, may_walk, opened_items
 from judging.models import EvaluatorVersion, Study
 from judging.reports import FORMATS
@@ -37,7 +40,9 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
     except ValueError as error:
         raise Http404 from error
     walk = {"study": str(study.pk), "audit": str(evaluator_id), "cell": cells}
-    table = CellTable(items_in_cells(study, evaluator, shown), walk=walk)
+    tag = tag_filter(request.GET.get("tag", ""))
+    items = with_tags(items_in_cells(study, evaluator, shown), evaluator, tag)
+    table = CellTable(items, walk=walk, chooses=request.user.has_perm(TAG))
     RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
     context = {
         "study": study,
@@ -46,6 +51,9 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
         "address": cells,
         "table": table,
         "formats": FORMATS,
+        "tag": tag,
+        "batch": request.GET.get("batch", ""),
+        "form": CauseForm(),
     }
     name = "_cell_table" if wants_partial(request) else "audit_cells"
     return render(request, f"judging/{name}.html", context)
@@ -95,6 +103,7 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "neighbours": _neighbours(request.user, walk, run_id),
         "study_id": study_id,
         "cell_address": walk.get("cell", ""),
+        "pane": walked_pane(request.user, walk, run_id) if judgements.reads_audits else None,
     }
     name = "_run_judgements" if wants_partial(request) else "run_judgements"
     return render(request, f"judging/{name}.html", context)

@@ -191,7 +191,14 @@ case(
 case(
     "judging:audit_table",
     study_id=STUDIES,
-    name=lambda _: ["matrices", "figures", "agreement"],
+    name=lambda _: [
+        "matrices",
+        "figures",
+        "agreement",
+        "causes",
+        "success_rates",
+        "tagged_errors",
+    ],
     ending=lambda _: ["csv", "json", "md", "tex"],
 )
 case("judging:audit_picture", study_id=STUDIES, name=lambda _: ["fn_share", "fnr", "fpr"])
@@ -207,6 +214,30 @@ case(
     evaluator_id=lambda w: w.evaluator.pk,
     cells=lambda _: CELLS,
     ending=lambda _: ["csv", "json"],
+)
+case("judging:audit_causes", study_id=STUDIES)
+case("judging:audit_causes_picture", study_id=STUDIES, evaluator_id=lambda w: w.evaluator.pk)
+case(
+    "judging:cause_tag",
+    "cell=fn&study=1&audit=1",
+    study_id=STUDIES,
+    evaluator_id=lambda w: w.evaluator.pk,
+    run_id=RUNS,
+    post=lambda _: {"causes": "url_form", "repair": "task_data", "action": "next"},
+)
+case(
+    "judging:cause_tag_selected",
+    study_id=STUDIES,
+    evaluator_id=lambda w: w.evaluator.pk,
+    cells=lambda _: CELLS,
+    post=lambda _: {"item": [1, 2], "causes": "url_form", "repair": "task_data"},
+)
+case(
+    "judging:cause_undo",
+    study_id=STUDIES,
+    evaluator_id=lambda w: w.evaluator.pk,
+    cells=lambda _: CELLS,
+    post=lambda _: {"batch": str(uuid.UUID(int=1))},
 )
 
 
