@@ -1,0 +1,145 @@
+"""Several runs at a time: threads that take work and lay down results."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Generic, Protocol, Self, TypeVar
+
+from django.db import connection
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
+
+
+class Crew(Protocol[Work, Result]):
+    """Whoever does the work: `room` says how much more it takes now."""
+
+    @property
+    def room(self) -> int: ...
+
+    @property
+    def under_way(self) -> int: ...
+
+    def submit(self, work: Work) -> None: ...
+
+    def results(self, wait_s: float) -> list[Result]: ...
+
+
+class Alone(Generic[Work, Result]):
+    """Does everything itself, in this thread and on its connection, when asked for results."""
+
+    def __init__(self, do: Callable[[Work], Result], *, at_a_time: int) -> None:
+        self._do = do
+        self._at_a_time = at_a_time
+        self._waiting: list[Work] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._waiting.clear()
+
+    @property
+    def room(self) -> int:
+        return self._at_a_time - len(self._waiting)
+
+    @property
+    def under_way(self) -> int:
+        return len(self._waiting)
+
+    def submit(self, work: Work) -> None:
+        """Take up one more."""
+        self._waiting.append(work)
+
+    def results(self, wait_s: float) -> list[Result]:
+        """All results."""
+        waiting, self._waiting = self._waiting, []
+        return [self._do(work) for work in waiting]
+
+
+class Threads(Generic[Work, Result]):
+    """Does `size` pieces of work at a time, each thread with a connection of its own.
+
+    As much again waits for the next free thread, so that none stands idle. On the way out what
+    has not begun is dropped, and what has begun is waited for.
+    """
+
+    def __init__(self, do: Callable[[Work], Result], *, size: int) -> None:
+        self._do = do
+        self._size = size
+        self._todo: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[Result | BaseException] = queue.SimpleQueue()
+        self._under_way = 0
+        self._is_dropping = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._work, name=f"judge {number}", daemon=True)
+            for number in range(size)
+        ]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._is_dropping.set()
+        for _ in self._threads:
+            self._todo.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    @property
+    def room(self) -> int:
+        return 2 * self._size - self._under_way
+
+    @property
+    def under_way(self) -> int:
+        return self._under_way
+
+    def submit(self, work: Work) -> None:
+        """Take up one more."""
+        self._under_way += 1
+        self._todo.put(work)
+
+    def results(self, wait_s: float) -> list[Result]:
+        """Results that are there; waits for the first, but no longer than `wait_s`.
+
+        Raises:
+            BaseException: whatever the work raised.
+        """
+        found: list[Result] = []
+        while self._under_way:
+            try:
+                result = self._done.get(timeout=0 if found else wait_s)
+            except queue.Empty:
+                break
+            self._under_way -= 1
+            if isinstance(result, BaseException):
+                raise result
+            found.append(result)
+        return found
+
+    def _work(self) -> None:
+        try:
+            while (work := self._todo.get()) is not None:
+                if self._is_dropping.is_set():
+                    continue
+                try:
+                    self._done.put(self._do(work))
+                except BaseException as error:  # noqa: BLE001 (raised where results are taken)
+                    self._done.put(error)
+        finally:
+            connection.close()
