@@ -60,6 +60,8 @@ class Environment(BaseSettings):
     TIME_ZONE: str = "UTC"
     CHROMIUM_EXECUTABLE: Path | None = None
     SITE_HOSTS: Hosts = {}
+    MODELS_FILE: Path | None = None
+    JUDGE_MODEL: str | None = Field(None, min_length=1)
 
     # Runs in the background
     LEASE_S: int = Field(60, ge=5)
