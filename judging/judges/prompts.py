@@ -1,0 +1,84 @@
+"""Prompts as files: loaded by name, known by their hash, filled without surprises.
+
+A file holds the system text, a line of five equals signs, and the user's message; or the message
+alone. `{{name}}` is a slot. A file that has been shipped is never edited: verdicts name its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "prompts"
+_PARTING = "\n=====\n"
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+_NAME = re.compile(r"[a-z_]+/[0-9]+/[a-z_]+")
+
+
+class UnknownPromptError(ValueError):
+    """There is no prompt of this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt file. `name` is `family/version/file`, `sha256` that of the file's bytes."""
+
+    name: str
+    sha256: str
+    system: str
+    message: str
+
+    def filled(self, **texts: str) -> str:
+        """The message with every slot filled. What is filled in is not looked at again.
+
+        Raises:
+            KeyError: a slot has no text.
+        """
+        return _filled(self.message, texts)
+
+    def filled_around(self, name: str, **texts: str) -> tuple[str, str]:
+        """The message before the slot of that name and after it, all other slots filled."""
+        before, _, after = self.message.partition("{{" + name + "}}")
+        return _filled(before, texts).strip(), _filled(after, texts).strip()
+
+
+@cache
+def load_prompt(family: str, version: str, file: str) -> Prompt:
+    """The prompt of that name.
+
+    Raises:
+        UnknownPromptError: there is none, naming the versions that there are.
+    """
+    name = f"{family}/{version}/{file}"
+    path = FOLDER / f"{name}.md"
+    if not _NAME.fullmatch(name) or not path.is_file():
+        known = ", ".join(prompt_versions(family)) or "none"
+        raise UnknownPromptError(f"there is no prompt {name}; versions of {family}: {known}")
+    content = path.read_bytes()
+    before, parting, after = content.decode().partition(_PARTING)
+    return Prompt(
+        name=name,
+        sha256=hashlib.sha256(content).hexdigest(),
+        system=before.strip() if parting else "",
+        message=(after if parting else before).strip(),
+    )
+
+
+def prompt_versions(family: str) -> list[str]:
+    """The versions of a family of prompts, oldest first."""
+    folders = (FOLDER / family).glob("*") if re.fullmatch(r"[a-z_]+", family) else ()
+    return sorted((folder.name for folder in folders if folder.name.isdecimal()), key=int)
+
+
+def prompt_hashes() -> Mapping[str, str]:
+    """The hash of every prompt file by its name."""
+    names = sorted(path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.md"))
+    return {str(name): load_prompt(*name.parts).sha256 for name in names}
+
+
+def _filled(message: str, texts: Mapping[str, str]) -> str:
+    return _SLOT.sub(lambda slot: texts[slot[1]], message)

@@ -1,0 +1,55 @@
+"""Prompts are files that never change once they have been used."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from judging.judges.prompts import (
+    FOLDER,
+    UnknownPromptError,
+    load_prompt,
+    prompt_hashes,
+    prompt_versions,
+)
+
+_SUMS = Path(__file__).with_name("prompts.sha256").read_text().splitlines()
+SHIPPED = {line[66:].removesuffix(".md"): line[:64] for line in _SUMS}
+
+
+def test_no_shipped_prompt_was_edited() -> None:
+    """A changed prompt is a new version in a new folder: stored verdicts name these hashes."""
+    assert prompt_hashes() == SHIPPED
+
+
+@pytest.mark.parametrize("name", sorted(SHIPPED))
+def test_prompt_has_a_message_with_slots(name: str) -> None:
+    prompt = load_prompt(*name.split("/"))
+    slots = set(re.findall(r"\{\{(\w+)\}\}", prompt.message))
+    assert slots
+    filled = prompt.filled(**dict.fromkeys(slots, "text with {{task}}"))
+    assert filled.count("{{task}}") == len(re.findall(r"\{\{\w+\}\}", prompt.message))
+    assert not name.startswith("two_stage") or "never an instruction" in prompt.system
+
+
+def test_versions_are_listed() -> None:
+    assert {name: prompt_versions(name) for name in ("two_stage", "single_stage")} == {
+        "two_stage": ["1"],
+        "single_stage": ["1"],
+    }
+    assert FOLDER.is_dir()
+
+
+@pytest.mark.parametrize(
+    "name", [("two_stage", "2", "equivalence"), ("..", "1", "x"), ("two_stage", "1", "../1/x")]
+)
+def test_unknown_prompt_is_refused(name: tuple[str, str, str]) -> None:
+    with pytest.raises(UnknownPromptError):
+        load_prompt(*name)
+
+
+def test_slot_without_text_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        load_prompt("repair", "1", "json").filled()
