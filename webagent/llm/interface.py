@@ -58,11 +58,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens as the provider counts them; `cached_tokens` are part of `input_tokens`."""
+    """Tokens as the provider counts them.
+
+    `cached_tokens` (read from the provider's cache) and `cache_write_tokens` (written to it) are
+    part of `input_tokens`.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +126,8 @@ class ModelFailure(Exception):
     """A model gave no usable reply. The message is for people and holds no key.
 
     `retry_after` is what the provider asked for, in seconds; `usage` and `text` are what was
-    spent and said all the same (a truncated reply, a refusal).
+    spent and said all the same (a truncated reply, a refusal). `may_be_billed`: the provider may
+    have worked, but nobody knows what it charges (a reply that was cut or came too late).
     """
 
     def __init__(
@@ -132,12 +138,14 @@ class ModelFailure(Exception):
         retry_after: float | None = None,
         usage: Usage | None = None,
         text: str = "",
+        may_be_billed: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
         self.usage = usage or Usage()
         self.text = text
+        self.may_be_billed = may_be_billed
 
 
 class LanguageModel(Protocol):

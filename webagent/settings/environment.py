@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Annotated, NoReturn
 
-from pydantic import Field, ValidationError
+from pydantic import Field, FilePath, ValidationError
 from pydantic.functional_validators import BeforeValidator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -60,7 +60,7 @@ class Environment(BaseSettings):
     TIME_ZONE: str = "UTC"
     CHROMIUM_EXECUTABLE: Path | None = None
     SITE_HOSTS: Hosts = {}
-    MODELS_FILE: Path | None = None
+    MODELS_FILE: FilePath | None = None
     JUDGE_MODEL: str | None = Field(None, min_length=1)
 
     # Runs in the background

@@ -250,7 +250,7 @@ class Messages:
     def read(self, path: str, headers: Mapping[str, str], body: Any) -> Asked:
         messages = body["messages"]
         form = body.get("output_config", {}).get("format", {})
-        tool = next(iter(body.get("tools", [])), {})
+        tool: Any = next(iter(body.get("tools", [])), {})
         return Asked(
             path=path,
             headers=headers,

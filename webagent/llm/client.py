@@ -1,0 +1,248 @@
+"""The one door to language models: patience, limits, prices and a cache before the providers."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from types import TracebackType
+from typing import Protocol, Self
+
+from webagent.llm.anthropic_provider import AnthropicProvider
+from webagent.llm.budget import Budget, Reservation
+from webagent.llm.cache import ReplyCache, cache_key
+from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request, Usage
+from webagent.llm.openai_provider import OpenAIProvider
+from webagent.llm.prices import cost_of, most_cost
+from webagent.llm.registry import ModelEntry, ProviderName, Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How often and how long one request is tried.
+
+    No try begins after `max_seconds`; the last one may still take its entry's `timeout_s`.
+    Between tries passes a random time up to `first_delay_s`, doubled with every try up to
+    `longest_delay_s`, on top of what the provider asks for.
+    """
+
+    max_tries: int = 6
+    max_seconds: float = 600.0
+    first_delay_s: float = 1.0
+    longest_delay_s: float = 60.0
+
+    def delay(self, tries: int, retry_after: float | None, chance: float) -> float:
+        """Seconds to wait after so many tries. `chance`: a random number in [0, 1)."""
+        most = min(self.longest_delay_s, self.first_delay_s * 2.0 ** (tries - 1))
+        return (retry_after or 0.0) + chance * most
+
+
+class Provider(Protocol):
+    """One model, asked once at a time or by several threads."""
+
+    def complete(self, request: Request) -> Reply: ...
+    def close(self) -> None: ...
+
+
+class _Lane:
+    """One model's provider, the slots before it, and until when it wants to be left alone."""
+
+    def __init__(self, entry: ModelEntry, provider: Provider) -> None:
+        self.entry = entry
+        self.provider = provider
+        self.slots = threading.BoundedSemaphore(entry.max_concurrency)
+        self._lock = threading.Lock()
+        self._resume_at = float("-inf")
+
+    def pause_until(self, moment: float) -> None:
+        with self._lock:
+            self._resume_at = max(self._resume_at, moment)
+
+    def pause_left(self, now: float) -> float:
+        with self._lock:
+            return max(0.0, self._resume_at - now)
+
+
+class _Lanes:
+    """The lanes of a process, made when they are first needed, so after any fork."""
+
+    def __init__(
+        self, registry: Registry, environment: Mapping[str, str], clock: Callable[[], float]
+    ) -> None:
+        self._registry = registry
+        self._environment = environment
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._lanes: dict[str, _Lane] = {}
+
+    def lane(self, entry: ModelEntry) -> _Lane:
+        with self._lock:
+            if entry.name not in self._lanes:
+                self._lanes[entry.name] = _Lane(entry, self._provider(entry))
+            return self._lanes[entry.name]
+
+    def _provider(self, entry: ModelEntry) -> Provider:
+        key = entry.key(self._environment)
+        if entry.provider is ProviderName.ANTHROPIC:
+            return AnthropicProvider(entry, key, self._clock)
+        return OpenAIProvider(entry, key, self._clock)
+
+    def close(self) -> None:
+        with self._lock:
+            for lane in self._lanes.values():
+                lane.provider.close()
+            self._lanes.clear()
+
+
+class Client:
+    """Answers requests to every model of a registry. Threads share one client.
+
+    Per model no more requests are on their way than its `max_concurrency`, in this process.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        budget: Budget | None = None,
+        cache: ReplyCache | None = None,
+        patience: Patience | None = None,
+        environment: Mapping[str, str] = os.environ,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.registry = registry
+        self._budget = budget
+        self._cache = cache
+        self._patience = patience or Patience()
+        self._clock = clock
+        self._sleep = sleep
+        self._chance = chance
+        self._lanes = _Lanes(registry, environment, clock)
+
+    def with_limits(self, *, budget: Budget | None, cache: ReplyCache | None) -> Client:
+        """The same models and slots under another budget and cache, as for one batch.
+
+        Close the client it came from, not this one.
+        """
+        other = copy(self)
+        other._budget = budget
+        other._cache = cache
+        return other
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections. A later request opens new ones."""
+        self._lanes.close()
+
+    def complete(self, request: Request) -> Reply:
+        """The reply to the request: from the cache, else from the model.
+
+        Raises:
+            ModelFailure: there is none, after as many tries as made sense.
+        """
+        entry = self.registry.entry(request.model)
+        key = cache_key(request, entry)
+        kept = self._cache.get(key) if self._cache else None
+        if kept is not None:
+            return replace(kept, cost=Decimal(0), seconds=0.0, is_cached=True)
+        reply = self._ask_with_patience(self._lanes.lane(entry), request)
+        if self._cache:
+            self._cache.put(key, reply)
+        return reply
+
+    def _ask_with_patience(self, lane: _Lane, request: Request) -> Reply:
+        begun = self._clock()
+        tries = 0
+        while True:
+            self._wait_out_pause(lane)
+            tries += 1
+            try:
+                return replace(self._ask_once(lane, request), tries=tries)
+            except ModelFailure as failure:
+                delay = self._patience.delay(tries, failure.retry_after, self._chance())
+                if failure.retry_after:
+                    lane.pause_until(self._clock() + failure.retry_after)
+                ends = self._clock() + delay - begun
+                if (
+                    not failure.kind.is_temporary
+                    or tries >= self._patience.max_tries
+                    or ends > self._patience.max_seconds
+                ):
+                    raise _after(tries, failure) from None
+            self._sleep(delay)
+
+    def _wait_out_pause(self, lane: _Lane) -> None:
+        """Leave a model alone that told another thread to wait."""
+        left = lane.pause_left(self._clock())
+        if left <= 0:
+            return
+        if left > self._patience.max_seconds:
+            raise ModelFailure(
+                FailureKind.RATE_LIMITED,
+                f"{lane.entry.name}: the provider asks to wait for {left:.0f} s more",
+                retry_after=left,
+            )
+        self._sleep(left + self._chance() * self._patience.first_delay_s)
+
+    def _ask_once(self, lane: _Lane, request: Request) -> Reply:
+        prices = lane.entry.prices
+        with lane.slots, self._set_aside(lane.entry, request) as reservation:
+            try:
+                reply = lane.provider.complete(request)
+            except ModelFailure as failure:
+                if failure.usage != Usage():
+                    spent = cost_of(failure.usage, prices)
+                    reservation.settle(reservation.amount if spent is None else spent)
+                elif not failure.may_be_billed:
+                    reservation.settle(Decimal(0))
+                raise
+            cost = cost_of(reply.usage, prices)
+            if cost is not None:
+                reservation.settle(cost)
+            return replace(reply, cost=cost)
+
+    @contextmanager
+    def _set_aside(self, entry: ModelEntry, request: Request) -> Iterator[Reservation]:
+        if self._budget is None:
+            yield Reservation(Decimal(0))
+            return
+        most = most_cost(request, entry)
+        if most is None:
+            raise ModelFailure(
+                FailureKind.NOT_CONFIGURED,
+                f"{entry.name}: its prices are not in the file of models, so a cap on spending"
+                " cannot hold: add them, or go without a cap",
+            )
+        with self._budget.reserve(most) as reservation:
+            yield reservation
+
+
+def _after(tries: int, failure: ModelFailure) -> ModelFailure:
+    if tries == 1:
+        return failure
+    return ModelFailure(
+        failure.kind,
+        f"{failure} (after {tries} tries)",
+        retry_after=failure.retry_after,
+        usage=failure.usage,
+        text=failure.text,
+        may_be_billed=failure.may_be_billed,
+    )

@@ -1,0 +1,119 @@
+"""One model of OpenAI or of a server that speaks like it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import httpx2
+import openai
+
+from webagent.llm import openai_chat, openai_responses
+from webagent.llm.failures import (
+    failure_of_status,
+    failure_of_transport,
+    failure_of_words,
+    keep_requests_out_of_logs,
+    unreadable,
+)
+from webagent.llm.interface import Reply, Request
+from webagent.llm.registry import Api, ModelEntry
+from webagent.llm.transport import http_client
+from webagent.llm.wire import Said, expect_stream, held_to_its_end
+
+
+class OpenAIProvider:
+    """Asks once: no repetition, no cache, no cost. Threads may share it."""
+
+    def __init__(
+        self, entry: ModelEntry, key: str | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        keep_requests_out_of_logs()
+        self._entry = entry
+        self._key = key
+        self._clock = clock
+        self._sdk = openai.OpenAI(
+            api_key=key or "none",
+            base_url=str(entry.base_url),
+            max_retries=0,
+            timeout=entry.timeout_s,
+            http_client=http_client(entry, key, clock),
+        )
+
+    def close(self) -> None:
+        self._sdk.close()
+
+    def complete(self, request: Request) -> Reply:
+        """The reply to the request.
+
+        Raises:
+            ModelFailure: there is none.
+        """
+        begun = self._clock()
+        with self._told_as_failures():
+            ask = self._ask_responses if self._entry.api is Api.RESPONSES else self._ask_chat
+            said, headers = ask(request)
+        said = held_to_its_end(said, self._entry.name)
+        return Reply(
+            text=said.text,
+            model=said.model,
+            usage=said.usage,
+            seconds=self._clock() - begun,
+            request_id=headers.get("x-request-id", ""),
+        )
+
+    def _ask_responses(self, request: Request) -> tuple[Said, httpx2.Headers]:
+        body = openai_responses.body(request, self._entry)
+        create = self._sdk.responses.with_raw_response.create
+        if self._entry.streaming:
+            streamed = create(model=self._entry.model, stream=True, extra_body=body)
+            with streamed.parse() as events:
+                expect_stream(streamed.headers.get("content-type", ""), self._entry.name)
+                said = openai_responses.read_stream(events, self._entry.name, self._key)
+            return said, streamed.headers
+        whole = create(model=self._entry.model, extra_body=body)
+        return openai_responses.read(whole.content, self._entry.name, self._key), whole.headers
+
+    def _ask_chat(self, request: Request) -> tuple[Said, httpx2.Headers]:
+        body = openai_chat.body(request, self._entry)
+        create = self._sdk.chat.completions.with_raw_response.create
+        model = self._entry.model
+        if self._entry.streaming:
+            streamed = create(model=model, messages=[], stream=True, extra_body=body)
+            with streamed.parse() as chunks:
+                expect_stream(streamed.headers.get("content-type", ""), self._entry.name)
+                return openai_chat.read_stream(chunks, self._entry.name), streamed.headers
+        whole = create(model=model, messages=[], extra_body=body)
+        return openai_chat.read(whole.content, self._entry.name), whole.headers
+
+    @contextmanager
+    def _told_as_failures(self) -> Iterator[None]:
+        """Whatever the SDK raises, as a failure. Without its cause, which holds the request."""
+        name = self._entry.name
+        try:
+            yield
+        except openai.APIStatusError as error:
+            raise failure_of_status(
+                name,
+                error.status_code,
+                error.response.headers,
+                _own_words(error),
+                (error.code, error.type),
+                self._key,
+            ) from None
+        except openai.APIConnectionError as error:
+            raise failure_of_transport(name, error.__cause__) from None
+        except openai.APIError as error:
+            code = error.code or error.type or ""
+            raise failure_of_words(name, error.message, code, self._key) from None
+        except httpx2.HTTPError as error:
+            raise failure_of_transport(name, error) from None
+        except (openai.OpenAIError, ValueError) as error:
+            raise unreadable(name, type(error).__name__) from None
+
+
+def _own_words(error: openai.APIStatusError) -> str:
+    """What the server says, without the SDK's words around it."""
+    said = error.body.get("message") if isinstance(error.body, dict) else None
+    return said if isinstance(said, str) else error.message

@@ -1,0 +1,139 @@
+"""The only way out: one origin, no surprises from the environment, bounded in time and size.
+
+The SDKs read proxies, extra headers, organisations and other keys from the environment. Nothing of
+it passes here: what leaves is the request's own headers and the one key of the model's entry.
+"""
+
+import ssl
+from collections.abc import Callable, Iterator
+
+import httpx2
+
+from webagent.llm.registry import ModelEntry
+
+MAX_REPLY_BYTES = 32 * 1024**2
+_HEADERS_THAT_LEAVE = frozenset(
+    (
+        "host",
+        "connection",
+        "accept",
+        "content-type",
+        "content-length",
+        "transfer-encoding",
+        "user-agent",
+        "anthropic-version",
+    )
+)
+
+
+class _BoundedStream(httpx2.SyncByteStream):
+    def __init__(
+        self, inner: httpx2.SyncByteStream, request: httpx2.Request, is_late: Callable[[], bool]
+    ) -> None:
+        self._inner = inner
+        self._request = request
+        self._is_late = is_late
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for chunk in self._inner:
+            size += len(chunk)
+            if self._is_late():
+                raise httpx2.ReadTimeout("the reply took too long", request=self._request)
+            if size > MAX_REPLY_BYTES:
+                raise httpx2.DecodingError("the reply is too large", request=self._request)
+            yield chunk
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class OneOrigin(httpx2.BaseTransport):
+    """Sends to the entry's own scheme, host and port, and to nobody else."""
+
+    def __init__(
+        self,
+        inner: httpx2.BaseTransport,
+        *,
+        origin: httpx2.URL,
+        key: str | None,
+        timeout_s: float,
+        clock: Callable[[], float],
+    ) -> None:
+        self._inner = inner
+        self._origin = _origin_of(origin)
+        self._key = key
+        self._timeout_s = timeout_s
+        self._clock = clock
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        if _origin_of(request.url) != self._origin:
+            raise httpx2.UnsupportedProtocol(
+                "a request to another address than the configured one", request=request
+            )
+        headers = {
+            name: value
+            for name, value in request.headers.items()
+            if name.lower() in _HEADERS_THAT_LEAVE
+        }
+        # Compressed, a small reply could become a large one behind the bound on its size.
+        headers["accept-encoding"] = "identity"
+        if self._key is not None:
+            headers["authorization"] = f"Bearer {self._key}"
+        deadline = self._clock() + self._timeout_s
+        response = self._inner.handle_request(
+            httpx2.Request(
+                request.method,
+                request.url,
+                headers=headers,
+                stream=request.stream,
+                extensions=request.extensions,
+            )
+        )
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            response.close()
+            raise httpx2.DecodingError("the reply is compressed unasked", request=request)
+        stream = response.stream
+        if not isinstance(stream, httpx2.SyncByteStream):
+            raise TypeError("a synchronous transport gave an asynchronous stream")
+        return httpx2.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_BoundedStream(stream, request, lambda: self._clock() > deadline),
+            extensions=response.extensions,
+        )
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def http_client(entry: ModelEntry, key: str | None, clock: Callable[[], float]) -> httpx2.Client:
+    """The HTTP client that an SDK is given for one model."""
+    verify = ssl.create_default_context(cafile=entry.ca_file) if entry.ca_file else True
+    inner = httpx2.HTTPTransport(
+        verify=verify,
+        trust_env=False,
+        proxy=str(entry.proxy) if entry.proxy else None,
+        limits=httpx2.Limits(
+            max_connections=entry.max_concurrency,
+            max_keepalive_connections=entry.max_concurrency,
+        ),
+    )
+    transport = OneOrigin(
+        inner,
+        origin=httpx2.URL(str(entry.base_url)),
+        key=key,
+        timeout_s=entry.timeout_s,
+        clock=clock,
+    )
+    return httpx2.Client(
+        transport=transport,
+        timeout=httpx2.Timeout(entry.timeout_s, connect=min(entry.timeout_s, 10.0)),
+        trust_env=False,
+        follow_redirects=False,
+    )
+
+
+def _origin_of(url: httpx2.URL) -> tuple[str, str, int | None]:
+    default = {"http": 80, "https": 443}.get(url.scheme)
+    return url.scheme, url.host, url.port or default

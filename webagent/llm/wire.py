@@ -1,0 +1,140 @@
+"""What the protocols share: how requests are written, and what a reply says in the end."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from webagent.llm.failures import unreadable
+from webagent.llm.interface import FailureKind, ImagePart, ModelFailure, Request, Usage
+from webagent.llm.registry import ModelEntry, SchemaMode
+
+JsonObject = dict[str, object]
+T = TypeVar("T", bound="Shape")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class Stop(Enum):
+    """Why a model stopped."""
+
+    DONE = auto()
+    REFUSED = auto()
+    LENGTH = auto()
+    CONTEXT = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A whole reply, whatever protocol it came by."""
+
+    text: str
+    model: str
+    usage: Usage
+    stop: Stop
+
+
+class Shape(BaseModel):
+    """The part of a reply that is read. The rest may be anything."""
+
+
+def read_shape(shape: type[T], content: bytes | JsonObject, name: str) -> T:
+    """The reply as that shape.
+
+    Raises:
+        ModelFailure: UNREADABLE, it is no JSON or has another shape.
+    """
+    try:
+        if isinstance(content, bytes):
+            return shape.model_validate_json(content)
+        return shape.model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise unreadable(name, f"{place}: {first['msg']}" if place else first["msg"]) from None
+
+
+def expect_stream(media_type: str, name: str) -> None:
+    """Refuse what is no stream of events: the SDKs would read nothing from it and say nothing.
+
+    Raises:
+        ModelFailure: UNREADABLE.
+    """
+    if not media_type.startswith("text/event-stream"):
+        raise unreadable(name, f"a stream was asked for, and {media_type or 'no type'} came")
+
+
+def clean(text: str) -> str:
+    """The text with halves of surrogate pairs replaced: they have no form in UTF-8."""
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def base64_of(image: ImagePart) -> str:
+    return base64.b64encode(image.data).decode()
+
+
+def data_url(image: ImagePart) -> str:
+    return f"data:{image.media_type};base64,{base64_of(image)}"
+
+
+def system_text(request: Request, entry: ModelEntry) -> str:
+    """The system prompt, with the schema in it where the API does not take one."""
+    system = clean(request.system)
+    if request.schema is None or entry.schema_mode in (SchemaMode.SCHEMA, SchemaMode.TOOL):
+        return system
+    schema = json.dumps(request.schema, ensure_ascii=False)
+    asked = (
+        "Reply with one JSON object and nothing else: no prose, no code fence."
+        f" It follows this JSON Schema:\n{schema}"
+    )
+    return f"{system}\n\n{asked}" if system else asked
+
+
+def merged(extra: Mapping[str, object], ours: Mapping[str, object]) -> JsonObject:
+    """Both, table by table; where both say something, ours holds."""
+    result: JsonObject = dict(extra)
+    for name, value in ours.items():
+        theirs = result.get(name)
+        if isinstance(theirs, Mapping) and isinstance(value, Mapping):
+            result[name] = merged(theirs, value)
+        else:
+            result[name] = value
+    return result
+
+
+def held_to_its_end(said: Said, name: str) -> Said:
+    """The reply, if the model came to the end of it.
+
+    Raises:
+        ModelFailure: REFUSED, TRUNCATED, TOO_LONG or UNREADABLE (there is no text).
+    """
+    text = said.text
+    if said.stop is Stop.REFUSED:
+        raise ModelFailure(
+            FailureKind.REFUSED, f"{name}: the model refuses to answer", usage=said.usage, text=text
+        )
+    if said.stop is Stop.LENGTH:
+        raise ModelFailure(
+            FailureKind.TRUNCATED,
+            f"{name}: the reply ran into the limit of tokens after {said.usage.output_tokens}",
+            usage=said.usage,
+            text=text,
+        )
+    if said.stop is Stop.CONTEXT:
+        raise ModelFailure(
+            FailureKind.TOO_LONG,
+            f"{name}: request and reply are longer than the model's context",
+            usage=said.usage,
+            text=text,
+        )
+    if not text:
+        raise ModelFailure(
+            FailureKind.UNREADABLE, f"{name}: the reply has no text", usage=said.usage
+        )
+    return said
