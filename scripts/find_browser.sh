@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Makes sure a Chromium is there for reruns; installs one where it can, else says what to do.
+# Makes sure that a Chromium is there for reruns and that Playwright can drive it; installs what
+# is missing where it can, else says what to do.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-found() { .venv/bin/python -m webagent.environment >/dev/null 2>&1; }
+found() { why=$(.venv/bin/python -m webagent.environment 2>&1); }
 
 found && exit 0
-echo "No Chromium found; reruns need one. Installing it …"
+echo "Reruns need a browser. Installing Chromium …"
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    apt-get update -qq && apt-get install -y -qq chromium >/dev/null 2>&1 && found && exit 0
+    # Playwright's driver needs libatomic1, which a minimal system lacks.
+    apt-get update -qq && apt-get install -y -qq chromium libatomic1 >/dev/null 2>&1 && found && exit 0
 fi
 .venv/bin/python -m playwright install chromium >/dev/null 2>&1 && found && exit 0
-echo "Could not install Chromium. Everything works but reruns. Either install your system's" >&2
-echo "chromium package, or set CHROMIUM_EXECUTABLE to the path of a Chromium or Chrome." >&2
+echo "No browser for reruns; everything else works. $why" >&2
+echo "On Debian or Ubuntu: sudo apt-get install chromium libatomic1" >&2
 exit 1

@@ -20,10 +20,10 @@ find_python() {
 make_venv() {
     local python
     python=$(find_python)
-    "$python" -m venv .venv 2>/dev/null && return
+    "$python" -m venv .venv >/dev/null 2>&1 && return
     rm -rf .venv
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null
+        apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null 2>&1
         "$python" -m venv .venv
     else
         echo "Python cannot make virtual environments here. On Debian or Ubuntu:" >&2

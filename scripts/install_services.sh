@@ -4,10 +4,11 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
+scripts/find_browser.sh || exit 1
+
 missing=()
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
 command -v redis-server >/dev/null || missing+=(redis-server)
-.venv/bin/python -m webagent.environment >/dev/null 2>&1 || missing+=(chromium)
 [ ${#missing[@]} = 0 ] && exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -17,5 +18,5 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 fi
 echo "The tests need: ${missing[*]}. On Debian or Ubuntu:" >&2
 echo "    sudo apt-get install ${missing[*]}" >&2
-echo "On macOS: brew install postgresql redis, and Chrome or Chromium." >&2
+echo "On macOS: brew install postgresql redis" >&2
 exit 1

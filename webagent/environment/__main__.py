@@ -8,9 +8,13 @@ from webagent.environment.browser import BrowserNotFound, find_chromium
 
 
 def main() -> int:
-    """Print the path of the Chromium that runs use, or on standard error why there is none."""
-    with playwright.sync_api.sync_playwright() as running:
-        own = running.chromium.executable_path
+    """Print the path of the Chromium that runs use, or on standard error why none can be driven."""
+    try:
+        with playwright.sync_api.sync_playwright() as running:
+            own = running.chromium.executable_path
+    except Exception as error:  # noqa: BLE001 (whatever keeps its driver from starting)
+        sys.stderr.write(f"Playwright cannot start: {error}\n")
+        return 1
     try:
         sys.stdout.write(f"{find_chromium(playwright_path=own)}\n")
     except BrowserNotFound as error:
