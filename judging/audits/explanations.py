@@ -13,9 +13,24 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from judging.audits.differences import Difference, difference
+from judging.audits.stages import StageShown, stages_of
 from judging.models import Evaluation
 
 LONGEST_SHOWN = 4000
+_SHOWN = (
+    "checks",
+    "rules",
+    "error",
+    "score_if_all_pass",
+    "score_if_all_fail",
+    "stages",
+    "manipulated",
+    "decided_by",
+    "parts",
+    "task",
+    "pictures",
+)
+"""What of the details is shown in its own place, or says what is shown elsewhere already."""
 _FAILING = ("failed", "no_evidence", "needs_judge", "error")
 
 
@@ -37,6 +52,10 @@ class Explanation:
 
     decided_by: str
     checks: Sequence[CheckShown]
+    stages: Sequence[StageShown]
+    is_manipulated: bool
+    task: str
+    """The version of the task that was judged, where that is told."""
     rest: str
     """What else was stored, as JSON; empty where that is nothing."""
 
@@ -44,13 +63,17 @@ class Explanation:
 def explain(evaluation: Evaluation) -> Explanation:
     """The evaluation's details in order."""
     details = _object(evaluation.details)
-    known = ("checks", "rules", "error", "score_if_all_pass", "score_if_all_fail")
     rest = {
-        key: value for key, value in details.items() if key not in known and value not in (None, [])
+        key: value
+        for key, value in details.items()
+        if key not in _SHOWN and value not in (None, [])
     }
     return Explanation(
         decided_by=decided_by(evaluation.details),
         checks=[_check(check) for check in _checks(details)],
+        stages=stages_of(details),
+        is_manipulated=details.get("manipulated") is True,
+        task=" ".join(_text(part) for part in _object(details.get("task")).values()),
         rest=_shortened(json.dumps(rest, ensure_ascii=False, indent=1)) if rest else "",
     )
 
@@ -58,12 +81,15 @@ def explain(evaluation: Evaluation) -> Explanation:
 def decided_by(details: object) -> str:
     """The rule or check that made the verdict, in a few words; empty where that is not known.
 
-    Rules that changed the verdict come first; else the first check that did not pass; else all.
+    Rules that changed the verdict come first; else a judge's last stage; else the first check
+    that did not pass; else all.
     """
     known = _object(details)
     rules = [_text(rule) for rule in _list(known.get("rules"))]
     if rules:
         return ", ".join(rules)
+    if stages := stages_of(known):
+        return stages[-1].label
     checks = _checks(known)
     for check in checks:
         if _text(check.get("verdict")) in _FAILING:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from django.conf import settings as site
 from django.utils.translation import gettext_noop
 
-from judging.evaluators.contract import Evaluator, Finding, without_outcome
+from judging.evaluators.contract import AskingEvaluator, Finding, without_outcome
 from judging.evaluators.judged import finding_of
 from judging.evaluators.matchers import NO_SPECIFICATION, OTHER_SPECIFICATION, PLACEHOLDER
 from judging.evaluators.trajectories import TrajectoryJudgeEvaluator
@@ -174,7 +174,7 @@ class SingleStageEvaluator:
         ]
 
 
-JUDGES: Mapping[str, Callable[..., Evaluator]] = {
+JUDGES: Mapping[str, Callable[..., AskingEvaluator]] = {
     TwoStageEvaluator.name: TwoStageEvaluator.make,
     SingleStageEvaluator.name: SingleStageEvaluator.make,
     TrajectoryJudgeEvaluator.name: TrajectoryJudgeEvaluator.make,
@@ -230,7 +230,7 @@ def _published_calls(asked: _Asked) -> list[JudgeCall]:
 
 
 def _checks(asked: _Asked, judged: Judged) -> list[dict[str, object]]:
-    answer = {
+    answer: dict[str, object] = {
         "name": "answer",
         "verdict": judged.verdict.value,
         "expected": asked.reference.text,
@@ -239,7 +239,7 @@ def _checks(asked: _Asked, judged: Judged) -> list[dict[str, object]]:
         "message": "" if judged.stages else judged.rationale,
         "rules": [],
     }
-    others = [
+    others: list[dict[str, object]] = [
         {"name": part, "verdict": "ignored", "message": NOT_LOOKED_AT}
         for part in other_parts(asked.evaluation)
     ]

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
@@ -104,6 +105,8 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "study_id": study_id,
         "cell_address": walk.get("cell", ""),
         "pane": walked_pane(request.user, walk, run_id) if judgements.reads_audits else None,
+        # Beside the timeline a step is on the same page; alone, the pane links to the run's.
+        "steps_at": "" if wants_partial(request) else reverse("runs:run_detail", args=[run_id]),
     }
     name = "_run_judgements" if wants_partial(request) else "run_judgements"
     return render(request, f"judging/{name}.html", context)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from judging.evaluators.contract import Finding
 from judging.evaluators.judges import JUDGES
 from runs.blobs import store_blob
 from runs.models import Run, Step, Task
@@ -41,7 +40,7 @@ def task(spec: object) -> Task:
 
 def evaluate(
     name: str, run: Run, *replies: str | ModelFailure, **config: Any
-) -> tuple[Finding, Scripted]:
+) -> tuple[Any, Scripted]:
     model = Scripted(*replies)
     evaluator = JUDGES[name](language_model=model, model="judge", **config)
     finding = evaluator.evaluate(run)
@@ -67,7 +66,7 @@ def test_whatever_is_set_is_part_of_the_identity() -> None:
     def identity(name: str, **config: Any) -> Any:
         return JUDGES[name](language_model=Scripted(), **{"model": "judge", **config}).identity
 
-    for name, settings in {
+    every: dict[str, list[dict[str, Any]]] = {
         "two-stage-judge": [
             {"stages": ["equivalence"]},
             {"show_actions": 3},
@@ -80,8 +79,14 @@ def test_whatever_is_set_is_part_of_the_identity() -> None:
             {"selection": "even"},
             {"side_effects_fail": False},
         ],
-    }.items():
-        shared = [{}, {"model": "other"}, {"temperature": None}, {"max_tokens": 99}]
+    }
+    for name, settings in every.items():
+        shared: list[dict[str, Any]] = [
+            {},
+            {"model": "other"},
+            {"temperature": None},
+            {"max_tokens": 99},
+        ]
         identities = [identity(name, **given) for given in [*shared, *settings]]
         assert len({each.config_hash for each in identities}) == len(identities)
         for each in identities:

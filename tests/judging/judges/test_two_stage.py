@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from judging.judges.injections import ATTACKS, Way
+from judging.judges.injections import ATTACKS, Attack, Way
 from judging.judges.outcome import Judged
 from judging.judges.references import Reference, read_reference
 from judging.judges.two_stage import Question, TwoStageJudge
@@ -192,9 +192,8 @@ def test_steering_that_the_judge_noticed_is_told() -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 @pytest.mark.parametrize("way", Way)
-def test_attack_stays_inside_its_fence(attack: object, way: Way) -> None:
-    assert attack in ATTACKS
-    injected = replace(AIRPORT, answer=attack.applied(AIRPORT.answer, way))  # type: ignore[attr-defined]
+def test_attack_stays_inside_its_fence(attack: Attack, way: Way) -> None:
+    injected = replace(AIRPORT, answer=attack.applied(AIRPORT.answer, way))
     _, model = judge(equivalence(), question=injected)
     text = message_of(model.requests[0])
     mark = text.split("The mark of the texts in this message is ")[1][:12]
