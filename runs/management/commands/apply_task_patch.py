@@ -1,0 +1,102 @@
+"""`manage.py apply_task_patch FILE`: make the next version of a task set, or take it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from runs.models import TaskRevision
+from runs.services.task_patches import PatchReport, TaskPatchError, apply_patch, take_back_patch
+from runs.task_patches.reading import PatchFileError, read_patch
+
+SHIPPED = Path(__file__).resolve().parent.parent.parent / "task_patches"
+"""Patches that come with Crosscheck; named without folder and ending."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Apply a task patch: a new version of its task set is made, with all tasks, patched or"
+        f" not. FILE may name one that comes with Crosscheck:"
+        f" {', '.join(sorted(path.stem for path in SHIPPED.glob('*.json')))}."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", metavar="FILE")
+        parser.add_argument(
+            "--from",
+            dest="from_version",
+            metavar="VERSION",
+            help="the version to patch, instead of the one that the file names",
+        )
+        parser.add_argument(
+            "--to",
+            dest="to_version",
+            metavar="VERSION",
+            help="the version to make, instead of the one that the file names",
+        )
+        parser.add_argument(
+            "--reverse",
+            action="store_true",
+            help="remove the version that the patch made, if nothing uses it",
+        )
+        parser.add_argument(
+            "--skip-missing",
+            action="store_true",
+            help="leave out entries for tasks that the set does not hold",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="check all, change nothing")
+
+    def handle(
+        self,
+        *,
+        file: str,
+        from_version: str | None,
+        to_version: str | None,
+        reverse: bool,
+        skip_missing: bool,
+        dry_run: bool,
+        **_: Any,
+    ) -> None:
+        try:
+            patch = read_patch(_path(file))
+            if reverse:
+                report = take_back_patch(patch=patch, to_version=to_version, is_dry_run=dry_run)
+            else:
+                report = apply_patch(
+                    patch=patch,
+                    from_version=from_version,
+                    to_version=to_version,
+                    skip_missing=skip_missing,
+                    is_dry_run=dry_run,
+                )
+        except (PatchFileError, TaskPatchError) as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(_done(report, is_reverse=reverse, is_dry_run=dry_run))
+        self._tell(report)
+
+    def _tell(self, report: PatchReport) -> None:
+        labels = dict(TaskRevision.Category.choices)
+        for category, count in report.by_category.most_common():
+            self.stdout.write(f"    {count:>5}  {labels.get(category, category)}")
+        if report.left_out:
+            names = ", ".join(report.left_out)
+            self.stdout.write(self.style.WARNING(f"  Not in the set: {names}"))
+
+
+def _path(file: str) -> Path:
+    shipped = SHIPPED / f"{file}.json"
+    is_name = "/" not in file and not Path(file).exists()
+    return shipped if is_name and shipped.is_file() else Path(file)
+
+
+def _done(report: PatchReport, *, is_reverse: bool, is_dry_run: bool) -> str:
+    tasks = f"{report.patched} of {report.tasks} tasks patched"
+    if is_reverse:
+        done = "would be removed" if is_dry_run else "removed; the version before it is as it was"
+    elif not report.is_new:
+        done = "is there already; nothing to do"
+    else:
+        done = "would be made" if is_dry_run else "made"
+    return f"{report.task_set} {done} ({tasks})."
