@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judging.statistics.bootstrap import (
     RESAMPLES,
@@ -25,6 +26,7 @@ from judging.statistics.bootstrap import (
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
 
 Ratings = Sequence[Sequence[Hashable | None]]
+Indices = NDArray[np.intp]
 
 
 class Coefficient(StrEnum):
@@ -37,11 +39,37 @@ class Coefficient(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Sums:
-    """What each run adds to each sum, and the coefficient as a function of the sums."""
+class _Kinds:
+    """The different rows of labels, few among many runs, and which of them each run has."""
 
+    rows: Sequence[Sequence[Hashable | None]]
+    of_run: Indices
+
+    @classmethod
+    def of(cls, ratings: Ratings) -> _Kinds:
+        index: dict[tuple[Hashable | None, ...], int] = {}
+        of_run = [index.setdefault(tuple(row), len(index)) for row in ratings]
+        return cls(list(index), np.array(of_run, dtype=np.intp))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """What a run of each kind adds to each sum, and the coefficient as a function of the sums."""
+
+    kinds: _Kinds
     cells: Floats
     statistic: Statistic
+
+    @property
+    def whole(self) -> Floats:
+        """The sums over all runs, shape (1, cells)."""
+        counts = np.bincount(self.kinds.of_run, minlength=len(self.cells))
+        return np.asarray(counts[None, :] @ self.cells)
+
+    @property
+    def by_run(self) -> Floats:
+        """What each run adds, shape (runs, cells)."""
+        return np.asarray(self.cells[self.kinds.of_run])
 
 
 def raw_agreement(ratings: Ratings) -> Figure:
@@ -113,14 +141,14 @@ def agreement_interval(
         sums = _ac1(ratings, categories)
     if isinstance(sums, Undefined):
         return sums
-    totals = totals_by_cluster(sums.cells, clusters)
+    totals = totals_by_cluster(sums.by_run, clusters)
     return bootstrap_interval(totals, sums.statistic, seed=seed, resamples=resamples, level=level)
 
 
 def _figure(sums: _Sums | Undefined) -> Figure:
     if isinstance(sums, Undefined):
         return sums
-    value = float(sums.statistic(sums.cells.sum(axis=0, keepdims=True))[0])
+    value = float(sums.statistic(sums.whole)[0])
     return Undefined(Reason.ONE_CLASS) if np.isnan(value) else value
 
 
@@ -131,7 +159,7 @@ def _two_columns(ratings: Ratings) -> Ratings:
 
 
 def _counts(ratings: Ratings) -> tuple[Floats, list[Hashable]]:
-    """Labels given per run and category, shape (runs, categories)."""
+    """Labels given per row and category, shape (rows, categories)."""
     present = [[label for label in row if label is not None] for row in ratings]
     labels = list(dict.fromkeys(label for row in present for label in row))
     index = {label: column for column, label in enumerate(labels)}
@@ -143,7 +171,7 @@ def _counts(ratings: Ratings) -> tuple[Floats, list[Hashable]]:
 
 
 def _agreeing(counts: Floats) -> tuple[Floats, Floats]:
-    """Per run: share of agreeing rater pairs, and 1 where the run has two labels at all."""
+    """Per row: share of agreeing rater pairs, and 1 where the row has two labels at all."""
     given = counts.sum(axis=1)
     paired = (given >= 2).astype(np.float64)
     share = divide((counts * (counts - 1)).sum(axis=1), given * (given - 1))
@@ -151,21 +179,24 @@ def _agreeing(counts: Floats) -> tuple[Floats, Floats]:
 
 
 def _raw(ratings: Ratings) -> _Sums | Undefined:
-    share, paired = _agreeing(_counts(ratings)[0])
+    kinds = _Kinds.of(ratings)
+    share, paired = _agreeing(_counts(kinds.rows)[0])
     if not paired.any():
         return Undefined(Reason.NO_PAIRS)
-    return _Sums(np.column_stack([share, paired]), lambda s: divide(s[:, 0], s[:, 1]))
+    return _Sums(kinds, np.column_stack([share, paired]), lambda s: divide(s[:, 0], s[:, 1]))
 
 
 def _kappa(pairs: Sequence[tuple[Hashable | None, Hashable | None]]) -> _Sums | Undefined:
-    complete = [None not in pair for pair in pairs]
-    if not any(complete):
+    kinds = _Kinds.of(pairs)
+    if not any(None not in pair for pair in kinds.rows):
         return Undefined(Reason.NO_PAIRS)
-    labels = list(dict.fromkeys(label for pair in pairs for label in pair if label is not None))
+    labels = list(
+        dict.fromkeys(label for pair in kinds.rows for label in pair if label is not None)
+    )
     index = {label: column for column, label in enumerate(labels)}
     size = len(labels)
-    cells = np.zeros((len(pairs), size * size))
-    for row, (first, second) in enumerate(pairs):
+    cells = np.zeros((len(kinds.rows), size * size))
+    for row, (first, second) in enumerate(kinds.rows):
         if first is not None and second is not None:
             cells[row, index[first] * size + index[second]] = 1
 
@@ -177,11 +208,12 @@ def _kappa(pairs: Sequence[tuple[Hashable | None, Hashable | None]]) -> _Sums | 
         # Multiplied through by n²: counts stay whole numbers, so one class gives exactly 0.
         return divide(whole * agreeing - chance, whole * whole - chance)
 
-    return _Sums(cells, kappa)
+    return _Sums(kinds, cells, kappa)
 
 
 def _alpha(ratings: Ratings) -> _Sums | Undefined:
-    counts, labels = _counts(ratings)
+    kinds = _Kinds.of(ratings)
+    counts, labels = _counts(kinds.rows)
     given = counts.sum(axis=1)
     paired = given >= 2
     if not paired.any():
@@ -197,11 +229,12 @@ def _alpha(ratings: Ratings) -> _Sums | Undefined:
         expected = divide(whole**2 - (frequency**2).sum(axis=1), whole - 1)
         return 1 - divide(sums[:, size], expected)
 
-    return _Sums(np.column_stack([counts, disagreeing]), alpha)
+    return _Sums(kinds, np.column_stack([counts, disagreeing]), alpha)
 
 
 def _ac1(ratings: Ratings, categories: Sequence[Hashable] | None) -> _Sums | Undefined:
-    counts, labels = _counts(ratings)
+    kinds = _Kinds.of(ratings)
+    counts, labels = _counts(kinds.rows)
     if categories is not None and not set(labels) <= set(categories):
         raise ValueError("a label is none of the categories")
     share, paired = _agreeing(counts)
@@ -220,4 +253,4 @@ def _ac1(ratings: Ratings, categories: Sequence[Hashable] | None) -> _Sums | Und
         chance = (usual * (1 - usual)).sum(axis=1) / (size - 1)
         return divide(observed - chance, 1 - chance)
 
-    return _Sums(np.column_stack([share, paired, rated, shares]), ac1)
+    return _Sums(kinds, np.column_stack([share, paired, rated, shares]), ac1)

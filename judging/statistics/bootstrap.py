@@ -15,6 +15,8 @@ Statistic = Callable[[Floats], Floats]
 
 RESAMPLES = 2000
 LARGEST_BLOCK = 4_000_000  # weights held at a time: 32 MB
+FEW_KINDS = 8
+"""Clusters that are alike are drawn together once there are so many times fewer kinds of them."""
 
 
 def totals_by_cluster(cells: Floats, clusters: Sequence[Hashable]) -> Floats:
@@ -32,7 +34,8 @@ def totals_by_cluster(cells: Floats, clusters: Sequence[Hashable]) -> Floats:
     index: dict[Hashable, int] = {}
     rows = np.fromiter((index.setdefault(each, len(index)) for each in clusters), dtype=np.intp)
     totals = np.zeros((len(index), cells.shape[1]))
-    np.add.at(totals, rows, cells)
+    for column, each in enumerate(cells.T):
+        totals[:, column] = np.bincount(rows, weights=each, minlength=len(index))
     return totals
 
 
@@ -68,6 +71,8 @@ def resampled_totals(
     """Sums over clusters drawn with replacement, shape (resamples, cells).
 
     For several figures of the same runs at once, each resample being the same for all of them.
+    Drawing n clusters is drawing how many there are of each kind of cluster, which is multinomial:
+    so what it takes grows with the kinds where there are few of them.
     """
     clusters = len(totals)
     if not clusters:
@@ -75,12 +80,16 @@ def resampled_totals(
     if clusters == 1:
         return Undefined(Reason.ONE_CLUSTER)
     generator = np.random.default_rng(seed)
+    kinds, counts = np.unique(totals, axis=0, return_counts=True)
+    if len(kinds) * FEW_KINDS <= clusters:
+        drawn = generator.multinomial(clusters, counts / clusters, size=resamples)
+        return np.asarray(drawn @ kinds, dtype=np.float64)
     block = max(1, LARGEST_BLOCK // clusters)
-    drawn = []
+    blocks = []
     for start in range(0, resamples, block):
         size = min(block, resamples - start)
-        drawn.append(_times_drawn(generator, size, clusters) @ totals)
-    return np.concatenate(drawn)
+        blocks.append(_times_drawn(generator, size, clusters) @ totals)
+    return np.concatenate(blocks)
 
 
 def _times_drawn(generator: np.random.Generator, size: int, clusters: int) -> Floats:

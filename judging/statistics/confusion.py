@@ -88,7 +88,12 @@ class ConfusionMatrix:
 
     @property
     def fn_share(self) -> Share:
-        """FN / N: the "false negative rate" of the WebArena Mod paper (16/75 = 21.3 %)."""
+        """FN / N: the "false negative rate" of the WebArena Mod paper (16/75 = 21.3 %).
+
+        Undefined without any verdict: whoever says nothing misses nothing, and that is no merit.
+        """
+        if self.runs and not self.decided:
+            return Share(0, 0, Reason.NO_VERDICTS)
         return Share(self.fn, self.runs)
 
     @property

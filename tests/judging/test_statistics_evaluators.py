@@ -1,5 +1,6 @@
 """Confusion matrices, shares and comparisons, against published and hand-derived figures."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from judging.statistics.bootstrap import bootstrap_interval
 from judging.statistics.comparison import compare_evaluators, flips, holm, mcnemar
 from judging.statistics.confusion import Cell, ConfusionMatrix
 from judging.statistics.evaluator_intervals import (
@@ -23,8 +25,13 @@ AFTER = ConfusionMatrix(tp=40, fn=1, tn=34, fp=0)
 
 
 def test_the_source_papers_table():
+    assert (BEFORE.runs, AFTER.runs) == (75, 75)
     assert BEFORE.fn_share.value == pytest.approx(0.213, abs=5e-4)
     assert AFTER.fn_share.value == pytest.approx(0.013, abs=5e-4)
+    assert BEFORE.fpr.value == AFTER.fpr.value == 0
+    # Of the successes, which is another figure: 16/39 and 1/41
+    assert BEFORE.fnr.value == pytest.approx(16 / 39)
+    assert AFTER.fnr.value == pytest.approx(1 / 41)
     interval = BEFORE.fn_share.interval
     assert isinstance(interval, Interval)
     assert (interval.low, interval.high) == pytest.approx((0.136, 0.319), abs=5e-4)
@@ -72,6 +79,7 @@ def test_every_missing_figure_says_why():
     assert empty.fn_share.value == Undefined(Reason.NO_RUNS)
     assert empty.fn_share.interval == Undefined(Reason.NO_RUNS)
     assert silent.accuracy.value == Undefined(Reason.NO_VERDICTS)
+    assert silent.fn_share.value == silent.fn_share.interval == Undefined(Reason.NO_VERDICTS)
     assert silent.f1 == Undefined(Reason.NO_VERDICTS)
     assert silent.kappa == Undefined(Reason.NO_VERDICTS)
     assert silent.coverage.value == 0
@@ -201,6 +209,23 @@ def test_bootstrap_of_single_trials_is_close_to_wilson():
     found = evaluator_interval("fn_share", PAIRS, list(range(75)), seed=1, resamples=20_000)
     assert isinstance(found, Interval)
     assert (found.low, found.high) == pytest.approx((0.136, 0.319), abs=0.02)
+
+
+def test_drawing_kinds_of_tasks_is_drawing_tasks():
+    """The same 200 tasks, once of few kinds, once made all different by a cell nobody reads."""
+    kinds = np.array([[3.0, 1.0]] * 120 + [[0.0, 4.0]] * 60 + [[2.0, 2.0]] * 20)
+    different = np.column_stack([kinds, np.arange(200)])
+    together, one_by_one = (
+        bootstrap_interval(totals, lambda s: s[:, 0] / (s[:, 0] + s[:, 1]), seed=3, resamples=8000)
+        for totals in (kinds, different)
+    )
+    assert isinstance(together, Interval)
+    assert isinstance(one_by_one, Interval)
+    assert together.low == pytest.approx(one_by_one.low, abs=0.005)
+    assert together.high == pytest.approx(one_by_one.high, abs=0.005)
+    # By hand: 0.5 ± 1.96 · sqrt(mean squared deviation of a task from the ratio) / (4 · sqrt(200))
+    deviation = ((120 * (3 - 2) ** 2 + 60 * (0 - 2) ** 2 + 20 * (2 - 2) ** 2) / 200) ** 0.5
+    assert together.high - 0.5 == pytest.approx(1.96 * deviation / 4 / 200**0.5, abs=0.005)
 
 
 def test_bootstrap_says_why_there_is_none():
