@@ -12,9 +12,11 @@ from judging.matching.repaired.numerals import Numeral, number_words, numerals
 from judging.matching.repaired.rules import Rule, Rules
 from judging.matching.repaired.saying import Mention, Question
 
-_AMOUNT = re.compile(r"(-?)(?:us\$|[$€£])?(\d{1,3}(?:,\d{3})+|\d{1,40})(\.\d{1,40})?%?")
+_AMOUNT = re.compile(r"(-?)((?:us)?\$|[€£])?(-?)(\d{1,3}(?:,\d{3})+|\d{1,40})(\.\d{1,40})?%?")
 _POSITIONS = r"\bpages?\b|\bsteps?\b|\brows?\b|\bcolumns?\b|\blines?\b"
 _COUNTING = r"how (?:many|much)|\bcount\b|\bnumber of\b|\btotal\b|\bamount\b"
+_SHARE_ASKED = r"percent|%"
+_PLACE_ASKED = r"coordinate|latitude|longitude|\bdd format"
 _NONE_FOUND = re.compile(r"\b(?:no|none|zero)\b(?:\s+(?:of\s+)?(?:the\s+)?([a-z-]+))?")
 _ATTACHABLE = frozenset(
     [
@@ -56,11 +58,19 @@ class Amount:
     value: Decimal
     written: str
     decimals: int
+    currency: str = ""
+    percent: bool = False
 
     @property
     def is_code(self) -> bool:
         """Whether leading zeros show that it names something instead of counting."""
         return len(self.written) > 1 and self.written.startswith("0") and not self.decimals
+
+    def equals(self, other: Amount) -> bool:
+        """The same value of the same thing; a currency that one side leaves out may be any."""
+        if self.percent != other.percent or self.value != other.value:
+            return False
+        return self.currency == other.currency or not (self.currency and other.currency)
 
 
 def read_amount(reference: str) -> Amount | None:
@@ -68,11 +78,13 @@ def read_amount(reference: str) -> Amount | None:
     match = _AMOUNT.fullmatch(reference)
     if not match:
         return None
-    sign, digits, fraction = match[1], match[2].replace(",", ""), match[3] or ""
+    sign, digits, fraction = match[1] or match[3], match[4].replace(",", ""), match[5] or ""
     return Amount(
         value=Decimal(f"{sign}{digits}{fraction}"),
         written=digits + fraction,
         decimals=max(0, len(fraction) - 1),
+        currency=(match[2] or "").removeprefix("us"),
+        percent=reference.endswith("%"),
     )
 
 
@@ -86,7 +98,7 @@ def amount_mentions(
         yield from literal_mentions(reference, text, rules, Rule.NUMBER_BOUNDARIES)
         candidates = [n for n in numerals(text) if n.literal != amount.written]
     for numeral in candidates:
-        if _says(numeral, amount, rules):
+        if _says(numeral, amount, question, rules):
             yield Mention(numeral.start, numeral.end, number=True)
     if not amount.decimals and not amount.is_code and rules.allow(Rule.NUMBER_WORDS):
         yield from _in_words(amount.value, text, question)
@@ -98,12 +110,18 @@ def _counts(numeral: Numeral, question: Question) -> bool:
     return not numeral.attached or numeral.attached in _ATTACHABLE
 
 
-def _says(numeral: Numeral, amount: Amount, rules: Rules) -> bool:
+def _says(numeral: Numeral, amount: Amount, question: Question, rules: Rules) -> bool:
+    if amount.currency and numeral.currency not in ("", amount.currency):
+        return False
+    if amount.percent and not numeral.percent and not question.asks(_SHARE_ASKED):
+        return False
+    if amount.value > 0 and numeral.south_or_west and question.asks(_PLACE_ASKED):
+        return False
     if amount.is_code:
         return numeral.literal == amount.written
     if numeral.value == amount.value:
         return numeral.literal == amount.written or rules.allow(Rule.NUMBER_FORMAT)
-    if 2 <= numeral.decimals < amount.decimals:
+    if 2 <= numeral.decimals < amount.decimals and not question.asks(_PLACE_ASKED):
         half = Decimal(5).scaleb(-numeral.decimals - 1)
         return abs(numeral.value - amount.value) <= half and rules.allow(Rule.ROUNDING)
     return False

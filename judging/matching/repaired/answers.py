@@ -21,6 +21,8 @@ LONGEST_CARRIER = 40
 
 _CODE = re.compile(r"(?=.*\d)(?=.*[a-z][A-Z])[\w-]{12,}")
 _EDGES = " \t\n.,;:!\"'()"
+_RIVAL_BEHIND_SLASH = re.compile(r"\s+[/|]\s+\w")
+_RIVAL_BEFORE_SLASH = re.compile(r"\w\s+[/|]\s+$")
 _NOT_ACHIEVABLE = re.compile(
     r"(?:(?:the |my )?(?:final )?answer(?: is)?\s*:?\s*)?\"?n/a\"?\s*[.!]?"
 )
@@ -100,9 +102,15 @@ def _carries(mention: Mention, answer: Answer, question: Question, rules: Rules)
         return True
     if not rules.allow(Rule.SENTENCE):
         return False
+    if mention.end < len(text) and text[mention.end].isalnum() and not mention.number:
+        return False  # a plural is another word where the whole answer should be the reference
     around = text[: mention.start].strip(_EDGES) + text[mention.end :].strip(_EDGES)
     if not around:
         return True
+    if _RIVAL_BEHIND_SLASH.match(text, mention.end) or _RIVAL_BEFORE_SLASH.search(
+        text[: mention.start]
+    ):
+        return False
     if len(text.split()) > LONGEST_CARRIER:
         return False
     if not mention.number and _part_of_a_name(mention, answer, question):

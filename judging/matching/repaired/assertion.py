@@ -14,28 +14,37 @@ _QUOTES_ASKED = r"\bcriticis|\bsentences?\b|\bquotes?\b"
 
 _OPEN = r"[\"'($]*"
 _NEGATED_BEFORE = re.compile(
-    r"(?:\b(?:not|never|neither|nor|cannot|except(?: for)?|excluding|rather than|instead of)"
+    r"(?:\b(?:not|never|neither|nor|cannot|except(?: for)?|excluding|rather than|instead of"
+    r"|unlike|other than|as opposed to)"
     r"|n't)\b(?! (?:only|just|merely)\b)(?:\s+(?!but\b)[\w'$/-]+){0,3}\s+" + _OPEN + "$"
 )
 _NO_BEFORE = re.compile(r"\b(?:no|not a|not an|not the)\s+" + _OPEN + "$")
 _NEGATED_AFTER = re.compile(
     r"[\"')/]*\s+(?:(?:is|was|are|were)(?:\s+not|n't)\s+(?:the|correct|right|it|what|among|one)\b"
-    r"|(?:is|was)\s+(?:wrong|incorrect|not\s*[.!?]?$))"
+    r"|(?:is|was)\s+(?:wrong|incorrect|not\s*[.!?]?$)"
+    r"|(?:is|was|are|were)(?:\s+not|n't)\b[^.!?\n]{1,60}?[;,]\s*(?:but\s+|rather,?\s+|instead,?\s+)?"
+    r"(?:it|that|this|the answer)(?:\s+(?:is|was)|'s)\b)"
 )
 _HEDGED_BEFORE = re.compile(
     r"(?:\b(?:might|may|could)\s+(?:well\s+|possibly\s+)?(?:be|have been)"
-    r"|\b(?:maybe|perhaps|possibly)\b,?"
+    r"|\b(?:maybe|perhaps|possibly|probably|presumably|likely(?!\s+to\b))\b,?"
     r"|\b(?:not sure|unsure|not certain|no idea)\b[^.;!?\n]{0,40}"
     r"|\b(?:i(?:'d| would| will|'ll)? guess|my (?:best )?guess|guessing)\b[^.;!?\n]{0,20})"
     r"(?:\s+[\w'$-]+){0,4}\s*[:\s]" + _OPEN + "$"
 )
 _HEDGED_AFTER = re.compile(
-    r"[\s,(]{0,3}(?:but )?(?:i'm |i am )?(?:maybe|perhaps|possibly|i guess"
+    r"[\s,(]{0,3}(?:but )?(?:i'm |i am )?(?:maybe|perhaps|possibly|probably|presumably|i guess"
     r"|not (?:entirely |completely |quite )?(?:sure|certain))\b"
 )
 _BOUNDED = re.compile(
     r"\b(?:more than|less than|fewer than|at least|at most|between)\s+" + _OPEN + "$"
 )
+_COUNTING = r"how many|\bcount\b|\bnumber of\b"
+_ABOUT_BEFORE = re.compile(r"[~≈]\s?$")
+_ABOUT_AFTER = re.compile(r"\+(?!\w)")
+_ASKED_BACK = re.compile(r"[\"')]*\s*\?[\"')]*\s*$")
+_RANGE_BEFORE = re.compile(r"(?:^|[^\w.,/-])[$€£]?(?P<other>\d[\d,.]*)\s?(?:-|\bto\b)\s?[$€£]?$")
+_RANGE_AFTER = re.compile(r"\s?(?:-|\bto\b)\s?[$€£]?(?P<other>\d[\d,.]*\d|\d)(?![\w/-])")
 _OR_AFTER = re.compile(r"[\"')/]*,?\s+(?:and/)?or\s+(?P<other>[^.,;:!?\n]{1,60})")
 _OR_BEFORE = re.compile(r"(?P<other>[^.,;:!?\n]{1,60}?)[\"')]*,?\s+(?:and/)?or\s+" + _OPEN + "$")
 _MARKER = re.compile(r"\b(?:final |correct )?answer(?:\s+(?:is|would be)\b|\s*[:=])[:\s]*")
@@ -76,17 +85,35 @@ def _negated(before: str, after: str, mention: Mention) -> bool:
 def _hedged(before: str, after: str, mention: Mention, question: Question) -> bool:
     if _HEDGED_BEFORE.search(before) or _HEDGED_AFTER.match(after):
         return True
-    bounded = _BOUNDED.search(before) if mention.number and question.alone else None
+    if not question.alone:
+        return False
+    if _ASKED_BACK.match(after) and not any("?" in each for each in question.siblings):
+        return True
+    if not mention.number:
+        return False
+    if question.asks(_COUNTING) and (_ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(after)):
+        return True
+    bounded = _BOUNDED.search(before)
     return bounded is not None and bounded[0].strip() not in question.intent
 
 
 def _one_of_many(mention: Mention, text: str, before: str, after: str, question: Question) -> bool:
-    if mention.number and _row_of_numbers(mention, text, question):
+    if mention.number and (
+        _row_of_numbers(mention, text, question) or _end_of_range(before, after, question)
+    ):
         return True
     for match in (_OR_AFTER.match(after), _OR_BEFORE.search(before)):
         if match and _is_other_candidate(match["other"], question):
             return True
     return False
+
+
+def _end_of_range(before: str, after: str, question: Question) -> bool:
+    """Whether a number that is asked for alone is only where a range begins or ends."""
+    if not question.alone:
+        return False
+    match = _RANGE_BEFORE.search(before) or _RANGE_AFTER.match(after)
+    return match is not None and match["other"] not in question.intent
 
 
 def _is_other_candidate(other: str, question: Question) -> bool:

@@ -46,7 +46,7 @@ class RepairedMatcher:
     """
 
     name: ClassVar[str] = "webarena-repaired"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     rules: frozenset[Rule] = ALL_RULES
     missing_answer: str = ""

@@ -23,7 +23,10 @@ _OF_PAGE = re.compile(
     r"\b(?:page|step|slide|chapter|section|tab|row|column|line)s?\s*(?:no\.?\s*|#)?\d+\s*(?:of|/)\s*$"
 )
 _CURRENCY_BEFORE = re.compile(r"(?:us\$|usd|[$€£¥])\s?$")
-_CURRENCY_AFTER = re.compile(r"\s?(?:usd|dollars?|euros?|eur|pounds? sterling)\b")
+_CURRENCY_AFTER = re.compile(r"\s?(?:(?:usd|dollars?|euros?|eur|gbp|pounds? sterling)\b|[$€£¥])")
+_PERCENT_AFTER = re.compile(r"\s?(?:%|percent\b|per cent\b)")
+_SOUTH_OR_WEST = re.compile(r"\s?(?:°|deg(?:rees)?)?\s?(?:s|w|south|west)\b")
+_CURRENCIES = {"€": "€", "eur": "€", "euro": "€", "£": "£", "gbp": "£", "pound": "£", "¥": "¥"}
 _ATTACHED = re.compile(r"[^\W\d_]+|°")
 _RANGE = re.compile(r"-(?:us\$|[$€£])?$")
 
@@ -37,7 +40,10 @@ class Numeral:
     literal: str
     value: Decimal
     decimals: int
-    currency: bool = False
+    currency: str = ""
+    """$, €, £ or ¥; empty for none."""
+    percent: bool = False
+    south_or_west: bool = False
     attached: str = ""
     """Letters right after the digits, such as a unit."""
     numbered: bool = False
@@ -106,10 +112,19 @@ def _numeral(text: str, start: int, end: int) -> Numeral | None:
         literal=literal,
         value=-value if negative else value,
         decimals=len(fraction),
-        currency=bool(currency_before or _CURRENCY_AFTER.match(after)),
+        currency=_currency(currency_before or _CURRENCY_AFTER.match(after)),
+        south_or_west=_SOUTH_OR_WEST.match(after) is not None,
+        percent=_PERCENT_AFTER.match(after) is not None,
         attached=attached,
         numbered=bool(_PAGE.search(before) or _OF_PAGE.search(before)),
     )
+
+
+def _currency(written: re.Match[str] | None) -> str:
+    if written is None:
+        return ""
+    word = written[0].strip()
+    return next((sign for name, sign in _CURRENCIES.items() if word.startswith(name)), "$")
 
 
 def _continues(after: str) -> bool:

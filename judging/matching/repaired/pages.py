@@ -32,7 +32,7 @@ def _equal(reference: str, content: str, rules: Rules) -> bool:
         return True
     amounts = read_amount(wanted), read_amount(own)
     if amounts[0] and amounts[1] and not amounts[0].is_code and not amounts[1].is_code:
-        return amounts[0].value == amounts[1].value and rules.allow(Rule.NUMBER_FORMAT)
+        return amounts[0].equals(amounts[1]) and rules.allow(Rule.NUMBER_FORMAT)
     days = [[d for d in q.days(text) if d.end - d.start == len(text)] for text in (wanted, own)]
     return all(days) and days[0][0].equals(days[1][0]) and rules.allow(Rule.DATES)
 

@@ -163,6 +163,10 @@ _DAY_PATTERNS = (
     re.compile(rf"\b(?P<m>{_MONTH}) (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})\b"),
     re.compile(rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{_MONTH}),? (?P<y>\d{{4}})\b"),
     re.compile(r"(?<![\w/.-])(?P<m>\d{1,2})/(?P<d>\d{1,2})/(?P<y>\d{4}|\d{2})(?![\w/]|-\d)"),
+    re.compile(
+        r"(?<![\w/.-])(?P<d>1[3-9]|2\d|3[01])(?P<s>[-/.])(?P<m>\d{1,2})(?P=s)(?P<y>\d{4})"
+        r"(?![\w/]|-\d)"
+    ),
     re.compile(r"(?<![\w/.-])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?![\w/]|-\d)"),
 )
 
@@ -181,21 +185,52 @@ class Day:
 
 
 def days(text: str) -> Iterator[Day]:
-    """Calendar days with a year in a lower-case text; 5/3/23 is the third of May."""
+    """Calendar days with a year in a lower-case text; 5/3/23 is the third of May, 31/5/2023 too
+    can only be one day.
+    """
     for pattern in _DAY_PATTERNS:
         for match in pattern.finditer(text):
-            month = match["m"]
-            number = (
-                int(month)
-                if month.isdigit()
-                else next(i for i, name in enumerate(_MONTHS, 1) if name[:3] == month[:3])
-            )
+            number = _month_number(match["m"])
             year = int(match["y"]) + (2000 if len(match["y"]) == 2 else 0)
             try:
                 day = date(year, number, int(match["d"]))
             except ValueError:
                 continue
             yield Day(match.start(), match.end(), day)
+
+
+def _month_number(written: str) -> int:
+    if written.isdigit():
+        return int(written)
+    return next(i for i, name in enumerate(_MONTHS, 1) if name[:3] == written[:3])
+
+
+_MONTH_PATTERNS = (
+    re.compile(rf"(?<!\d )(?<!st )(?<!nd )(?<!rd )(?<!th )\b(?P<m>{_MONTH}),? (?P<y>\d{{4}})\b"),
+    re.compile(r"(?<![\w/.-])(?P<m>0?[1-9]|1[0-2])/(?P<y>[12]\d{3})(?![\w/.-])"),
+    re.compile(r"(?<![\w/.-])(?P<y>[12]\d{3})-(?P<m>0[1-9]|1[0-2])(?![\w/-])"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """A month of a year, without a day."""
+
+    start: int
+    end: int
+    year: int
+    month: int
+
+    def equals(self, other: Month) -> bool:
+        """The same month of the same year."""
+        return (self.year, self.month) == (other.year, other.month)
+
+
+def months(text: str) -> Iterator[Month]:
+    """Months with a year in a lower-case text, those of whole days left out."""
+    for pattern in _MONTH_PATTERNS:
+        for match in pattern.finditer(text):
+            yield Month(match.start(), match.end(), int(match["y"]), _month_number(match["m"]))
 
 
 _DEGREES = re.compile(

@@ -52,6 +52,7 @@ class Rule(StrEnum):
     URL_DEFAULT_PORT = "url_default_port"
     URL_PERCENT_ENCODING = "url_percent_encoding"
     URL_SLASH_BEFORE_QUERY = "url_slash_before_query"
+    URL_DOUBLE_SLASHES = "url_double_slashes"
     URL_ALTERNATIVE_QUERIES = "url_alternative_queries"
     URL_QUERY_BLANKS = "url_query_blanks"
     URL_DEFAULT_PARAMETERS = "url_default_parameters"
@@ -71,7 +72,7 @@ DESCRIPTIONS: Mapping[Rule, str] = {
     Rule.ROUNDING: "An amount rounded to whole cents equals a reference with more decimals.",
     Rule.UNITS: "Lengths and weights equal in any unit, within the rounding that is shown.",
     Rule.DURATIONS: "Durations equal to the minute, however they are written.",
-    Rule.DATES: "Calendar days equal, however they are written (month first where it is open).",
+    Rule.DATES: "Days and months equal, however they are written (month first where it is open).",
     Rule.COORDINATES: "Coordinates equal when cut or rounded to the reference's decimals.",
     Rule.PHONES: "Phone numbers equal by their digits, with or without the country code 1.",
     Rule.POSTAL_CODES: "A ZIP+4 code says the ZIP code.",
@@ -97,6 +98,7 @@ DESCRIPTIONS: Mapping[Rule, str] = {
     Rule.URL_DEFAULT_PORT: "Port 80 of http and 443 of https may be written out.",
     Rule.URL_PERCENT_ENCODING: "Percent-encoded characters in paths equal plain ones.",
     Rule.URL_SLASH_BEFORE_QUERY: "/issues/?x equals /issues?x.",
+    Rule.URL_DOUBLE_SLASHES: "Several slashes in a row equal one.",
     Rule.URL_ALTERNATIVE_QUERIES: "Each alternative's query goes with its own path.",
     Rule.URL_QUERY_BLANKS: "Blanks around a query value are of no weight.",
     Rule.URL_DEFAULT_PARAMETERS: "A parameter at the site's default value may be left out.",

@@ -29,6 +29,9 @@ def quantity_mentions(reference: str, text: str, question: Question, rules: Rule
     day = _only(q.days(reference), reference)
     if day and rules.allow(Rule.DATES):
         found += _matching(q.days(text), day.equals)
+    month = _only(q.months(reference), reference)
+    if month and rules.allow(Rule.DATES):
+        found += _matching(q.months(text), month.equals)
     place = _only(q.degrees(reference), reference)
     if place and question.asks(_COORDINATES_ASKED) and rules.allow(Rule.COORDINATES):
         found += _matching(q.degrees(text), lambda each: each.says(place))
@@ -43,8 +46,13 @@ def quantity_mentions(reference: str, text: str, question: Question, rules: Rule
 
 
 def is_quantity(reference: str) -> bool:
-    """Whether the whole reference is a length, weight, duration or day."""
-    readers: list[Callable[[str], Iterable[q.Spanned]]] = [q.measures, q.durations, q.days]
+    """Whether the whole reference is a length, weight, duration, day or month."""
+    readers: list[Callable[[str], Iterable[q.Spanned]]] = [
+        q.measures,
+        q.durations,
+        q.days,
+        q.months,
+    ]
     return any(_only(read(reference), reference) is not None for read in readers)
 
 

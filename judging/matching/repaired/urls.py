@@ -75,13 +75,20 @@ def _read(url: str, rules: Rules) -> _Address:
         host = host.removesuffix({"http": ":80", "https": ":443"}.get(parts.scheme, "\0"))
     if rules.allow(Rule.URL_SLASH_BEFORE_QUERY):
         path = path.rstrip("/")
+    if rules.allow(Rule.URL_DOUBLE_SLASHES):
+        path = re.sub(r"//+", "/", path)
     if rules.allow(Rule.URL_PERCENT_ENCODING):
-        path = unquote(path)
+        path = "/".join(_decoded(segment) for segment in path.split("/"))
     if rules.allow(Rule.URL_FORUM_CASE):
         path = re.sub(r"(?<=/f/)[^/]+", lambda match: match[0].lower(), path)
     if rules.allow(Rule.URL_QUERY_BLANKS):
         query = {key: [value.strip() for value in values] for key, values in query.items()}
     return _Address(host=host, path=path, query=query)
+
+
+def _decoded(segment: str) -> str:
+    """The segment in plain characters; an encoded slash separates none and stays encoded."""
+    return unquote(segment).replace("/", "%2F")
 
 
 def _at_home(reference: str, page: str, aliases: HostAliases, rules: Rules) -> str:

@@ -10,6 +10,8 @@ from judging.matching.repaired.matcher import RepairedMatcher
 from judging.matching.repaired.rules import ALL_RULES, REJECTING, Rule
 from judging.matching.strict import StrictMatcher
 from tests.judging.matching.factories import answered, ended_at, string_task, url_task
+from tests.judging.matching.test_repaired_answers import RIGHT_ANSWERS, WRONG_ANSWERS
+from tests.judging.matching.test_repaired_urls_and_pages import RIGHT_PAGES, WRONG_PAGES
 
 REPAIRED = RepairedMatcher()
 ALL_OFF = RepairedMatcher(rules=frozenset())
@@ -98,6 +100,41 @@ def test_a_difference_names_its_rules_and_they_make_it(refs, intent, answer):
     if found.verdict is Verdict.FAILED:
         enough = RepairedMatcher(rules=rejecting | (ALL_RULES - REJECTING))
         assert enough.evaluate(task, answered(answer)).verdict is Verdict.FAILED
+
+
+SETS = st.frozensets(st.sampled_from(sorted(ALL_RULES)))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(WRONG_ANSWERS), SETS)
+def test_no_set_of_rules_breaks_a_right_verdict_of_the_tables(row, rules):
+    _, intent, refs, _, right = row
+    found = RepairedMatcher(rules=rules).evaluate(
+        string_task(refs, intent=intent, note="why"), answered(right)
+    )
+    assert found.verdict is Verdict.PASSED
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(RIGHT_ANSWERS), SETS)
+def test_no_set_of_repairs_lets_a_wrong_answer_of_the_tables_pass(row, rules):
+    _, intent, refs, _, wrong = row
+    found = RepairedMatcher(rules=rules | REJECTING).evaluate(
+        string_task(refs, intent=intent, note="why"), answered(wrong)
+    )
+    assert found.verdict is Verdict.FAILED
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(RIGHT_PAGES + WRONG_PAGES), SETS)
+def test_nor_does_any_set_of_rules_about_urls(row, rules):
+    rule, reference, page, other = row
+    accepts = row in RIGHT_PAGES
+    right, wrong = (page, other) if accepts else (other, page)
+    enabled = rules | REJECTING | {rule}
+    for url, verdict in ((right, Verdict.PASSED), (wrong, Verdict.FAILED)):
+        found = RepairedMatcher(rules=enabled).evaluate(url_task(reference), ended_at(url))
+        assert found.verdict is verdict
 
 
 numbers = st.integers(0, 99_999).map(str)
