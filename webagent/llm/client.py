@@ -39,7 +39,7 @@ class Patience:
 
     def delay(self, tries: int, retry_after: float | None, chance: float) -> float:
         """Seconds to wait after so many tries. `chance`: a random number in [0, 1)."""
-        most = min(self.longest_delay_s, self.first_delay_s * 2.0 ** (tries - 1))
+        most = min(self.longest_delay_s, self.first_delay_s * 2.0 ** min(tries - 1, 60))
         return (retry_after or 0.0) + chance * most
 
 

@@ -37,6 +37,7 @@ _CODES = {
     "misalignment_policy_violation": FailureKind.REFUSED,
 }
 """Providers' own words that say more than the status, or come where there is no status."""
+_VAGUE = ("server_error", "api_error")
 _STATUSES = {
     401: FailureKind.NOT_AUTHORISED,
     402: FailureKind.OUT_OF_BUDGET,
@@ -108,7 +109,7 @@ def failure_of_status(
     if kind is None:
         kind = FailureKind.OVERLOADED if status >= 500 else FailureKind.REJECTED
     for code in codes:
-        if code in _CODES:
+        if code in _CODES and not (code in _VAGUE and status < 500):
             kind = _CODES[code]
             break
     if kind is FailureKind.REJECTED and _SAYS_TOO_LONG.search(words):

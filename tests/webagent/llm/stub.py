@@ -46,6 +46,8 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     latency: float = 0.0
     """Seconds before the first byte, on top of the server's own."""
+    pause: float = 0.0
+    """Seconds between the events of a stream."""
     is_refusal: bool = False
     is_cut_off: bool = False
     """The reply ran into the limit of tokens."""
@@ -73,10 +75,16 @@ def cut_off(text: str, **more: Any) -> Answer:
 
 
 def fail(
-    status: int, message: str = "as told", *, retry_after: str | None = None, **more: Any
+    status: int,
+    message: str = "as told",
+    *,
+    retry_after: str | None = None,
+    date: str | None = None,
+    **more: Any,
 ) -> Answer:
     """An error of the API. `retry_after`: the header's value, seconds or an HTTP date."""
-    headers = {} if retry_after is None else {"retry-after": retry_after}
+    given = {"retry-after": retry_after, "date": date}
+    headers = {name: value for name, value in given.items() if value is not None}
     return Answer(text=message, status=status, headers=headers, **more)
 
 
@@ -216,6 +224,7 @@ class _Handler(BaseHTTPRequestHandler):
                     break
                 self._break(answer.fault)
                 return
+            time.sleep(answer.pause)
             self._event(name, data if isinstance(data, bytes) else _json(data))
         self.wfile.write(b"0\r\n\r\n")
         self.wfile.flush()
@@ -247,8 +256,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _head(
         self, status: int, headers: dict[str, str], media_type: str, length: int | None
     ) -> None:
-        self.send_response(status)
+        self.send_response_only(status)
         self.send_header("content-type", media_type)
+        self.send_header("date", headers.get("date", self.date_time_string()))
         if length is None:
             self.send_header("transfer-encoding", "chunked")
         else:
@@ -257,7 +267,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("x-request-id", f"req_stub_{number}")
         self.send_header("request-id", f"req_stub_{number}")
         for name, value in headers.items():
-            self.send_header(name, value)
+            if name != "date":
+                self.send_header(name, value)
         self.end_headers()
 
 
