@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from judging.matching import specification as spec
@@ -85,7 +85,26 @@ class RepairedMatcher:
         published = StrictMatcher(missing_answer=self.missing_answer).evaluate(task, outcome)
         if published.error is not None and not published.checks:
             return published
-        checks, calls = _Review(self.rules, task, outcome, self.missing_answer).review(published)
+        review = _Review(self.rules, task, outcome, self.missing_answer)
+        return self._reviewed(published, review)
+
+    def sounded(
+        self, task: MatchTask, outcome: MatchOutcome
+    ) -> tuple[MatchEvaluation, frozenset[Rule]]:
+        """The same evaluation without its reasons, and the rules that it asked about.
+
+        Switching any other rule changes nothing here.
+        """
+        if task.evaluation is None:
+            return self.evaluate(task, outcome), frozenset()
+        published = StrictMatcher(missing_answer=self.missing_answer).evaluate(task, outcome)
+        if published.error is not None and not published.checks:
+            return published, frozenset()
+        review = _Review(self.rules, task, outcome, self.missing_answer, explains=False)
+        return self._reviewed(published, review), frozenset(review.consulted)
+
+    def _reviewed(self, published: MatchEvaluation, review: _Review) -> MatchEvaluation:
+        checks, calls = review.review(published)
         if published.error is not None and not _lacks_evidence(published):
             return replace(published, checks=tuple(checks))
         return settle(checks, calls)
@@ -101,6 +120,13 @@ class _Review:
     task: MatchTask
     outcome: MatchOutcome
     missing_answer: str
+    explains: bool = True
+    consulted: dict[Rule, None] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules in force, asked about for the whole review."""
+        return Rules(self.enabled, self.consulted)
 
     @property
     def answer(self) -> str:
@@ -141,7 +167,7 @@ class _Review:
         return self._answer_check(check)
 
     def _question(self, *, exact: bool, references: list[str]) -> Question:
-        rules = Rules(self.enabled)
+        rules = self.rules
         return Question(
             intent=lower(fold(self.task.intent, rules)),
             exact=exact,
@@ -189,21 +215,21 @@ class _Review:
             question = self._question(exact=False, references=[check.expected])
             return says(check.expected, self.answer, False, question, rules)
 
-        rules = Rules(self.enabled)
+        rules = self.rules
         if not judgement(rules):
             return check
         return replace(
             check,
             verdict=CheckVerdict.PASSED,
             message="settled without a judge",
-            rules=tuple(r.value for r in decisive_rules(judgement, self.enabled, strict=False)),
+            rules=self._decisive(judgement, strict=False),
         )
 
     def _list_check(self) -> list[Check]:
         """A check of its own where a list holds more than was asked for; none where it does not."""
         references = self._includes()
         question = self._question(exact=False, references=references)
-        rules = Rules(self.enabled)
+        rules = self.rules
         if not rules.allow(Rule.EXTRA_ITEMS):
             return []
         wanted = [lower(fold(part, rules)) for part in self._alternatives(references)]
@@ -231,7 +257,7 @@ class _Review:
         again = self._decided(
             check, lambda rules: url_passes(check.expected, page, aliases, rules)[0]
         )
-        _, message = url_passes(check.expected, page, aliases, Rules(self.enabled))
+        _, message = url_passes(check.expected, page, aliases, self.rules)
         return replace(again, message=message)
 
     def _page_check(self, check: Check) -> Check:
@@ -252,13 +278,18 @@ class _Review:
     def _decided(self, check: Check, judgement: Judgement) -> Check:
         """The check with the verdict under the rules, and the rules that made a difference."""
         published = check.verdict is CheckVerdict.PASSED
-        passed = judgement(Rules(self.enabled))
+        passed = judgement(self.rules)
         if passed == published:
             return check
-        rules = decisive_rules(judgement, self.enabled, strict=published)
         return replace(
             check,
             verdict=CheckVerdict.PASSED if passed else CheckVerdict.FAILED,
-            rules=tuple(rule.value for rule in rules),
+            rules=self._decisive(judgement, strict=published),
             message="" if passed else check.message,
         )
+
+    def _decisive(self, judgement: Judgement, *, strict: bool) -> tuple[str, ...]:
+        if not self.explains:
+            return ()
+        found = decisive_rules(judgement, self.enabled, strict=strict)
+        return tuple(rule.value for rule in found)

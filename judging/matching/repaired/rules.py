@@ -131,9 +131,9 @@ class Rules:
 
     __slots__ = ("consulted", "enabled")
 
-    def __init__(self, enabled: Iterable[Rule]) -> None:
+    def __init__(self, enabled: Iterable[Rule], consulted: dict[Rule, None] | None = None) -> None:
         self.enabled = frozenset(enabled)
-        self.consulted: dict[Rule, None] = {}
+        self.consulted: dict[Rule, None] = {} if consulted is None else consulted
 
     def allow(self, rule: Rule) -> bool:
         """Whether the rule is in force."""

@@ -232,3 +232,19 @@ def test_a_page_at_or_below_the_reference_passes(path, tail):
 def test_a_sibling_page_never_passes(path, more):
     url = f"http://localhost:8023/{'/'.join(path)}"
     assert REPAIRED.evaluate(url_task(url), ended_at(url + more)).verdict is Verdict.FAILED
+
+
+@settings(max_examples=300, deadline=None)
+@given(references, intents, texts, urls, urls, SETS, st.sampled_from(sorted(ALL_RULES)))
+def test_only_rules_that_were_asked_about_can_change_a_verdict(
+    refs, intent, answer, wanted, url, rules, toggled
+):
+    task = everything(refs, intent, wanted)
+    pages = (PageEvidence(text=answer), PageEvidence(text="47"))
+    outcome = MatchOutcome(answer=answer, final_url=url, pages=pages)
+    found, consulted = RepairedMatcher(rules=rules).sounded(task, outcome)
+    explained = RepairedMatcher(rules=rules).evaluate(task, outcome)
+    assert (found.verdict, found.judge_calls) == (explained.verdict, explained.judge_calls)
+    if toggled not in consulted:
+        other, _ = RepairedMatcher(rules=rules ^ {toggled}).sounded(task, outcome)
+        assert other.verdict == found.verdict
