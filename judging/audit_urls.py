@@ -9,8 +9,6 @@ urlpatterns = [
     path("studies/<int:study_id>/audit/", audit.audit, name="audit"),
     path("studies/<int:study_id>/audit/pictures/", audit.audit_pictures, name="audit_pictures"),
     path("studies/<int:study_id>/audit/agreement/", audit.audit_agreement, name="audit_agreement"),
-    path("studies/<int:study_id>/audit/evaluate/", audit.audit_evaluate, name="audit_evaluate"),
-    path("studies/<int:study_id>/audit/progress/", audit.audit_progress, name="audit_progress"),
     path(
         "studies/<int:study_id>/audit/left-out/<slug:group>/",
         audit_runs.audit_left_out,

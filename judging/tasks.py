@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from uuid import UUID
 
-from celery import shared_task
+from celery import current_app, shared_task
+from django.conf import settings
+from kombu.exceptions import OperationalError
 
 from judging.evaluators.registry import evaluator_of
-from judging.execution.evaluating import (
-    BATCH,
-    evaluate_runs,
-    evaluate_study,
-    runs_of,
-    runs_without,
-)
-from judging.models import EvaluatorVersion, Study
+from judging.execution.evaluating import evaluate_runs, runs_without
+from judging.execution.evaluating_batches import carry_out, sweep_batches
+from judging.models import EvaluationBatch, EvaluatorVersion
 from runs.models import Run
+from runs.tasks import swept
+
+logger = logging.getLogger(__name__)
+
+EVALUATE_BATCH = "judging.tasks.evaluate_batch"
 
 
 @shared_task(soft_time_limit=600, time_limit=660)
@@ -26,12 +29,32 @@ def evaluate_run(run_id: str, evaluator_id: int) -> None:
     evaluate_runs(run, evaluator_of(version), version)
 
 
-@shared_task(soft_time_limit=600, time_limit=660)
-def evaluate_next_of_study(study_id: int, evaluator_id: int) -> None:
-    """Evaluate the next batch of a study and ask for the one after, until none is left."""
-    study = Study.objects.get(pk=study_id)
-    version = EvaluatorVersion.objects.get(pk=evaluator_id)
-    for _tally in evaluate_study(study=study, evaluator=evaluator_of(version), limit=BATCH):
-        pass
-    if runs_without(version, runs_of(study)).exists():
-        evaluate_next_of_study.delay(study_id, evaluator_id)
+@shared_task(name=EVALUATE_BATCH)
+def evaluate_batch(batch_id: str) -> None:
+    """Work on the batch unless another worker does: a second delivery finds nothing to claim.
+
+    The worker that is free now asks for others, such as those that waited for the same model.
+    """
+    if carry_out(UUID(batch_id)):
+        dispatch_batches()
+    else:
+        EvaluationBatch.objects.undispatch([UUID(batch_id)])
+
+
+def dispatch_batches() -> None:
+    """Tell the workers of batches that wait and whose message is missing or lost."""
+    told = EvaluationBatch.objects.take_undispatched(older_than_s=settings.ENV.LEASE_S)
+    for number, (batch_id, model) in enumerate(told):
+        # What asks a model takes hours and no processor; the rest takes seconds and should not
+        # have to wait behind it.
+        queue = "judge" if model else "default"
+        try:
+            current_app.send_task(EVALUATE_BATCH, (str(batch_id),), retry=False, queue=queue)
+        except OperationalError:
+            logger.warning("The broker cannot be reached; batches wait for the next sweep.")
+            EvaluationBatch.objects.undispatch([pk for pk, _ in told[number:]])
+            return
+
+
+swept(sweep_batches)
+swept(dispatch_batches)

@@ -2,11 +2,12 @@
 
 from django.urls import URLPattern, URLResolver
 
-from judging import audit_urls, cause_urls, people_urls
+from judging import audit_urls, batch_urls, cause_urls, people_urls
 
 app_name = "judging"
 urlpatterns: list[URLPattern | URLResolver] = [
     *people_urls.urlpatterns,
     *audit_urls.urlpatterns,
+    *batch_urls.urlpatterns,
     *cause_urls.urlpatterns,
 ]

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 
 from judging.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation
-from runs.models import Run
+from runs.models import Run, Task
 
 RUN_ENDED_IN_ERROR = gettext_noop("the run ended in an error")
 RUN_INCOMPLETE = gettext_noop("the run is incomplete")
@@ -23,7 +23,8 @@ class Finding:
     """What an evaluator says of one run: the content of an `Evaluation`.
 
     `reason` says why there is no verdict and is empty where there is one. `details` may hold
-    `checks`, each with name, verdict, expected, actual, normalised, message and rules.
+    `checks`, each with name, verdict, expected, actual, normalised, message and rules; `stages`,
+    what models were asked and replied; `parts`, what each step of a pipeline found; `decided_by`.
     """
 
     verdict: Evaluation.Verdict
@@ -32,6 +33,8 @@ class Finding:
     details: Mapping[str, object] = field(default_factory=dict)
     rationale: str = ""
     cost: Decimal | None = None
+    task: Task | None = None
+    """The version of the task that was judged; None for the run's own."""
 
 
 class Evaluator(Protocol):
@@ -46,6 +49,14 @@ class Evaluator(Protocol):
 
     def evaluate(self, run: Run) -> Finding:
         """Its finding. Reads the run and its task, and changes nothing."""
+        ...
+
+
+class AskingEvaluator(Evaluator, Protocol):
+    """An evaluator that asks a language model."""
+
+    def estimate(self, run: Run) -> tuple[int, int]:
+        """Input tokens, roughly, and output tokens at most; (0, 0) where no model is asked."""
         ...
 
 

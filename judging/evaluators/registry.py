@@ -6,56 +6,91 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from django.conf import settings
+
 from judging.evaluators.contract import Evaluator
-from judging.evaluators.matchers import MatcherEvaluator
+from judging.evaluators.judges import JUDGES
+from judging.evaluators.patched import make_matcher
+from judging.evaluators.pipelines import PIPELINES
 from judging.evaluators.reward import RewardEvaluator
-from judging.matching.registry import NAMES, build_matcher
+from judging.matching.registry import NAMES
 from judging.models import EvaluatorVersion
+from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request
 
 
 class UnknownEvaluatorError(LookupError):
     """No evaluator has this name, or not any more in this version."""
 
 
+class NoModelConfiguredError(UnknownEvaluatorError):
+    """The evaluator asks a language model, and nobody has said which."""
+
+
+class Unasked:
+    """Stands where a language model belongs in evaluators that are only named, never run."""
+
+    def complete(self, request: Request) -> Reply:
+        """Nothing.
+
+        Raises:
+            ModelFailure: always.
+        """
+        raise ModelFailure(FailureKind.NOT_CONFIGURED, "no language model is asked here")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registered:
-    """How an evaluator is made, and whether it is cheap enough to run at once when a run ends."""
+    """How an evaluator is made, whether it is cheap enough to run at once when a run ends, and
+    whether it asks a language model: then `make` also takes `language_model` and `model`.
+    """
 
     make: Callable[..., Evaluator]
     immediate: bool = False
-
-
-def _matcher(name: str, /, **config: object) -> Evaluator:
-    return MatcherEvaluator(build_matcher(name, config))
+    asks_model: bool = False
 
 
 REGISTRY: Mapping[str, Registered] = {
     RewardEvaluator.name: Registered(make=RewardEvaluator, immediate=True),
-    **{name: Registered(make=partial(_matcher, name)) for name in NAMES},
+    **{name: Registered(make=partial(make_matcher, name)) for name in NAMES},
+    **{name: Registered(make=make, asks_model=True) for name, make in JUDGES.items()},
+    **{name: Registered(make=make, asks_model=True) for name, make in PIPELINES.items()},
 }
 
 
-def evaluator_named(name: str) -> Evaluator:
-    """The evaluator in its predefined configuration.
+def evaluator_named(
+    name: str, *, model: str | None = None, language_model: LanguageModel | None = None
+) -> Evaluator:
+    """The evaluator in its predefined configuration; `model` is JUDGE_MODEL unless given.
 
     Raises:
-        UnknownEvaluatorError: naming those that there are.
+        UnknownEvaluatorError: naming those that there are, or how to configure a model.
     """
     if name not in REGISTRY:
         raise UnknownEvaluatorError(f"no evaluator is named {name}; there are {_names()}")
-    return REGISTRY[name].make()
+    entry = REGISTRY[name]
+    if not entry.asks_model:
+        return entry.make()
+    model = model or settings.ENV.JUDGE_MODEL
+    if not model:
+        raise NoModelConfiguredError(
+            f"{name} asks a language model: describe one in the file that MODELS_FILE names, "
+            "and set JUDGE_MODEL to its name"
+        )
+    return entry.make(language_model=language_model or Unasked(), model=model)
 
 
 def predefined_evaluators(*, immediate: bool | None = None) -> list[Evaluator]:
-    """All evaluators in their predefined configurations, or those that are immediate or not."""
+    """All evaluators that ask no model, predefined, or those that are immediate or not."""
     return [
         entry.make()
         for entry in REGISTRY.values()
-        if immediate is None or entry.immediate is immediate
+        if not entry.asks_model and (immediate is None or entry.immediate is immediate)
     ]
 
 
-def evaluator_of(version: EvaluatorVersion) -> Evaluator:
+def evaluator_of(
+    version: EvaluatorVersion, *, language_model: LanguageModel | None = None
+) -> Evaluator:
     """The very evaluator that a stored version names.
 
     Raises:
@@ -63,13 +98,21 @@ def evaluator_of(version: EvaluatorVersion) -> Evaluator:
             so that what ran now would be another evaluator under the same name.
     """
     if version.name in REGISTRY:
+        entry = REGISTRY[version.name]
+        given = {"language_model": language_model or Unasked()} if entry.asks_model else {}
         try:
-            evaluator = REGISTRY[version.name].make(**version.config)
-        except (TypeError, ValueError):
+            evaluator = entry.make(**given, **version.config)
+        except (TypeError, ValueError, KeyError):
             evaluator = None
         if evaluator is not None and evaluator.identity.config_hash == version.config_hash:
             return evaluator
     raise UnknownEvaluatorError(f"{version} cannot be run here; there are {_names()}")
+
+
+def model_asked_by(evaluator: Evaluator) -> str:
+    """The model that an evaluator asks; empty where it asks none."""
+    identity = evaluator.identity
+    return str(identity.config["model"]) if REGISTRY[identity.name].asks_model else ""
 
 
 def _names() -> str:

@@ -5,27 +5,14 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 from django.db import connection
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
-
-
-class Crew(Protocol[Work, Result]):
-    """Whoever does the work: `room` says how much more it takes now."""
-
-    @property
-    def room(self) -> int: ...
-
-    @property
-    def under_way(self) -> int: ...
-
-    def submit(self, work: Work) -> None: ...
-
-    def results(self, wait_s: float) -> list[Result]: ...
 
 
 class Alone(Generic[Work, Result]):
@@ -49,11 +36,22 @@ class Alone(Generic[Work, Result]):
 
     @property
     def room(self) -> int:
+        """How many more it takes."""
         return self._at_a_time - len(self._waiting)
 
     @property
     def under_way(self) -> int:
+        """How many are taken up and not through."""
         return len(self._waiting)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it could do with more work before it has nothing to do."""
+        return not self._waiting
+
+    def drop_waiting(self) -> None:
+        """Forget what has not begun."""
+        self._waiting.clear()
 
     def submit(self, work: Work) -> None:
         """Take up one more."""
@@ -68,7 +66,7 @@ class Alone(Generic[Work, Result]):
 class Threads(Generic[Work, Result]):
     """Does `size` pieces of work at a time, each thread with a connection of its own.
 
-    As much again waits for the next free thread, so that none stands idle. On the way out what
+    Twice as much waits for the next free thread, so that none stands idle. On the way out what
     has not begun is dropped, and what has begun is waited for.
     """
 
@@ -78,7 +76,6 @@ class Threads(Generic[Work, Result]):
         self._todo: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[Result | BaseException] = queue.SimpleQueue()
         self._under_way = 0
-        self._is_dropping = threading.Event()
         self._threads = [
             threading.Thread(target=self._work, name=f"judge {number}", daemon=True)
             for number in range(size)
@@ -95,7 +92,7 @@ class Threads(Generic[Work, Result]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._is_dropping.set()
+        self.drop_waiting()
         for _ in self._threads:
             self._todo.put(None)
         for thread in self._threads:
@@ -103,11 +100,25 @@ class Threads(Generic[Work, Result]):
 
     @property
     def room(self) -> int:
-        return 2 * self._size - self._under_way
+        """How many more it takes."""
+        return 3 * self._size - self._under_way
 
     @property
     def under_way(self) -> int:
+        """How many are taken up and their results not taken yet."""
         return self._under_way
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it could do with more work before a thread has nothing to do."""
+        return self._under_way <= 2 * self._size
+
+    def drop_waiting(self) -> None:
+        """Forget what has not begun."""
+        with suppress(queue.Empty):
+            while True:
+                self._todo.get_nowait()
+                self._under_way -= 1
 
     def submit(self, work: Work) -> None:
         """Take up one more."""
@@ -135,8 +146,6 @@ class Threads(Generic[Work, Result]):
     def _work(self) -> None:
         try:
             while (work := self._todo.get()) is not None:
-                if self._is_dropping.is_set():
-                    continue
                 try:
                     self._done.put(self._do(work))
                 except BaseException as error:  # noqa: BLE001 (raised where results are taken)

@@ -6,28 +6,26 @@ finds it. Only an explicit `Again` makes another, appended beside the earlier on
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from time import perf_counter
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Evaluator, Finding
-from judging.models import Evaluation, EvaluatorVersion, Study
+from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from runs.models import Run, RunStatus
 
+logger = logging.getLogger(__name__)
+
 BATCH = 200
+BROKE = gettext_noop("the evaluator broke on this run")
 
-
-class Again(StrEnum):
-    """Which runs are evaluated although they have an evaluation."""
-
-    NEVER = "never"
-    NO_VERDICT = "no-verdict"
-    ALL = "all"
+Again = EvaluationBatch.Again
 
 
 @dataclass(slots=True)
@@ -72,6 +70,17 @@ def runs_without(version: EvaluatorVersion, runs: QuerySet[Run]) -> QuerySet[Run
     return runs.exclude(Exists(_current(version).filter(run=OuterRef("pk"))))
 
 
+def runs_to_evaluate(version: EvaluatorVersion, runs: QuerySet[Run], again: Again) -> QuerySet[Run]:
+    """Those of the runs that are evaluated now."""
+    if again == Again.NEVER:
+        return runs_without(version, runs)
+    if again == Again.NO_VERDICT:
+        settled = [Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED]
+        said = _current(version).filter(run=OuterRef("pk"), verdict__in=settled)
+        return runs.exclude(Exists(said))
+    return runs
+
+
 def evaluate_study(
     *,
     study: Study,
@@ -79,26 +88,19 @@ def evaluate_study(
     limit: int | None = None,
     again: Again = Again.NEVER,
 ) -> Iterator[Tally]:
-    """Evaluate the study's runs, at most `limit` of them; yields what each batch came to.
+    """Evaluate the study's runs, at most `limit` of them; yields what each part came to.
 
-    Every batch is stored before it is told, so that what is cut short is resumed, not redone.
+    Every part is stored before it is told, so that what is cut short is resumed, not redone.
     """
     version = version_of(evaluator)
     runs = runs_of(study)
-    if again is Again.NEVER:
-        already = runs.count()
-        runs = runs_without(version, runs)
-        already -= runs.count()
-        yield Tally(already=already)
-    elif again is Again.NO_VERDICT:
-        settled = [Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED]
-        runs = runs.exclude(
-            Exists(_current(version).filter(run=OuterRef("pk"), verdict__in=settled))
-        )
-    ids = list(runs.values_list("pk", flat=True)[:limit])
+    chosen = runs_to_evaluate(version, runs, again)
+    if again == Again.NEVER:
+        yield Tally(already=runs.count() - chosen.count())
+    ids = list(chosen.values_list("pk", flat=True)[:limit])
     for start in range(0, len(ids), BATCH):
-        chosen = Run.objects.filter(pk__in=ids[start : start + BATCH]).select_related("task")
-        yield evaluate_runs(chosen, evaluator, version, again=again)
+        part = Run.objects.filter(pk__in=ids[start : start + BATCH]).select_related("task")
+        yield evaluate_runs(part, evaluator, version, again=again)
 
 
 def evaluate_runs(
@@ -109,24 +111,31 @@ def evaluate_runs(
     again: Again = Again.NEVER,
 ) -> Tally:
     """Evaluate and store in one transaction; a run evaluated meanwhile by another keeps that."""
-    rows = [_row(run, evaluator, version) for run in runs]
+    rows = [evaluation_of(run, evaluator, version) for run in runs]
     with transaction.atomic():
-        if again is not Again.NEVER:
-            _current(version).filter(run__in=[row.run_id for row in rows]).update(is_current=False)
-        Evaluation.objects.bulk_create(rows, ignore_conflicts=True)
-        # Which rows a conflict kept out is only known by looking.
-        stored = Evaluation.objects.filter(pk__in=[row.pk for row in rows])
-        verdicts = Counter(stored.values_list("verdict", flat=True))
-    return Tally(verdicts=verdicts, already=len(rows) - verdicts.total())
+        return store_evaluations(rows, version, again=again)
 
 
-def _current(version: EvaluatorVersion) -> QuerySet[Evaluation]:
-    return Evaluation.objects.filter(evaluator=version, is_current=True)
+def evaluation_of(run: Run, evaluator: Evaluator, version: EvaluatorVersion) -> Evaluation:
+    """What the evaluator says of the run, as a row that is not stored yet.
 
+    An evaluator that breaks has come to no verdict on this run, which says nothing of the others.
 
-def _row(run: Run, evaluator: Evaluator, version: EvaluatorVersion) -> Evaluation:
+    Raises:
+        DatabaseError: the database is away, for which no run can be blamed.
+    """
     started = perf_counter()
-    finding: Finding = evaluator.evaluate(run)
+    try:
+        finding = evaluator.evaluate(run)
+    except DatabaseError:
+        raise
+    except Exception as error:
+        logger.exception("%s broke on run %s.", version, run.pk)
+        finding = Finding(
+            verdict=Evaluation.Verdict.ERROR,
+            reason=BROKE,
+            details={"error": f"{type(error).__name__}: {error}"[:500]},
+        )
     return Evaluation(
         run=run,
         evaluator=version,
@@ -137,5 +146,28 @@ def _row(run: Run, evaluator: Evaluator, version: EvaluatorVersion) -> Evaluatio
         rationale=finding.rationale,
         cost=finding.cost,
         seconds=perf_counter() - started,
+        task=finding.task or run.task,
         record={"content_hash": run.content_hash} if run.content_hash else {},
     )
+
+
+def store_evaluations(
+    rows: Sequence[Evaluation], version: EvaluatorVersion, *, again: Again
+) -> Tally:
+    """Store them as the current ones. Call it in a transaction; doing so twice changes nothing.
+
+    Unless `again` asks for it, a run that has an evaluation keeps that one.
+    """
+    ours = [row.pk for row in rows]
+    if again != Again.NEVER:
+        earlier = _current(version).filter(run__in=[row.run_id for row in rows])
+        earlier.exclude(pk__in=ours).update(is_current=False)
+    Evaluation.objects.bulk_create(rows, ignore_conflicts=True)
+    # Which rows a conflict kept out is only known by looking.
+    stored = Evaluation.objects.filter(pk__in=ours)
+    verdicts = Counter(stored.values_list("verdict", flat=True))
+    return Tally(verdicts=verdicts, already=len(rows) - verdicts.total())
+
+
+def _current(version: EvaluatorVersion) -> QuerySet[Evaluation]:
+    return Evaluation.objects.filter(evaluator=version, is_current=True)

@@ -126,5 +126,5 @@ class EvaluationBatchQuerySet(models.QuerySet[BatchRow]):
         ]
 
     def undispatch(self, batch_ids: list[UUID]) -> None:
-        """Forget that messages were sent, since they were not."""
-        self.filter(pk__in=batch_ids).update(dispatched_at=None)
+        """Forget that messages of waiting batches were sent: they were not, or came too soon."""
+        self.filter(pk__in=batch_ids, state=QUEUED).update(dispatched_at=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
@@ -11,11 +10,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from kombu.exceptions import OperationalError
 
-from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import predefined_evaluators
-from judging.execution.evaluating import evaluate_runs, runs_of, runs_without, version_of
-from judging.models import Evaluation, EvaluatorVersion, Study
-from judging.tasks import evaluate_next_of_study, evaluate_run
+from judging.execution.evaluating import evaluate_runs, runs_without, version_of
+from judging.tasks import evaluate_run
 from runs.models import Run
 
 logger = logging.getLogger(__name__)
@@ -24,7 +21,8 @@ logger = logging.getLogger(__name__)
 def evaluate_ended_run(*, run_id: UUID) -> None:
     """Evaluate a run that has just ended by the evaluators that have something to say of it.
 
-    The cheap ones at once, the others in the background.
+    The cheap ones at once, the others in the background. Those that ask a model cost money, and
+    run only where somebody asks for it.
     """
     run = Run.objects.select_related("task").get(pk=run_id)
     for evaluator in predefined_evaluators(immediate=True):
@@ -35,40 +33,6 @@ def evaluate_ended_run(*, run_id: UUID) -> None:
         if evaluator.applies_to(run):
             version_id = version_of(evaluator).pk
             transaction.on_commit(partial(_dispatch_run, str(run_id), version_id))
-
-
-def start_study_evaluation(*, study: Study, evaluators: list[Evaluator]) -> list[EvaluatorVersion]:
-    """Have the study's runs evaluated in the background; returns the evaluators with work to do."""
-    started = []
-    for evaluator in evaluators:
-        version = version_of(evaluator)
-        if runs_without(version, runs_of(study)).exists():
-            transaction.on_commit(partial(evaluate_next_of_study.delay, study.pk, version.pk))
-            started.append(version)
-    return started
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """Evaluations made, of those that there will be."""
-
-    made: int
-    total: int
-
-    @property
-    def is_complete(self) -> bool:
-        return self.made >= self.total
-
-
-def evaluation_progress(*, study: Study, evaluators: list[Evaluator]) -> Progress:
-    """How far the evaluation of a study by these evaluators has come."""
-    runs = runs_of(study)
-    made = Evaluation.objects.filter(
-        evaluator__config_hash__in=[each.identity.config_hash for each in evaluators],
-        is_current=True,
-        run__in=runs.order_by().values("pk"),
-    )
-    return Progress(made=made.count(), total=runs.count() * len(evaluators))
 
 
 def _only(run: Run) -> QuerySet[Run]:

@@ -2,25 +2,20 @@
 
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.audits.access import AUDIT, EVALUATE
+from judging.audits.access import AUDIT
 from judging.audits.agreement import agreement_of
 from judging.audits.home import listed_studies
 from judging.audits.matrices import audit_of
 from judging.audits.page import QUESTIONS, audit_page, draw
 from judging.audits.tables import TABLES
-from judging.evaluators.registry import predefined_evaluators
 from judging.models import Study
 from judging.reports import FORMATS, Table
-from judging.services.evaluating import evaluation_progress, start_study_evaluation
 from judging.views.auditing import for_auditors
 from runs.views.fragments import AppRequest, wants_partial
 
@@ -41,7 +36,7 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
         "page": audit_page(study),
         "tables": TABLES,
         "formats": FORMATS,
-        "is_evaluating": "evaluating" in request.GET,
+        "is_evaluating": study.batches.active().exists(),
     }
     return render(request, "judging/audit.html", context)
 
@@ -70,35 +65,6 @@ def _part(request: AppRequest, part: str, context: dict[str, Any]) -> HttpRespon
     if wants_partial(request):
         return render(request, part, context)
     return render(request, "judging/audit_part.html", context | {"part": part})
-
-
-@require_POST
-@permission_required(EVALUATE, raise_exception=True)
-@for_auditors
-def audit_evaluate(request: AppRequest, study: Study) -> HttpResponse:
-    """Have the study's runs evaluated in the background by all evaluators that we have."""
-    started = start_study_evaluation(study=study, evaluators=predefined_evaluators())
-    if not started:
-        messages.info(request, _("Every run has been evaluated by every evaluator already."))
-        return redirect("judging:audit", study.pk)
-    words = ngettext("%(n)s evaluator is at work.", "%(n)s evaluators are at work.", len(started))
-    messages.success(request, words % {"n": len(started)})
-    response = redirect("judging:audit", study.pk)
-    response["Location"] += "?evaluating"
-    return response
-
-
-@require_safe
-@for_auditors
-def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
-    """How many evaluations are made; brings the page anew once all are."""
-    progress = evaluation_progress(study=study, evaluators=predefined_evaluators())
-    if progress.is_complete:
-        response = HttpResponse(status=204)
-        response["HX-Redirect"] = request.path.removesuffix("progress/")
-        return response
-    context = {"study": study, "progress": progress}
-    return render(request, "judging/_audit_progress.html", context)
 
 
 @require_safe

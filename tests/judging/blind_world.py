@@ -19,6 +19,7 @@ from judging.models import (
     Dispute,
     DisputeMessage,
     Evaluation,
+    EvaluationBatch,
     EvaluatorVersion,
     Label,
     LabelRevision,
@@ -118,6 +119,7 @@ class World:
     admin: User
     stranger: User
     others: list[User] = field(default_factory=list)
+    batches: list[EvaluationBatch] = field(default_factory=list)
 
 
 def make_world() -> World:
@@ -166,6 +168,7 @@ def make_world() -> World:
         adjudicator=judge,
         stranger=make_user("annotator", "nobody"),
         others=[bob, carl, dave],
+        batches=_batches(study, [run, disputed], evaluator),
         **blind,
     )
 
@@ -290,6 +293,29 @@ def _dispute(run: Run, bob: User, carl: User, judge: User) -> None:
     dispute = make_dispute(study)
     Label.objects.filter(item=dispute.item).update(rationale="seen by the adjudicator")
     add_message(dispute=dispute, author=bob, text="I looked twice", proposal="success")
+
+
+def _batches(
+    study: Study, selection: list[Run], evaluator: EvaluatorVersion
+) -> list[EvaluationBatch]:
+    """A batch over the study and one over a selection, with what both say of the hidden runs."""
+    batches = []
+    for of_study, runs in ((study, [selection[0]]), (None, selection)):
+        batch = EvaluationBatch.objects.create(
+            study=of_study,
+            evaluator=evaluator,
+            model=verdict_words("zq")["rule"],
+            state=EvaluationBatch.State.CANCELLED,
+            n_total=9,
+            n_passed=len(runs),
+            n_done=len(runs),
+            spent=Decimal(verdict_words("zq")["evaluator_cost"]),
+            error=verdict_words("zq")["reason"],
+        )
+        for position, run in enumerate(runs):
+            batch.items.create(run=run, position=position, is_done=True)
+        batches.append(batch)
+    return batches
 
 
 def _evaluate(runs: dict[Run, str]) -> EvaluatorVersion:

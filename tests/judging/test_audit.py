@@ -16,11 +16,9 @@ from judging.audits.cells import Shown, items_in_cells, neighbours, read_cells
 from judging.audits.matrices import NOT_EVALUATED, audit_of
 from judging.audits.measures import BY_KEY, measure
 from judging.audits.population import Group, items_in, population_of
-from judging.evaluators.registry import predefined_evaluators
-from judging.models import Evaluation, ReferenceVerdict, StudyMember
+from judging.models import ReferenceVerdict, StudyMember
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval, Reason, Undefined
-from judging.tasks import evaluate_next_of_study
 from runs.models import Run
 from tests.judging import audited
 
@@ -394,7 +392,6 @@ def addresses(world: audited.Audited) -> list[str]:
         reverse("judging:audit", args=[study]),
         reverse("judging:audit_pictures", args=[study]),
         reverse("judging:audit_agreement", args=[study]),
-        reverse("judging:audit_progress", args=[study]),
         reverse("judging:audit_left_out", args=[study, "infeasible"]),
         reverse("judging:audit_table", args=[study, "figures", "csv"]),
         reverse("judging:audit_picture", args=[study, "fnr"]),
@@ -443,42 +440,6 @@ class TestWhoMayRead:
 
     def test_unknown_study_is_not_found(self) -> None:
         assert open_page(logged_in(audited.auditor()), "audit", 99).status_code == 404
-
-
-class TestEvaluateAction:
-    @pytest.fixture
-    def at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(evaluate_next_of_study, "delay", evaluate_next_of_study)
-
-    def test_evaluates_in_the_background_and_tells_the_progress(
-        self, at_once: None, django_capture_on_commit_callbacks: Any
-    ) -> None:
-        world = audited.study()
-        world.add("success", of=audited.run(reward=1.0))
-        client = logged_in(audited.auditor())
-        address = reverse("judging:audit_evaluate", args=[world.study.pk])
-        progress = reverse("judging:audit_progress", args=[world.study.pk])
-        assert f"0 of {len(predefined_evaluators())}" in client.get(progress).content.decode()
-        with django_capture_on_commit_callbacks(execute=True):
-            answer = client.post(address)
-        assert answer["Location"].endswith("/audit/?evaluating")
-        assert Evaluation.objects.count() == len(predefined_evaluators())
-        done = client.get(progress)
-        assert (done.status_code, done["HX-Redirect"]) == (
-            204,
-            reverse("judging:audit", args=[world.study.pk]),
-        )
-        again = client.post(address, follow=True)
-        assert "evaluated by every evaluator already" in again.content.decode()
-
-    def test_needs_its_permission_and_a_post(self) -> None:
-        world = audited.study()
-        reader = audited.person("reader", "judging.view_audit", "runs.view_run")
-        address = reverse("judging:audit_evaluate", args=[world.study.pk])
-        assert logged_in(reader).post(address).status_code == 403
-        assert logged_in(audited.auditor()).get(address).status_code == 405
-        page = open_page(logged_in(reader), "audit", world.study.pk).content.decode()
-        assert address not in page
 
 
 def test_run_table_of_a_cell_sorts_by_what_is_shown(mixed: audited.Audited) -> None:

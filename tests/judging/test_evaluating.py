@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from judging.evaluators.registry import (
@@ -20,8 +19,7 @@ from judging.evaluators.registry import (
 from judging.execution.evaluating import Again, evaluate_runs, evaluate_study, version_of
 from judging.matching.registry import NAMES
 from judging.models import Evaluation, EvaluatorVersion
-from judging.services import evaluating
-from judging.tasks import evaluate_next_of_study, evaluate_run
+from judging.tasks import evaluate_run
 from runs.models import Run, RunStatus
 from runs.signals import run_ended
 from tests.judging import audited
@@ -270,25 +268,6 @@ def test_broker_that_is_down_undoes_nothing(
         end(run)
     assert Evaluation.objects.get().evaluator.name == "imported-reward"
     assert str(run.pk) in caplog.text
-
-
-def test_study_is_evaluated_batch_by_batch(
-    monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
-) -> None:
-    monkeypatch.setattr("judging.tasks.BATCH", 2)
-    monkeypatch.setattr(evaluate_next_of_study, "delay", evaluate_next_of_study)
-    world = audited.study()
-    for _ in range(5):
-        world.add(of=audited.run(reward=1.0))
-    with django_capture_on_commit_callbacks(execute=True), transaction.atomic():
-        started = evaluating.start_study_evaluation(
-            study=world.study, evaluators=[evaluator_named("imported-reward")]
-        )
-    assert [version.name for version in started] == ["imported-reward"]
-    assert Evaluation.objects.count() == 5
-    assert not evaluating.start_study_evaluation(
-        study=world.study, evaluators=[evaluator_named("imported-reward")]
-    )
 
 
 def evaluate(*arguments: str) -> str:

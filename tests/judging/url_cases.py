@@ -178,9 +178,7 @@ case("judging:dispute_decide", dispute_id=DISPUTES, post=lambda _: {"verdict": "
 # Audits
 CELLS = ["fn", "fp", "tp", "tn", "none", "tp-fn"]
 case("judging:audit_home")
-case("judging:audit", "evaluating=1", study_id=STUDIES)
-case("judging:audit_evaluate", study_id=STUDIES, post=lambda _: {})
-case("judging:audit_progress", study_id=STUDIES)
+case("judging:audit", study_id=STUDIES)
 case("judging:audit_pictures", study_id=STUDIES)
 case("judging:audit_agreement", study_id=STUDIES)
 case(
@@ -239,6 +237,31 @@ case(
     cells=lambda _: CELLS,
     post=lambda _: {"batch": str(uuid.UUID(int=1))},
 )
+
+
+# Batches of evaluations
+def _wishes(world: World, path: str) -> Iterable[Visit]:
+    """The form as it is asked for, for an estimate, and sent."""
+    runs = {"run": [str(pk) for pk in RUNS(world)]}
+    wish = {"evaluators": ["imported-reward", "webarena-strict"], "again": "all", **runs}
+    yield Visit(path, data=runs)
+    for word in ("estimate", "start"):
+        yield Visit(path, data={**wish, word: "1"})
+
+
+def _study_wishes(world: World) -> Iterable[Visit]:
+    for study_id in STUDIES(world):
+        path = reverse("judging:audit_evaluate", args=[study_id])
+        yield Visit(path)
+        yield from _wishes(world, path)
+
+
+CASES["judging:audit_evaluate"] = _study_wishes
+CASES["judging:runs_evaluate"] = lambda w: _wishes(w, reverse("judging:runs_evaluate"))
+case("judging:batch_list", "page=1", "study=1", "study=2", "study=x")
+case("judging:batch_detail", batch_id=lambda w: [batch.pk for batch in w.batches])
+case("judging:batch_cancel", batch_id=lambda w: [b.pk for b in w.batches], post=lambda _: {})
+case("judging:batch_resume", batch_id=lambda w: [b.pk for b in w.batches], post=lambda _: {})
 
 
 def _judgements(world: World) -> Iterable[Visit]:

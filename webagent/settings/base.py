@@ -211,7 +211,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {
     "runs.tasks.execute_run": {"queue": "browser"},
-    "judging.tasks.evaluate_*": {"queue": "judge"},
+    "judging.tasks.evaluate_batch": {"queue": "judge"},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(QUEUE_DIR / "beat")
 CELERY_BEAT_SCHEDULE = {

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import signal
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from judging.batch_words import cost_in_words, estimate_in_words, result_in_words
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import (
     UnknownEvaluatorError,
     evaluator_named,
+    model_asked_by,
     predefined_evaluators,
 )
-from judging.execution.evaluating import Again, Tally, evaluate_study
-from judging.models import Evaluation, Study
+from judging.execution.evaluating import Again, runs_of, runs_without, version_of
+from judging.execution.evaluating_batches import Watcher, carry_out
+from judging.language_models import ModelUnavailableError
+from judging.models import EvaluationBatch, Study
+from judging.services.evaluating_batches import (
+    BatchRefusedError,
+    check_limits,
+    estimate_batch,
+    start_batch,
+)
+from runs.management.progress import progress_bar
+
+State = EvaluationBatch.State
 
 
 class Command(BaseCommand):
     help = (
         "Evaluate the runs of a study. Runs that an evaluator has judged before keep their "
-        "evaluation; --again makes another beside it."
+        "evaluation; --again makes another beside it. What is cut short (Ctrl-C, a cost limit) "
+        "keeps what was done; the same command goes on from there."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -29,7 +47,8 @@ class Command(BaseCommand):
             "--evaluator",
             action="append",
             metavar="NAME",
-            help="an evaluator by name; may be given several times; all of them by default",
+            help="an evaluator by name; may be given several times; by default all that ask no "
+            "language model",
         )
         parser.add_argument("--limit", type=int, help="evaluate at most so many runs")
         parser.add_argument(
@@ -39,18 +58,108 @@ class Command(BaseCommand):
             default=Again.NEVER,
             help="evaluate anew: runs without a verdict, or all; earlier evaluations are kept",
         )
+        parser.add_argument("--model", help="the language model to ask; JUDGE_MODEL by default")
+        parser.add_argument(
+            "--max-cost",
+            type=_dollars,
+            metavar="DOLLARS",
+            help="ask no more once this is spent, for each evaluator",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="only say what it would ask and cost"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = _study(options["study"])
         if options["limit"] is not None and options["limit"] < 1:
             raise CommandError("--limit must be 1 or more")
-        for evaluator in _evaluators(options["evaluator"]):
-            total = Tally()
-            for tally in evaluate_study(
-                study=study, evaluator=evaluator, limit=options["limit"], again=options["again"]
-            ):
-                total.add(tally)
-            self.stdout.write(f"{evaluator.identity.name}: {_in_words(total)}")
+        evaluators = _evaluators(options["evaluator"], options["model"])
+        try:
+            for evaluator in evaluators:
+                if options["dry_run"]:
+                    self._estimate(study, evaluator, options)
+                else:
+                    self._evaluate(study, evaluator, options)
+        except (BatchRefusedError, ModelUnavailableError) as error:
+            raise CommandError(str(error)) from error
+
+    def _estimate(self, study: Study, evaluator: Evaluator, options: dict[str, Any]) -> None:
+        check_limits(model_asked_by(evaluator), options["max_cost"])
+        expected = estimate_batch(
+            evaluator, study=study, again=options["again"], limit=options["limit"]
+        )
+        self.stdout.write(f"{evaluator.identity.name}: {estimate_in_words(expected)}")
+
+    def _evaluate(self, study: Study, evaluator: Evaluator, options: dict[str, Any]) -> None:
+        already = 0
+        if options["again"] == Again.NEVER:
+            runs = runs_of(study)
+            already = runs.count() - runs_without(version_of(evaluator), runs).count()
+        batch = start_batch(
+            evaluator=evaluator,
+            study=study,
+            again=options["again"],
+            limit=options["limit"],
+            max_cost=options["max_cost"],
+            is_told=True,
+        )
+        with _interruptible() as signals, progress_bar() as progress:
+            bar = progress.add_task(evaluator.identity.name, total=None)
+            watcher = Watcher(
+                on_progress=lambda at: progress.update(bar, completed=at.n_done, total=at.n_total),
+                is_interrupted=lambda: bool(signals),
+            )
+            if not carry_out(batch.pk, watcher):
+                EvaluationBatch.objects.request_cancel(batch.pk)
+                raise CommandError(
+                    f"{batch.model} is busy with another batch; try again when that is through"
+                )
+        batch.refresh_from_db()
+        self._tell(batch, already + batch.n_already)
+
+    def _tell(self, batch: EvaluationBatch, already: int) -> None:
+        cost = f"; {cost_in_words(batch)}" if batch.model else ""
+        name = batch.evaluator.name
+        self.stdout.write(f"{name}: {result_in_words(batch, already)}{cost}")
+        left = (batch.n_total or 0) - batch.n_done
+        if batch.state == State.FAILED:
+            raise CommandError(f"{name} stopped, {left} runs not evaluated: {batch.error}")
+        if batch.state != State.FINISHED:
+            raise CommandError(
+                f"{name}: {batch.get_state_display()}, {left} runs not evaluated; "
+                "the same command goes on from there"
+            )
+
+
+@contextmanager
+def _interruptible() -> Iterator[list[int]]:
+    """A list that is no longer empty after a Ctrl-C. The second Ctrl-C interrupts as usual."""
+    signals: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        signals.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        signal.signal(signal.SIGINT, note)
+    except ValueError:  # not in the main thread, where no Ctrl-C arrives
+        yield signals
+        return
+    try:
+        yield signals
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _dollars(text: str) -> Decimal:
+    try:
+        amount = Decimal(text.removeprefix("$"))
+    except InvalidOperation as error:
+        raise CommandError(f"--max-cost is no amount of dollars: {text}") from error
+    if not amount.is_finite() or amount <= 0:
+        raise CommandError("--max-cost must be more than 0")
+    return amount
 
 
 def _study(named: str) -> Study:
@@ -63,18 +172,10 @@ def _study(named: str) -> Study:
     return study
 
 
-def _evaluators(names: list[str] | None) -> list[Evaluator]:
+def _evaluators(names: list[str] | None, model: str | None) -> list[Evaluator]:
+    if not names:
+        return predefined_evaluators()
     try:
-        return [evaluator_named(name) for name in names] if names else predefined_evaluators()
+        return [evaluator_named(name, model=model) for name in names]
     except UnknownEvaluatorError as error:
         raise CommandError(str(error)) from error
-
-
-def _in_words(tally: Tally) -> str:
-    parts = [
-        f"{tally.verdicts[verdict]} {verdict.label}"
-        for verdict in Evaluation.Verdict
-        if tally.verdicts[verdict]
-    ]
-    result = f" ({', '.join(parts)})" if parts else ""
-    return f"{tally.made} evaluated{result}, {tally.already} already had an evaluation"

@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand, CommandError
 from runs.supervisor import Part, Supervisor
 from runs.workers import all_queues
 
-BROWSER = "browser"
+BROWSER, JUDGE = "browser", "judge"
 HEALTH_EVERY_S = 0.5
 
 
@@ -36,13 +36,16 @@ class Command(BaseCommand):
         _demand_free_port(host, port)
         call_command("migrate", interactive=False, verbosity=0)
         announcement = _Announcement(host, port, self._say)
-        # Runs take minutes; a worker apart keeps imports, verdicts and the sweep going meanwhile.
-        others = sorted(all_queues() - {BROWSER})
+        # Runs take minutes and judges hours; a worker apart keeps imports, verdicts and the sweep
+        # going meanwhile.
+        others = sorted(all_queues() - {BROWSER, JUDGE})
         parts = [
             Part("web", _web(host, port)),
             # Two, so that the sweep need not wait until a large import is through.
             Part("worker", _worker("worker", others, 2, "--beat")),
             Part("browser", _worker("browser", [BROWSER], options["browsers"])),
+            # Judges wait for models and need no processor: threads do.
+            Part("judge", _worker("judge", [JUDGE], 2, "--pool", "threads")),
         ]
         code = Supervisor(parts, say=self._say, look=announcement.look).run()
         if code:

@@ -1,0 +1,126 @@
+"""What the pages of batches show, in a fixed number of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from judging.audits.access import EVALUATE, studies_hidden_from
+from judging.batch_words import cost_in_words
+from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem
+from runs.models import Run, User
+from runs.visibility import run_policy
+
+PER_PAGE = 30
+ERRORS_SHOWN = 100
+State = EvaluationBatch.State
+STATUS_CLASS = {State.STOPPED_BY_BUDGET.value: "cancelled"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRow:
+    """One batch with what follows from its columns. Lengths are in seconds, None is unknown."""
+
+    batch: EvaluationBatch
+    status: str
+    cost: str
+    elapsed: float | None
+    left: float | None
+    rate: float | None
+    """Runs a minute, since it was last taken up."""
+    n_left: int | None
+    can_cancel: bool
+    can_resume: bool
+
+    @property
+    def verdicts(self) -> list[tuple[str, int]]:
+        """Verdicts with their counts, those that there are."""
+        counts = [(value, getattr(self.batch, f"n_{value}")) for value in Evaluation.Verdict.values]
+        return [(value, count) for value, count in counts if count]
+
+    @property
+    def needs_budget(self) -> bool:
+        """Whether it goes on only with a higher limit of costs."""
+        limit: Decimal | None = self.batch.max_cost
+        return self.batch.state == State.STOPPED_BY_BUDGET and limit is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchErrors:
+    """Runs on which the evaluator came to no verdict: by reason, and the first of them."""
+
+    reasons: list[tuple[str, int]]
+    shown: list[Evaluation]
+    total: int
+
+
+def batches_shown_to(user: User) -> QuerySet[EvaluationBatch]:
+    """Batches over nothing on which the person is blind, newest first."""
+    batches = EvaluationBatch.objects.select_related("evaluator", "study", "created_by")
+    blind = run_policy().blind(user)
+    if blind is None:
+        return batches
+    items = EvaluationBatchItem.objects.filter(batch=OuterRef("pk"))
+    hidden = Exists(items.filter(run__in=Run.objects.filter(blind).values("pk")))
+    studies = studies_hidden_from(user).values("pk")
+    return batches.exclude(hidden).exclude(study__in=studies)
+
+
+def batch_rows(batches: Iterable[EvaluationBatch], user: User) -> list[BatchRow]:
+    """The rows for these batches."""
+    may_evaluate = user.has_perm(EVALUATE)
+    return [_row(batch, may_evaluate) for batch in batches]
+
+
+def batch_errors(batch: EvaluationBatch) -> BatchErrors:
+    """What went wrong on which runs."""
+    errors = batch.evaluations.filter(verdict=Evaluation.Verdict.ERROR)
+    reasons = errors.values_list("reason").annotate(n=Count("pk")).order_by("-n", "reason")
+    shown = errors.select_related("run__task").order_by("created_at", "pk")
+    return BatchErrors(reasons=list(reasons), shown=list(shown[:ERRORS_SHOWN]), total=batch.n_error)
+
+
+def moves(batches: Iterable[EvaluationBatch]) -> bool:
+    """Whether any of them may still change by itself."""
+    return any(batch.is_active for batch in batches)
+
+
+def for_study(study_id: str) -> Q:
+    """The condition of one study's batches; none for anything that is no number."""
+    return Q(study=int(study_id)) if study_id.isdecimal() else Q()
+
+
+def _row(batch: EvaluationBatch, may_evaluate: bool) -> BatchRow:
+    now = timezone.now()
+    is_running = batch.state == State.RUNNING
+    rate = _rate(batch) if is_running else None
+    n_left = None if batch.n_total is None else max(0, batch.n_total - batch.n_done)
+    elapsed = None
+    if batch.started_at is not None:
+        elapsed = ((batch.ended_at or now) - batch.started_at).total_seconds()
+    return BatchRow(
+        batch=batch,
+        status=STATUS_CLASS.get(batch.state, batch.state),
+        cost=cost_in_words(batch) if batch.model else "",
+        elapsed=elapsed,
+        left=n_left / rate if rate and n_left is not None else None,
+        rate=rate * 60 if rate else None,
+        n_left=n_left,
+        can_cancel=may_evaluate and batch.is_active and batch.cancel_requested_at is None,
+        can_resume=may_evaluate
+        and batch.state in (State.CANCELLED, State.STOPPED_BY_BUDGET, State.FAILED)
+        and (n_left is None or n_left > 0),
+    )
+
+
+def _rate(batch: EvaluationBatch) -> float | None:
+    """Runs a second since it was last taken up."""
+    done = batch.n_done - batch.n_done_at_claim
+    if batch.claimed_at is None or not done:
+        return None
+    seconds = (timezone.now() - batch.claimed_at).total_seconds()
+    return done / seconds if seconds > 0 else None

@@ -1,0 +1,94 @@
+"""Evaluators to choose from: those that come predefined, and saved versions that run here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from django.utils.translation import gettext as _
+
+from judging.evaluators.contract import Evaluator
+from judging.evaluators.registry import (
+    REGISTRY,
+    UnknownEvaluatorError,
+    evaluator_named,
+    evaluator_of,
+    model_asked_by,
+)
+from judging.models import EvaluatorVersion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatorChoice:
+    """One evaluator to choose. `model`: the one that a saved version asks."""
+
+    key: str
+    words: str
+    asks_chosen: bool
+    """It asks whatever model is chosen beside it."""
+    model: str
+    make: Callable[[str | None], Evaluator]
+
+    @property
+    def asks(self) -> bool:
+        return self.asks_chosen or bool(self.model)
+
+
+def evaluator_choices() -> list[EvaluatorChoice]:
+    """All that can be run here, predefined ones first."""
+    return [*map(_predefined, REGISTRY), *_saved()]
+
+
+def _predefined(name: str) -> EvaluatorChoice:
+    asks = REGISTRY[name].asks_model
+    return EvaluatorChoice(
+        key=name,
+        words=f"{name} — {_meaning(name)}" if _meaning(name) else name,
+        asks_chosen=asks,
+        model="",
+        make=lambda model: evaluator_named(name, model=model),
+    )
+
+
+def _saved() -> list[EvaluatorChoice]:
+    """Stored versions other than the predefined ones, as far as they can be run here."""
+    choices = []
+    for version in EvaluatorVersion.objects.filter(name__in=list(REGISTRY)):
+        try:
+            evaluator = evaluator_of(version)
+        except UnknownEvaluatorError:
+            continue
+        model = model_asked_by(evaluator)
+        predefined = evaluator_named(version.name, model=model or None)
+        if predefined.identity.config_hash == version.config_hash:
+            continue
+        saved = {"version": version, "date": f"{version.created_at:%Y-%m-%d}"}
+        choices.append(
+            EvaluatorChoice(
+                key=f"version-{version.pk}",
+                words=_("%(version)s, saved %(date)s") % saved,
+                asks_chosen=False,
+                model=model,
+                make=partial(_as_saved, evaluator),
+            )
+        )
+    return choices
+
+
+def _as_saved(evaluator: Evaluator, _model: str | None) -> Evaluator:
+    return evaluator
+
+
+def _meaning(name: str) -> str:
+    """What an evaluator does, in a few words; empty where its name says it."""
+    return {
+        "imported-reward": _("what the benchmark said"),
+        "webarena-strict": _("the published matcher"),
+        "webarena-repaired": _("the matcher with named repairs"),
+        "two-stage-judge": _("same meaning, else key information"),
+        "single-stage-judge": _("the published judge"),
+        "trajectory-judge": _("actions and pictures, no reference answer needed"),
+        "before": _("published matcher, then published judge, on the tasks as recorded"),
+        "after": _("repaired matcher, then two-stage judge, on the patched tasks"),
+    }.get(name, "")

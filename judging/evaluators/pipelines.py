@@ -1,0 +1,251 @@
+"""Pipelines: a matcher, then a judge where the matcher leaves string_match to it.
+
+A pipeline is an evaluator version like any other: its configuration holds its steps with theirs,
+the model, and which version of the tasks it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import partial
+from typing import ClassVar
+
+from django.utils.translation import gettext_noop
+from pydantic import BaseModel, ConfigDict
+
+from judging.evaluators.contract import AskingEvaluator, Evaluator, Finding, without_outcome
+from judging.evaluators.judges import JUDGES
+from judging.evaluators.matchers import NEEDS_JUDGE, MatcherEvaluator
+from judging.evaluators.task_versions import TaskVersion, judged_task, with_task
+from judging.judges.calls import SINGLE_STAGE, TWO_STAGE
+from judging.matching.outcome import (
+    Check,
+    CheckVerdict,
+    EvaluatorIdentity,
+    MatchEvaluation,
+    Verdict,
+)
+from judging.matching.pipeline import Answered, Asked, asks_judge, combine
+from judging.matching.registry import build_matcher
+from judging.matching.repaired.matcher import RepairedMatcher
+from judging.matching.strict import StrictMatcher
+from judging.models import Evaluation, EvaluatorVersion
+from runs.models import Run, Task
+from webagent.llm.interface import LanguageModel
+
+INFEASIBLE = gettext_noop("the task is infeasible")
+_SETTLED = (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """A matcher, then a judge, on the tasks as recorded or as patched."""
+
+    version: ClassVar[str] = "1"
+
+    name: str
+    matcher: Evaluator
+    judge: AskingEvaluator
+    asked: Asked
+    tasks: TaskVersion
+    model: str
+
+    @property
+    def identity(self) -> EvaluatorIdentity:
+        return EvaluatorIdentity(
+            name=self.name,
+            kind=EvaluatorVersion.Kind.PIPELINE.value,
+            version=self.version,
+            config={
+                "matcher": _step(self.matcher),
+                "judge": _step(self.judge),
+                "asked": self.asked.value,
+                "tasks": self.tasks.value,
+                "model": self.model,
+            },
+        )
+
+    def applies_to(self, run: Run) -> bool:
+        return self.matcher.applies_to(run)
+
+    def evaluate(self, run: Run) -> Finding:
+        if (finding := without_outcome(run)) is not None:
+            return finding
+        task = judged_task(run, self.tasks)
+        finding = self._evaluate(with_task(run, task))
+        return replace(finding, task=task, details={**finding.details, "task": _named(task)})
+
+    def _evaluate(self, run: Run) -> Finding:
+        if self.tasks is TaskVersion.PATCHED and run.task.infeasible_reason:
+            return Finding(
+                verdict=Evaluation.Verdict.NOT_APPLICABLE,
+                reason=INFEASIBLE,
+                rationale=run.task.infeasible_reason,
+            )
+        first = self.matcher.evaluate(run)
+        matched = _matched(first)
+        if not asks_judge(matched, self.asked):
+            combined = combine(matched, None, self.asked)
+            return _finding(combined, first, None, self)
+        second = self.judge.evaluate(run)
+        return _finding(combine(matched, _answered(second), self.asked), first, second, self)
+
+    def estimate(self, run: Run) -> tuple[int, int]:
+        """Input tokens, roughly, and output tokens at most; (0, 0) where no model is asked."""
+        if without_outcome(run) is not None:
+            return 0, 0
+        judged = with_task(run, judged_task(run, self.tasks))
+        if self.tasks is TaskVersion.PATCHED and judged.task.infeasible_reason:
+            return 0, 0
+        if not asks_judge(_matched(self.matcher.evaluate(judged)), self.asked):
+            return 0, 0
+        return self.judge.estimate(judged)
+
+
+def make_pipeline(
+    name: str, *, language_model: LanguageModel, model: str, **config: object
+) -> Pipeline:
+    """The pipeline of that name and configuration: as predefined where it says nothing.
+
+    Raises:
+        ValueError: a step, or a setting of one, is unknown.
+    """
+    wanted = {**PREDEFINED.get(name, {}), **config}
+    if set(wanted) != _SETTINGS:
+        raise ValueError(f"a pipeline has the settings {', '.join(sorted(_SETTINGS))}")
+    matcher, judge = _read_step(wanted["matcher"]), _read_step(wanted["judge"])
+    if judge.name not in JUDGES:
+        raise ValueError(f"no judge is named {judge.name}; there are {', '.join(JUDGES)}")
+    return Pipeline(
+        name=name,
+        matcher=MatcherEvaluator(build_matcher(matcher.name, matcher.config)),
+        judge=JUDGES[judge.name](language_model=language_model, **judge.config | {"model": model}),
+        asked=Asked(str(wanted["asked"])),
+        tasks=TaskVersion(str(wanted["tasks"])),
+        model=model,
+    )
+
+
+_SETTINGS = {"matcher", "judge", "asked", "tasks"}
+PREDEFINED: Mapping[str, Mapping[str, object]] = {
+    "before": {
+        "matcher": {"name": StrictMatcher.name},
+        "judge": {"name": SINGLE_STAGE, "config": {"mode": "strict", "calls": "published"}},
+        "asked": Asked.WHERE_NEEDED.value,
+        "tasks": TaskVersion.RECORDED.value,
+    },
+    "after": {
+        "matcher": {"name": RepairedMatcher.name},
+        "judge": {"name": TWO_STAGE},
+        "asked": Asked.WHERE_NOT_PASSED.value,
+        "tasks": TaskVersion.PATCHED.value,
+    },
+}
+"""The published evaluation as it was, and the repaired one."""
+
+PIPELINES: Mapping[str, Callable[..., Pipeline]] = {
+    name: partial(make_pipeline, name) for name in PREDEFINED
+}
+"""How each pipeline is made: `make(language_model=…, model=…, **settings)`."""
+
+
+class _Step(BaseModel):
+    """A step as a pipeline's configuration holds it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    version: str = ""
+    """Told for people; that it is still the same, the hash of the whole pipeline shows."""
+    config: dict[str, object] = {}
+
+
+def _read_step(stored: object) -> _Step:
+    return _Step.model_validate(stored)
+
+
+def _step(evaluator: Evaluator) -> dict[str, object]:
+    identity = evaluator.identity
+    return {
+        "name": identity.name,
+        "version": identity.version,
+        "config": dict(identity.config),
+    }
+
+
+def _named(task: Task) -> dict[str, str]:
+    return {"set": str(task.task_set), "id": task.external_id}
+
+
+def _matched(finding: Finding) -> MatchEvaluation:
+    """What a matcher found, as it is stored with an evaluation."""
+    waits = finding.verdict == Evaluation.Verdict.ERROR and finding.reason == NEEDS_JUDGE
+    stored = finding.details.get("checks", [])
+    checks = [_check(check) for check in stored] if isinstance(stored, list) else []
+    return MatchEvaluation(
+        verdict=Verdict.NEEDS_JUDGE if waits else Verdict(finding.verdict.value),
+        score=finding.score,
+        checks=tuple(checks),
+        error=finding.reason or None,
+    )
+
+
+def _answered(finding: Finding) -> Answered:
+    compared = finding.details.get("checks")
+    first = _check(compared[0]) if isinstance(compared, list) and compared else None
+    return Answered(
+        verdict=Verdict(finding.verdict.value),
+        reason=finding.reason,
+        expected=first.expected if first else "",
+        actual=first.actual if first else "",
+    )
+
+
+def _check(stored: Mapping[str, object]) -> Check:
+    rules = stored.get("rules")
+    return Check(
+        name=str(stored["name"]),
+        verdict=CheckVerdict(str(stored["verdict"])),
+        expected=str(stored.get("expected", "")),
+        actual=str(stored.get("actual", "")),
+        normalised=str(stored.get("normalised", "")),
+        message=str(stored.get("message", "")),
+        rules=tuple(map(str, rules)) if isinstance(rules, list) else (),
+    )
+
+
+def _finding(
+    combined: MatchEvaluation, first: Finding, second: Finding | None, pipeline: Pipeline
+) -> Finding:
+    judge = pipeline.judge.identity.name
+    parts = [_part(pipeline.matcher, first)]
+    if second is not None:
+        parts.append(_part(pipeline.judge, second))
+    has_judged = second is not None and second.verdict in _SETTLED
+    details: dict[str, object] = {
+        "checks": [check.as_dict() for check in combined.checks],
+        "rules": first.details.get("rules", []) if second is None else [],
+        "decided_by": judge if has_judged else pipeline.matcher.identity.name,
+        "parts": parts,
+        "stages": second.details.get("stages", []) if second is not None else [],
+    }
+    return Finding(
+        verdict=Evaluation.Verdict(combined.verdict.value),
+        score=combined.score,
+        reason=(combined.error or "")[:200],
+        details=details,
+        rationale=second.rationale if second is not None else first.rationale,
+        cost=second.cost if second is not None else Decimal(0),
+    )
+
+
+def _part(evaluator: Evaluator, finding: Finding) -> dict[str, object]:
+    return {
+        "evaluator": f"{evaluator.identity.name} {evaluator.identity.version}",
+        "verdict": finding.verdict.value,
+        "score": finding.score,
+        "reason": finding.reason,
+        "details": dict(finding.details),
+    }

@@ -1,0 +1,174 @@
+"""Having an evaluator judge many runs in the background: start, cancel, resume."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from judging.cost_estimates import Estimate, estimate
+from judging.evaluators.contract import Evaluator
+from judging.evaluators.registry import model_asked_by
+from judging.execution.evaluating import Again, runs_of, runs_to_evaluate, version_of
+from judging.language_models import ModelUnavailableError, usable_entry
+from judging.models import EvaluationBatch, EvaluationBatchItem, EvaluatorVersion, Study
+from judging.tasks import dispatch_batches
+from runs.models import Run, RunStatus, User
+
+
+class BatchRefusedError(Exception):
+    """The batch cannot start; the message says why and what to do."""
+
+
+def runs_to_choose_from(study: Study | None, run_ids: Sequence[UUID]) -> list[UUID]:
+    """The runs of a study in its order, or those of a selection that have ended."""
+    if study is not None:
+        return list(runs_of(study).values_list("pk", flat=True))
+    ended = Run.objects.filter(pk__in=run_ids, status__in=RunStatus.ended())
+    found = set(ended.values_list("pk", flat=True))
+    return [run_id for run_id in dict.fromkeys(run_ids) if run_id in found]
+
+
+def chosen_runs(
+    evaluator: Evaluator,
+    *,
+    study: Study | None = None,
+    run_ids: Sequence[UUID] = (),
+    again: Again = Again.NEVER,
+    limit: int | None = None,
+) -> list[UUID]:
+    """The runs that a batch would evaluate now, in order."""
+    offered = runs_to_choose_from(study, run_ids)
+    version = EvaluatorVersion.objects.filter(config_hash=evaluator.identity.config_hash).first()
+    if version is None:
+        return offered[:limit]
+    wanted = runs_to_evaluate(version, Run.objects.filter(pk__in=offered), again)
+    left = set(wanted.order_by().values_list("pk", flat=True))
+    return [run_id for run_id in offered if run_id in left][:limit]
+
+
+def estimate_batch(
+    evaluator: Evaluator,
+    *,
+    study: Study | None = None,
+    run_ids: Sequence[UUID] = (),
+    again: Again = Again.NEVER,
+    limit: int | None = None,
+) -> Estimate:
+    """What the batch would take.
+
+    Raises:
+        ModelUnavailableError: its model cannot be asked.
+    """
+    chosen = chosen_runs(evaluator, study=study, run_ids=run_ids, again=again, limit=limit)
+    model = model_asked_by(evaluator)
+    return estimate(evaluator, chosen, usable_entry(model) if model else None)
+
+
+def start_batch(
+    *,
+    evaluator: Evaluator,
+    study: Study | None = None,
+    run_ids: Sequence[UUID] = (),
+    again: Again = Again.NEVER,
+    limit: int | None = None,
+    max_cost: Decimal | None = None,
+    expected: Estimate | None = None,
+    user: User | None = None,
+    is_told: bool = False,
+) -> EvaluationBatch:
+    """Queue a batch over a study or, without one, over these runs.
+
+    Args:
+        is_told: somebody takes it up at once, so no worker is told.
+
+    Raises:
+        BatchRefusedError: its model cannot be asked, or its limit of costs could not hold.
+    """
+    model = model_asked_by(evaluator)
+    version = version_of(evaluator)
+    check_limits(model, max_cost)
+    with transaction.atomic():
+        batch = EvaluationBatch.objects.create(
+            study=study,
+            evaluator=version,
+            model=model,
+            again=again,
+            limit=limit,
+            max_cost=max_cost if model else None,
+            estimate=expected.as_json() if expected else {},
+            created_by=user,
+        )
+        if study is None:
+            _add_items(batch, chosen_runs(evaluator, run_ids=run_ids, again=again, limit=limit))
+        if is_told:
+            told = EvaluationBatch.objects.filter(pk=batch.pk)
+            told.update(dispatched_at=batch.created_at)
+        else:
+            transaction.on_commit(dispatch_batches)
+    return batch
+
+
+def check_limits(model: str, max_cost: Decimal | None) -> None:
+    """Whether the model can be asked within the limit.
+
+    Raises:
+        BatchRefusedError: it cannot.
+    """
+    if not model:
+        return
+    try:
+        entry = usable_entry(model)
+    except ModelUnavailableError as error:
+        raise BatchRefusedError(str(error)) from error
+    if max_cost is not None and entry.prices is None:
+        raise BatchRefusedError(
+            _(
+                "The price of %(model)s is unknown, so a cost limit cannot hold. Add its prices "
+                "to the file of models, or start without a limit."
+            )
+            % {"model": model}
+        )
+
+
+def cancel_batch(*, batch: EvaluationBatch) -> bool:
+    """Ask a batch to stop; what is done stays done. False if it had ended already."""
+    return EvaluationBatch.objects.request_cancel(batch.pk)
+
+
+def resume_batch(*, batch: EvaluationBatch, max_cost: Decimal | None = None) -> bool:
+    """Queue a stopped batch again, where it stopped; False if there is nothing to resume.
+
+    Args:
+        max_cost: the new limit for all of it; as before where None.
+
+    Raises:
+        BatchRefusedError: its model cannot be asked, or what is spent has reached the limit.
+    """
+    limit = batch.max_cost if max_cost is None else max_cost
+    check_limits(batch.model, limit)
+    if limit is not None and batch.spent >= limit:
+        raise BatchRefusedError(
+            _("$%(spent)s of $%(limit)s are spent: set a higher cost limit to go on.")
+            % {"spent": f"{batch.spent:.2f}", "limit": f"{limit:.2f}"}
+        )
+    with transaction.atomic():
+        resumed = EvaluationBatch.objects.resume(batch.pk, max_cost=limit)
+        if resumed:
+            transaction.on_commit(dispatch_batches)
+    return resumed
+
+
+def _add_items(batch: EvaluationBatch, run_ids: Sequence[UUID]) -> None:
+    EvaluationBatchItem.objects.bulk_create(
+        [
+            EvaluationBatchItem(batch=batch, run_id=run_id, position=position)
+            for position, run_id in enumerate(run_ids)
+        ],
+        batch_size=1000,
+    )
+    batch.n_total = len(run_ids)
+    batch.save(update_fields=["n_total"])
