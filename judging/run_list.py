@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import ReferenceVerdict
-from runs.filters import WordsFilter
+from runs.filter_controls import WordsFilter
 from runs.templatetags.interface import verdict
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ _ROOMS = (
     ("runs", re.compile(r"^/runs/|^/imports/")),
     ("experiments", re.compile(r"^/experiments/")),
     ("reruns", re.compile(r"^/reruns/")),
+    ("tasks", re.compile(r"^/tasks/")),
 )
 
 

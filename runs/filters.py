@@ -3,69 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import django_filters
-from django import forms
 from django.db.models import Exists, OuterRef
 from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
+from runs.filter_controls import AddressFilter, NumbersFilter, WordsFilter
 from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet, User
 from runs.querysets.runs import RunQuerySet
 from runs.run_list import run_list_extension
 from runs.visibility import run_policy
 
-MAX_VALUES = 50
-MAX_CHARS = 300
 MAX_OPTIONS = 300
 ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
 NO_ANOMALY = "none"
 
 
-class WordsField(forms.Field):
-    """Any number of words, as they stand in the address. Unknown ones simply match nothing."""
-
-    widget = forms.MultipleHiddenInput
-
-    def to_python(self, value: Any) -> list[str]:
-        return [str(word)[:MAX_CHARS] for word in (value or [])[:MAX_VALUES] if word]
-
-
-class WordsFilter(django_filters.Filter):
-    """Rows whose field is one of the given words."""
-
-    field_class = WordsField
-
-    def filter(self, qs: RunQuerySet[Run], value: list[str]) -> RunQuerySet[Run]:
-        return qs.filter(**{f"{self.field_name}__in": value}) if value else qs
-
-
-class NumbersFilter(WordsFilter):
-    """The same for ids; what is no number matches nothing."""
-
-    def filter(self, qs: RunQuerySet[Run], value: list[str]) -> RunQuerySet[Run]:
-        return super().filter(qs, [word if word.isdecimal() else "0" for word in value])
-
-
-class Option(NamedTuple):
-    """A value that a filter offers, with the address that switches it."""
-
-    words: str
-    is_chosen: bool
-    query: str
-
-
-class Control(NamedTuple):
-    """One filter as the page draws it."""
-
-    name: str
-    label: str
-    options: list[Option]
-
-
-class RunFilter(django_filters.FilterSet):
+class RunFilter(AddressFilter):
     """Filters over runs that went through `shown_to(user)`; reads only what is shown."""
 
     q = django_filters.CharFilter(field_name="goal", lookup_expr="icontains", label=_("goal"))
@@ -121,64 +78,16 @@ class RunFilter(django_filters.FilterSet):
             return known.exclude(~marked, has_anomaly=True)
         return known.filter(marked)
 
-    @cached_property
-    def controls(self) -> list[Control]:
-        """All filters that offer values, with what is chosen."""
-        return [
-            Control(name, str(self.filters[name].label), self._options(name, choices))
-            for name, choices in self._choices().items()
-        ]
-
-    @cached_property
-    def chips(self) -> list[tuple[str, str, str]]:
-        """What is filtered by: label, value in words, and the query without it."""
-        words = {name: dict(choices) for name, choices in self._choices().items()}
-        chips = []
-        for name in self.filters:
-            for value in self._chosen(name):
-                shown = str(words.get(name, {}).get(value, value))
-                if name == "superseded":
-                    shown = str(_("shown"))
-                chips.append(
-                    (str(self.filters[name].label), shown, self._query_without(name, value))
-                )
-        return chips
-
     @property
     def superseded_query(self) -> str:
         """The address that switches superseded attempts on or off."""
-        return self._toggled("superseded", "true")
+        return self.toggled("superseded", "true")
 
-    def _chosen(self, name: str) -> list[str]:
-        values = self.data.getlist(name) if isinstance(self.data, QueryDict) else []
-        return [value for value in values[:MAX_VALUES] if value]
-
-    def _options(self, name: str, choices: Iterable[tuple[str, Any]]) -> list[Option]:
-        chosen = self._chosen(name)
-        return [
-            Option(str(words), value in chosen, self._toggled(name, value))
-            for value, words in choices
-        ]
-
-    def _toggled(self, name: str, value: str) -> str:
-        if value in self._chosen(name):
-            return self._query_without(name, value)
-        query = self._bare_query()
-        query.appendlist(name, value)
-        return query.urlencode()
-
-    def _query_without(self, name: str, value: str) -> str:
-        query = self._bare_query()
-        query.setlist(name, [other for other in query.getlist(name) if other != value])
-        return query.urlencode()
-
-    def _bare_query(self) -> QueryDict:
-        query = self.data.copy() if isinstance(self.data, QueryDict) else QueryDict(mutable=True)
-        query.pop("page", None)
-        return query
+    def chip_words(self, name: str, words: str) -> str:
+        return str(_("shown")) if name == "superseded" else words
 
     @cached_property
-    def _choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
+    def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
         return self._names() | {
             "outcome": list(Run.Outcome.choices),
             "anomaly": [
@@ -188,9 +97,6 @@ class RunFilter(django_filters.FilterSet):
             "status": list(RunStatus.choices),
             **self.extension.choices(),
         }
-
-    def _choices(self) -> dict[str, list[tuple[str, Any]]]:
-        return self._choice_lists
 
     def _names(self) -> dict[str, list[tuple[str, Any]]]:
         """Sites, agents and so on. Who may not see all runs is offered only what theirs show."""

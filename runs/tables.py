@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import django_tables2 as tables
 from django.core.paginator import Paginator
-from django.db.models import Prefetch
+from django.db.models import Prefetch, QuerySet
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
@@ -81,9 +81,9 @@ class SteadyData(TableQuerysetData):
     fifty of them would cost seconds.
     """
 
-    data: RunQuerySet[Run]
+    data: QuerySet[Any]
 
-    def __init__(self, found: RunQuerySet[Run], every: RunQuerySet[Run]) -> None:
+    def __init__(self, found: QuerySet[Any], every: QuerySet[Any]) -> None:
         super().__init__(found)
         self.every = every
 
@@ -194,7 +194,7 @@ class RunTable(tables.Table):
         )
 
     def render_agent(self, value: str | None, record: ShownRun) -> SafeString | str:
-        return _hidden() if record.is_anonymous else value or ""
+        return hidden() if record.is_anonymous else value or ""
 
     render_model = render_experiment = render_agent
 
@@ -203,7 +203,7 @@ class RunTable(tables.Table):
 
     def render_anomalies(self, record: ShownRun) -> SafeString:
         if record.is_blind:
-            return _hidden()
+            return hidden()
         marks = [event for event in record.events.all() if event.kind in ANOMALIES]
         kinds = dict.fromkeys(event.get_kind_display() for event in marks)
         return format_html_join(" ", '<span class="badge anomaly">{}</span>', ((k,) for k in kinds))
@@ -223,7 +223,8 @@ class RunTable(tables.Table):
         return moment(value)
 
 
-def _hidden() -> SafeString:
+def hidden() -> SafeString:
+    """What stands in a cell that this person must not read yet."""
     return format_html('<span class="muted">{}</span>', _("hidden"))
 
 

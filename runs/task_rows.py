@@ -87,6 +87,18 @@ def task_columns(record: TaskRecord) -> dict[str, Any]:
     }
 
 
+def task_content(task: Task) -> dict[str, Any]:
+    """The part of a task that patches may change."""
+    return {
+        "goal": task.goal,
+        "sites": list(task.sites),
+        "start_urls": list(task.start_urls),
+        "spec": task.spec,
+        "reference": task.reference,
+        "infeasible_reason": task.infeasible_reason,
+    }
+
+
 def evaluation_kind(spec: object) -> str:
     """Names of the evaluations that a specification asks for, each once, joined by +.
 

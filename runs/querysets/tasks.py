@@ -14,6 +14,9 @@ from runs.visibility import run_policy
 if TYPE_CHECKING:
     from runs.models import User
 
+NATURAL_ORDER = ("task_set__name", "task_set__version", Length("external_id"), "external_id")
+"""By task set, then by id as people count: 9 before 10."""
+
 TaskRow = TypeVar("TaskRow", bound=models.Model, covariant=True)
 
 
@@ -53,10 +56,8 @@ class TaskQuerySet(models.QuerySet[TaskRow]):
         )
 
     def in_order(self) -> Self:
-        """By task set, then by id as people count: 9 before 10."""
-        return self.order_by(
-            "task_set__name", "task_set__version", Length("external_id"), "external_id"
-        )
+        """By task set, then by id as people count."""
+        return self.order_by(*NATURAL_ORDER)
 
     def newest_versions(self, task_ids: Iterable[int]) -> dict[int, TaskRow]:
         """The task of the same id in the newest version that patches made of its set, by task.

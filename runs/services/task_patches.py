@@ -23,7 +23,7 @@ from runs.task_patches.changes import (
     take_back_changes,
 )
 from runs.task_patches.reading import PatchEntry, TaskPatch
-from runs.task_rows import evaluation_kind, task_record
+from runs.task_rows import evaluation_kind, task_content, task_record
 from webagent.trajectory.records import TaskSetRecord, TextPart
 
 BATCH = 500
@@ -64,18 +64,6 @@ class _Content(BaseModel):
 
 class _DryRunError(Exception):
     """Rolls back what was only tried."""
-
-
-def task_content(task: Task) -> Content:
-    """The part of a task that patches may change."""
-    return {
-        "goal": task.goal,
-        "sites": list(task.sites),
-        "start_urls": list(task.start_urls),
-        "spec": task.spec,
-        "reference": task.reference,
-        "infeasible_reason": task.infeasible_reason,
-    }
 
 
 def apply_patch(

@@ -81,7 +81,7 @@ def apply_changes(content: Content, changes: Sequence[Change]) -> Content:
     """
     changed = copy.deepcopy(content)
     for change in changes:
-        _put(changed, change.path, _after(change, _get(changed, change.path)))
+        _put(changed, change.path, _after(change, value_at(changed, change.path)))
     if content_bytes(take_back_changes(changed, changes)) != content_bytes(content):
         raise ChangeError(f"{_paths(changes)}: the changes cannot be taken back")
     return changed
@@ -95,8 +95,16 @@ def take_back_changes(content: Content, changes: Sequence[Change]) -> Content:
     """
     restored = copy.deepcopy(content)
     for change in reversed(changes):
-        _put(restored, change.path, _before(change, _get(restored, change.path)))
+        _put(restored, change.path, _before(change, value_at(restored, change.path)))
     return restored
+
+
+def value_at(content: Content, path: str) -> Any:
+    """What stands at this place. Raises ChangeError where there is no such place."""
+    value: Any = content
+    for step in _steps(path):
+        value = value[_key(value, step, path)]
+    return value
 
 
 def _after(change: Change, value: Any) -> Any:
@@ -149,13 +157,6 @@ def _text(change: Change, value: Any) -> str:
 def _same(one: Any, other: Any) -> bool:
     """Equal as JSON: true is not 1, and 1.0 not 1."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
-def _get(content: Content, path: str) -> Any:
-    value: Any = content
-    for step in _steps(path):
-        value = value[_key(value, step, path)]
-    return value
 
 
 def _put(content: Content, path: str, new: Any) -> None:

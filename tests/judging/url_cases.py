@@ -86,6 +86,16 @@ def STEPS(_world: World) -> list[int]:  # noqa: N802
     return [0, 1]
 
 
+def TASKS(world: World) -> list[int]:  # noqa: N802
+    return [run.task_id for run in (world.run, world.disputed, world.rerun)]
+
+
+def TASK_SETS(world: World) -> list[int]:  # noqa: N802
+    return [world.run.task.task_set_id]
+
+
+TASK_SORTS = ["task_set", "goal", "site", "kind", "shown_kind", "template", "patched", "spec"]
+
 # Accounts
 case("login")
 case("logout", post=lambda _: {})
@@ -333,6 +343,19 @@ case("runs:run_rerun_selected", post=lambda w: {"run": [str(pk) for pk in RUNS(w
 case("runs:run_cancel", post=lambda _: {}, run_id=RUNS)
 case("runs:run_retry", post=lambda _: {}, run_id=RUNS)
 case("runs:rerun_list", "page=1")
+case(
+    "runs:task_list",
+    *[f"sort={sign}{name}" for name in TASK_SORTS for sign in ("", "-")],
+    *[f"kind={word}" for word in ("string_match", "url_match", "program_html")],
+    *[f"patched={word}" for word in ("yes", "no", "reference", "infeasible")],
+    "infeasible=yes",
+    "infeasible=no",
+    "q=task",
+    "q=zq",
+    "template=1",
+)
+case("runs:task_detail", "page=1", task_id=TASKS)
+case("runs:task_set_detail", "page=1", set_id=TASK_SETS)
 case("runs:job_drawer")
 case("runs:job_count")
 case("runs:experiment_list", "page=1")

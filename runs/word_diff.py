@@ -1,0 +1,51 @@
+"""What changed between two texts, word by word. Pure."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from enum import StrEnum
+from typing import NamedTuple
+
+MOST_WORDS = 3_000
+"""Longer texts are told to differ as a whole: comparing takes the square of the words."""
+
+_WORD = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+class Part(StrEnum):
+    """Where a piece of text stands."""
+
+    SAME = "same"
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+class Piece(NamedTuple):
+    """Some words that both texts hold, or one of them alone."""
+
+    part: Part
+    text: str
+
+
+def word_diff(before: str, after: str) -> list[Piece]:
+    """The pieces that the two texts are made of, in order.
+
+    Same and removed ones joined are the text before, same and added ones the text after.
+    """
+    if before == after:
+        return [Piece(Part.SAME, before)] if before else []
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    if max(len(old), len(new)) > MOST_WORDS:
+        return _pieces(before, after)
+    pieces: list[Piece] = []
+    matcher = SequenceMatcher(a=old, b=new, autojunk=False)
+    for tag, from_old, to_old, from_new, to_new in matcher.get_opcodes():
+        words, others = "".join(old[from_old:to_old]), "".join(new[from_new:to_new])
+        pieces += [Piece(Part.SAME, words)] if tag == "equal" else _pieces(words, others)
+    return pieces
+
+
+def _pieces(before: str, after: str) -> list[Piece]:
+    both = [Piece(Part.REMOVED, before), Piece(Part.ADDED, after)]
+    return [piece for piece in both if piece.text]
