@@ -89,11 +89,9 @@ export class StepList {
     row.setAttribute("role", "presentation");
     row.dataset.fold = String(this.folds.indexOf(fold));
     const phraseOf = fold.isLoop ? words.looping : words.identical;
-    const button = element("button", "", `… ${phrase(phraseOf, { n: fold.last - fold.first + 1 })}`);
-    button.type = "button";
-    button.tabIndex = -1;
-    fold.words = button.textContent;
-    row.append(button);
+    // No button: a list box holds options only. The keyboard walks the folded steps one by one.
+    fold.words = `… ${phrase(phraseOf, { n: fold.last - fold.first + 1 })}`;
+    row.append(element("span", "", fold.words));
     fold.row = row;
     return row;
   }
