@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from django.utils.translation import gettext_noop
 
-from judging.evaluators.contract import Evaluator, Finding
+from judging.evaluators.contract import Finding
 from judging.judges.outcome import INVALID_REPLY, MANIPULATED, UNDECIDED, Judged
 from judging.matching.outcome import Verdict
 from judging.models import Evaluation
-from runs.models import Run
 from webagent.llm.interface import FailureKind
 
 NO_VERDICT = gettext_noop("the judge came to no verdict")
@@ -34,18 +32,6 @@ REASONS: Mapping[str, str] = {
     FailureKind.NOT_CONFIGURED: gettext_noop("the model is not set up"),
 }
 """Why a judge came to no verdict, by kind of error."""
-
-
-class JudgeEvaluator(Evaluator, Protocol):
-    """An evaluator that asks a language model."""
-
-    def estimate(self, run: Run) -> tuple[int, int]:
-        """Input tokens, roughly, and output tokens at most, that the run will take.
-
-        As if every stage were asked and no reply had to be asked for again; 0 and 0 where
-        nothing is asked.
-        """
-        ...
 
 
 def finding_of(

@@ -14,8 +14,9 @@ from judging.judges.untrusted import LONGEST
 class JudgeSettings(BaseModel):
     """How a model is asked. `model` is a name of the model registry.
 
-    `longest_text`: characters of one text that the judge is shown; longer ones are cut with a
-    note. `temperature` None leaves it to the provider, as some models demand.
+    `max_tokens` has room for models that think before they reply. `longest_text`: characters of
+    one text that the judge is shown; longer ones are cut with a note. `temperature` None leaves
+    it to the provider.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -25,7 +26,7 @@ class JudgeSettings(BaseModel):
 
     model: str = Field(min_length=1)
     prompts: str = "1"
-    max_tokens: int = Field(default=1024, ge=16)
+    max_tokens: int = Field(default=2048, ge=16)
     temperature: float | None = Field(default=0.0, ge=0, le=2)
     longest_text: int = Field(default=LONGEST, ge=200)
 
@@ -81,7 +82,7 @@ class TrajectorySettings(JudgeSettings):
 
     family: ClassVar[str] = "trajectory"
 
-    max_tokens: int = Field(default=2048, ge=16)
+    max_tokens: int = Field(default=4096, ge=16)
     pictures: int = Field(default=6, ge=0, le=20)
     selection: Literal["changes", "even"] = "changes"
     longest_side: int = Field(default=1280, ge=64, le=4096)

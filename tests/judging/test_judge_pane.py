@@ -70,7 +70,7 @@ def test_both_stages_are_told_in_full(client: Client) -> None:
         "key information included",
         "It is contained.",
         "judge-2026",
-        "1234 in, 56 out",
+        "1234 tokens in, 56 out",
         "$0.0042",
         "1.2 s",
         "two_stage/1/equivalence",
@@ -93,7 +93,7 @@ def test_stub_is_called_a_stub(client: Client, model: str) -> None:
 
 
 def test_unknown_cost_is_called_unknown(client: Client) -> None:
-    assert "unknown" in pane(client, stored({**STAGE, "cost": None}))
+    assert "cost unknown" in pane(client, stored({**STAGE, "cost": None}))
     assert "$0.00" in pane(client, stored({**STAGE, "cost": "0", "is_cached": True}))
 
 

@@ -246,9 +246,9 @@ def test_estimates_grow_with_what_is_shown(walked: Run) -> None:
 
     short = audited.run(task(EXACT), final_answer="42")
     long = audited.run(task(EXACT), final_answer="4" * 5000)
-    assert estimate("two-stage-judge", short)[1] == 2 * 1024
+    assert estimate("two-stage-judge", short)[1] == 2 * 2048
     assert estimate("two-stage-judge", long)[0] > estimate("two-stage-judge", short)[0] + 3000
-    assert estimate("two-stage-judge", short, stages=["inclusion"])[1] == 1024
+    assert estimate("two-stage-judge", short, stages=["inclusion"])[1] == 2048
     assert (
         estimate("trajectory-judge", walked)[0]
         > estimate("trajectory-judge", walked, pictures=0)[0]
