@@ -13,7 +13,12 @@ from webagent.llm.failures import retry_after
 from webagent.llm.interface import FailureKind, Message, ModelFailure, Request
 
 PROMPT = "The trajectory says something private."
+ONCE = Patience(max_tries=1)
 every_model = pytest.mark.parametrize("name", NAMES)
+
+
+def question(name: str) -> Request:
+    return Request(model=name, messages=(Message.user(PROMPT),))
 
 
 def failure_of(stub: LLMStub, name: str, answer: Answer, **entry: object) -> ModelFailure:
@@ -21,10 +26,10 @@ def failure_of(stub: LLMStub, name: str, answer: Answer, **entry: object) -> Mod
     stub.queue(answer)
     registry = stub_registry(stub, **entry)
     with (
-        Client(registry, environment=ENVIRONMENT, patience=Patience(max_tries=1)) as client,
+        Client(registry, environment=ENVIRONMENT, patience=ONCE) as client,
         pytest.raises(ModelFailure) as caught,
     ):
-        client.complete(Request(model=name, messages=(Message.user(PROMPT),)))
+        client.complete(question(name))
     assert len(stub.asked) == 1, "the SDK tried again by itself"
     assert name in str(caught.value)
     return caught.value
@@ -144,22 +149,27 @@ def test_nobody_there_is_unreachable_and_free(name: str) -> None:
 
     registry = stub_registry(Closed())  # type: ignore[arg-type]
     with (
-        Client(registry, environment=ENVIRONMENT, patience=Patience(max_tries=1)) as client,
+        Client(registry, environment=ENVIRONMENT, patience=ONCE) as client,
         pytest.raises(ModelFailure) as caught,
     ):
-        client.complete(Request(model=name, messages=(Message.user(PROMPT),)))
+        client.complete(question(name))
     assert caught.value.kind is FailureKind.UNREACHABLE
     assert not caught.value.may_be_billed
 
 
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("status", [401, 400, 500])
-def test_no_failure_holds_the_key(llm_stub: LLMStub, name: str, status: int) -> None:
+@pytest.mark.parametrize("key", [KEY, "looks like nothing in particular"])
+def test_no_failure_holds_the_key(llm_stub: LLMStub, name: str, status: int, key: str) -> None:
     """Also where the provider repeats it, whole or masked."""
-    words = f"Incorrect API key provided: {KEY} (sk-stub-****cdef), Bearer {KEY}"
-    failure = failure_of(llm_stub, name, fail(status, words))
-    told = "".join(traceback.format_exception(failure)) + repr(failure)
-    assert KEY not in told
+    llm_stub.queue(fail(status, f"Incorrect API key: {key} (sk-stub-****cdef), Bearer {key}"))
+    with (
+        Client(stub_registry(llm_stub), environment={"STUB_KEY": key}, patience=ONCE) as client,
+        pytest.raises(ModelFailure) as caught,
+    ):
+        client.complete(question(name))
+    told = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+    assert key not in told
     assert "cdef" not in told
 
 
@@ -169,15 +179,14 @@ def test_logs_hold_neither_prompts_nor_keys(
     llm_stub: LLMStub, name: str, answer: str | Answer, caplog: pytest.LogCaptureFixture
 ) -> None:
     llm_stub.queue(answer)
-    patience = Patience(max_tries=1)
     with (
         caplog.at_level(logging.DEBUG),
         caplog.at_level(logging.DEBUG, "openai"),
         caplog.at_level(logging.DEBUG, "anthropic"),
-        Client(stub_registry(llm_stub), environment=ENVIRONMENT, patience=patience) as client,
+        Client(stub_registry(llm_stub), environment=ENVIRONMENT, patience=ONCE) as client,
     ):
         try:
-            client.complete(Request(model=name, messages=(Message.user(PROMPT),)))
+            client.complete(question(name))
         except ModelFailure as failure:
             logging.getLogger("judging").exception("failed: %s", failure)
     assert caplog.records, "nothing was logged, so this test shows nothing"
