@@ -240,12 +240,14 @@ class _Work:
         if self._meter is not None and self._meter.is_out_of_budget:
             return State.STOPPED_BY_BUDGET, {}
         if time.monotonic() - self._looked_at > LOOK_EVERY_S:
-            asked = EvaluationBatch.objects.filter(
-                pk=self._batch.pk, cancel_requested_at__isnull=False
-            )
-            self._is_cancelled = patiently(asked.exists)
-            self._looked_at = time.monotonic()
+            patiently(self._look)
         return (State.CANCELLED, {}) if self._is_cancelled else None
+
+    def _look(self) -> None:
+        """Hear whether somebody asked to cancel."""
+        asked = EvaluationBatch.objects.filter(pk=self._batch.pk, cancel_requested_at__isnull=False)
+        self._is_cancelled = asked.exists()
+        self._looked_at = time.monotonic()
 
     def _store(self, judged: list[Judged]) -> None:
         rows = [one.row for one in judged if not one.asking.is_void]
@@ -263,6 +265,7 @@ class _Work:
         batch.items.filter(run__in=[row.run_id for row in rows]).update(is_done=True)
         counts = self._counts(tally.verdicts, tally.already)
         _renew(batch, **counts, **self._costs())
+        self._look()
         transaction.on_commit(lambda: self._remember(counts))
 
     def _counts(self, verdicts: Counter[str], already: int) -> dict[str, int]:
