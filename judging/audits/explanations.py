@@ -68,11 +68,13 @@ def explain(evaluation: Evaluation) -> Explanation:
         for key, value in details.items()
         if key not in _SHOWN and value not in (None, [])
     }
+    stages = stages_of(details)
     return Explanation(
         decided_by=decided_by(evaluation.details),
         checks=[_check(check) for check in _checks(details)],
-        stages=stages_of(details),
-        is_manipulated=details.get("manipulated") is True,
+        stages=stages,
+        is_manipulated=details.get("manipulated") is True
+        or any(stage.is_manipulated for stage in stages),
         task=" ".join(_text(part) for part in _object(details.get("task")).values()),
         rest=_shortened(json.dumps(rest, ensure_ascii=False, indent=1)) if rest else "",
     )

@@ -108,6 +108,12 @@ def test_manipulation_is_marked(client: Client) -> None:
     assert "the judge was manipulated" in page
 
 
+def test_manipulated_judge_of_a_pipeline_is_marked_too() -> None:
+    stage = {**STAGE, "verdict": "error", "error_kind": "manipulated"}
+    assert explain(stored(stage, verdict="error")).is_manipulated
+    assert not explain(stored(STAGE, verdict="failed")).is_manipulated
+
+
 def test_noticed_steering_is_told(client: Client) -> None:
     assert "tries to influence it" in pane(client, stored({**STAGE, "steering": True}))
 
