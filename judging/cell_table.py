@@ -32,7 +32,10 @@ class CellTable(tables.Table):  # type: ignore[misc]
     is_partial = True
 
     chosen = tables.Column(
-        verbose_name=gettext_lazy("choose"), accessor="pk", orderable=False, attrs={"td": {"class": "fit choose"}}
+        verbose_name=gettext_lazy("choose"),
+        accessor="pk",
+        orderable=False,
+        attrs={"td": {"class": "fit choose"}},
     )
     position = tables.Column(verbose_name="#", attrs=NUMBER)
     goal = tables.Column(

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver
 
-from judging import audit_urls, batch_urls, cause_urls, people_urls
+from judging import audit_urls, batch_urls, cause_urls, people_urls, whatif_urls
 
 app_name = "judging"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -10,4 +10,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *audit_urls.urlpatterns,
     *batch_urls.urlpatterns,
     *cause_urls.urlpatterns,
+    *whatif_urls.urlpatterns,
 ]

@@ -273,6 +273,15 @@ case("judging:batch_detail", batch_id=lambda w: [batch.pk for batch in w.batches
 case("judging:batch_cancel", batch_id=lambda w: [b.pk for b in w.batches], post=lambda _: {})
 case("judging:batch_resume", batch_id=lambda w: [b.pk for b in w.batches], post=lambda _: {})
 
+case(
+    "judging:what_if",
+    "sent=1&evaluator=1&on=hedging",
+    "evaluator=1&off=hedging",
+    study_id=STUDIES,
+)
+case("judging:what_if_rules", "off=hedging", study_id=STUDIES)
+case("judging:what_if_save", study_id=STUDIES, post=lambda _: {"max_cost": "1"})
+
 
 def _judgements(world: World) -> Iterable[Visit]:
     for run_id in RUNS(world):

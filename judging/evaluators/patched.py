@@ -1,0 +1,56 @@
+"""A matcher on the newest version of each task, instead of the one that the run names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from judging.evaluators.contract import Evaluator, Finding
+from judging.evaluators.matchers import MatcherEvaluator
+from judging.evaluators.pipelines import INFEASIBLE
+from judging.evaluators.task_versions import TaskVersion, judged_task, with_task
+from judging.matching.outcome import EvaluatorIdentity
+from judging.matching.registry import build_matcher
+from judging.models import Evaluation
+from runs.models import Run, Task
+
+
+@dataclass(frozen=True, slots=True)
+class OnPatchedTasks:
+    """Another evaluator than the same matcher on the tasks as recorded; the name is kept."""
+
+    evaluator: MatcherEvaluator
+
+    @property
+    def identity(self) -> EvaluatorIdentity:
+        own = self.evaluator.identity
+        return replace(own, config={**own.config, "tasks": TaskVersion.PATCHED.value})
+
+    def applies_to(self, run: Run) -> bool:
+        return self.evaluator.applies_to(run)
+
+    def evaluate(self, run: Run) -> Finding:
+        return self.evaluate_on(run, judged_task(run, TaskVersion.PATCHED))
+
+    def evaluate_on(self, run: Run, task: Task) -> Finding:
+        """The finding on the run, given the newest version of its task."""
+        if task.infeasible_reason:
+            return Finding(
+                verdict=Evaluation.Verdict.NOT_APPLICABLE,
+                reason=INFEASIBLE,
+                rationale=task.infeasible_reason,
+                task=task,
+            )
+        return replace(self.evaluator.evaluate(with_task(run, task)), task=task)
+
+
+def make_matcher(name: str, /, **config: object) -> Evaluator:
+    """The matcher of that name and configuration; `tasks` patched reads patched tasks.
+
+    Raises:
+        ValueError: a setting or its value is unknown.
+    """
+    settings: Mapping[str, object] = {key: config[key] for key in config if key != "tasks"}
+    evaluator = MatcherEvaluator(build_matcher(name, settings))
+    tasks = TaskVersion(str(config.get("tasks", TaskVersion.RECORDED)))
+    return evaluator if tasks is TaskVersion.RECORDED else OnPatchedTasks(evaluator)

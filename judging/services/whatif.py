@@ -1,0 +1,25 @@
+"""Keeping what a what-if page shows: a new version of the evaluator, and its evaluations."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from judging.audits.whatif_settings import Setting
+from judging.models import EvaluationBatch, Study
+from judging.services.evaluating_batches import start_batch
+from runs.models import User
+
+
+def save_and_evaluate(
+    *, user: User, study: Study, setting: Setting, max_cost: Decimal | None
+) -> EvaluationBatch:
+    """Store the evaluator so switched as a version of its name, and have the study evaluated.
+
+    Args:
+        max_cost: in US dollars, where it asks a model; replies that are kept cost nothing.
+
+    Raises:
+        UnknownEvaluatorError: the program has moved on from the evaluator.
+        BatchRefusedError: the version is stored, but its model cannot be asked.
+    """
+    return start_batch(evaluator=setting.evaluator(), study=study, user=user, max_cost=max_cost)
