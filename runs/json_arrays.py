@@ -10,6 +10,8 @@ CHUNK = 256 * 1024
 """Characters."""
 
 _BLANKS = " \t\r\n"
+_OF_NUMBERS = "0123456789.eE+-"
+"""Holds the empty string too, which is what the end of the text reads as."""
 
 
 class ArrayError(ValueError):
@@ -77,7 +79,7 @@ class _Reader:
                 continue
             except ValueError as error:
                 self.fail(str(error))
-            if end == len(self.text) and self._more():
+            if self.text[end : end + 1] in _OF_NUMBERS and self._more():
                 continue  # a number may go on
             self.at = end
             self.count += 1

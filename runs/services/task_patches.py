@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Model, ProtectedError
 from pydantic import BaseModel, ConfigDict, StrictStr, TypeAdapter, ValidationError
 
-from runs.models import Run, Task, TaskRevision, TaskSet
+from runs.models import Task, TaskRevision, TaskSet
 from runs.querysets.tasks import task_key
 from runs.records import stored_json
 from runs.task_patches.changes import (
@@ -127,9 +126,6 @@ def take_back_patch(
                 raise _DryRunError
     except _DryRunError:
         pass
-    except ProtectedError as error:
-        users = ", ".join(_users(error.protected_objects))
-        raise TaskPatchError(f"{patch.head.task_set} {name} is used by {users}") from error
     return report
 
 
@@ -268,8 +264,8 @@ def _remove(patch: TaskPatch, version: str) -> PatchReport:
         raise TaskPatchError(f"{task_set} was not made by this patch")
     if child := task_set.children.first():
         raise TaskPatchError(f"{child} was made from {task_set}; take that back first")
-    if runs := Run.objects.filter(task__task_set=task_set).count():
-        raise TaskPatchError(f"{task_set} is used by {runs} runs and stays")
+    if users := _users(task_set):
+        raise TaskPatchError(f"{task_set} is used by {', '.join(users)} and stays")
     report = PatchReport(task_set=str(task_set), tasks=task_set.tasks.count())
     revisions = TaskRevision.objects.filter(task__task_set=task_set)
     problems = []
@@ -294,9 +290,17 @@ def _restores(revision: TaskRevision) -> bool:
     return content_bytes(restored) == content_bytes(task_content(original))
 
 
-def _users(objects: Iterable[Model]) -> list[str]:
-    counts = Counter(str(row._meta.verbose_name_plural) for row in objects)
-    return [f"{count} {name}" for name, count in counts.items()]
+def _users(task_set: TaskSet) -> list[str]:
+    """What refers to the set's tasks, in words: runs, and whatever apps above keep."""
+    users = []
+    for relation in Task._meta.related_objects:
+        model: Any = relation.related_model
+        if model in (Task, TaskRevision):
+            continue
+        count = model._base_manager.filter(**{f"{relation.field.name}__task_set": task_set}).count()
+        if count:
+            users.append(f"{count} {model._meta.verbose_name_plural}")
+    return users
 
 
 def _told(title: str, problems: list[str]) -> str:

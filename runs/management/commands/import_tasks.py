@@ -57,7 +57,7 @@ class Command(BaseCommand):
     def _hint(self, name: str) -> None:
         """Say which versions of the set have runs on tasks that nothing is known of."""
         unknown = (
-            Task.objects.filter(task_set__name=name, spec=None, runs__isnull=False)
+            Task.objects.filter(task_set__name=name, spec__isnull=True, runs__isnull=False)
             .values_list("task_set__version")
             .annotate(n=Count("pk", distinct=True))
             .order_by("task_set__version")

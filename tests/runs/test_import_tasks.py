@@ -1,0 +1,218 @@
+"""`manage.py import_tasks`: which files it knows, what it stores, and what it refuses."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runs.json_arrays import ArrayError, array_items
+from runs.models import Task, TaskSet
+from runs.task_rows import task_record
+from tests.runs.factories import make_run, make_task
+
+pytestmark = pytest.mark.django_db
+
+
+def raw(task_id: int = 0, **fields: Any) -> dict[str, Any]:
+    return {
+        "task_id": task_id,
+        "sites": ["shopping"],
+        "start_url": "__SHOPPING__/a |AND| __SHOPPING__/b",
+        "intent": f"Find thing {task_id}",
+        "intent_template": "Find thing {{n}}",
+        "intent_template_id": 7,
+        "instantiation_dict": {"n": task_id},
+        "require_login": True,
+        "eval": {
+            "eval_types": ["string_match", "url_match"],
+            "reference_answers": {"exact_match": "yes"},
+            "reference_url": "__SHOPPING__/x",
+            "program_html": [],
+        },
+        **fields,
+    }
+
+
+def verified(task_id: int = 0, **fields: Any) -> dict[str, Any]:
+    return {
+        "task_id": task_id,
+        "sites": ["gitlab", "reddit"],
+        "start_urls": ["__GITLAB__"],
+        "intent": "Get it",
+        "intent_template": "Get {{it}}",
+        "intent_template_id": 8,
+        "instantiation_dict": {},
+        "eval": [
+            {"evaluator": "AgentResponseEvaluator", "expected": {"retrieved_data": [1]}},
+            {"evaluator": "NetworkEventEvaluator", "expected": {}},
+        ],
+        "revision": 2,
+        **fields,
+    }
+
+
+def run_import(folder: Path, content: Any, *options: str) -> str:
+    path = folder / "tasks.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    out = io.StringIO()
+    call_command("import_tasks", str(path), *options, stdout=out)
+    return out.getvalue()
+
+
+def test_webarena_tasks_keep_everything(tmp_path):
+    said = run_import(tmp_path, [raw(3), raw(12)])
+    assert "2 tasks. New: 2." in said
+    assert "2  shopping" in said
+    assert "2  string_match+url_match" in said
+    task = Task.objects.get(external_id="3")
+    assert str(task.task_set) == "webarena raw"
+    assert task.goal == "Find thing 3"
+    assert task.start_urls == ["__SHOPPING__/a", "__SHOPPING__/b"]
+    assert task.spec == raw(3)["eval"]
+    assert (task.template, task.evaluation_kind) == ("7", "string_match+url_match")
+    extra = task_record(task).extra
+    assert extra is not None
+    assert extra["instantiation_dict"] == {"n": 3}
+
+
+def test_verified_tasks_are_told_from_their_content(tmp_path):
+    run_import(tmp_path, [verified(5)], "--set", "verified", "--version", "1.2.3")
+    task = Task.objects.get()
+    assert str(task.task_set) == "verified 1.2.3"
+    assert task.spec == {"evaluators": verified()["eval"]}
+    assert task.evaluation_kind == "AgentResponseEvaluator+NetworkEventEvaluator"
+    assert task.sites == ["gitlab", "reddit"]
+
+
+def test_again_changes_nothing(tmp_path):
+    tasks = [raw(n) for n in range(5)]
+    run_import(tmp_path, tasks)
+    before = list(Task.objects.values())
+    assert "New: 0. " in run_import(tmp_path, [*tasks, raw(9)][:5])
+    assert list(Task.objects.values()) == before
+
+
+def test_more_tasks_may_follow(tmp_path):
+    run_import(tmp_path, [raw(1)])
+    assert "New: 1. " in run_import(tmp_path, [raw(1), raw(2)])
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"intent": "Find another"}, "goal"),
+        ({"sites": ["map"]}, "sites"),
+        ({"start_url": "__SHOPPING__"}, "start_urls"),
+        ({"intent_template": "x"}, "intent_template"),
+        ({"eval": {"eval_types": []}}, "spec"),
+        ({"require_login": False}, "extra"),
+    ],
+)
+def test_another_content_is_refused_by_task_and_field(tmp_path, changes, field):
+    run_import(tmp_path, [raw(1), raw(2)])
+    with pytest.raises(CommandError, match=f"task 2: {field} differs"):
+        run_import(tmp_path, [raw(1), raw(2, **changes), raw(3)])
+    assert not Task.objects.filter(external_id="3").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "it breaks off|expected"),
+        ("{}", r"expected '\['"),
+        ("[]", "holds no task"),
+        ("[1]", "item 1: is no JSON object"),
+        ('[{"task_id": 1}]', "no task of a known kind"),
+        ([raw(1), raw(1)], "stands there twice"),
+        ([raw(-1)], "task -1 .*task_id"),
+        ([raw("1")], "task_id"),  # type: ignore[arg-type]
+        ([raw(1, intent="")], "task 1 .*intent"),
+        ([raw(1, intent=None)], "task 1 .*intent"),
+        ([raw(1, sites="shopping")], "task 1 .*sites"),
+        ([verified(1, start_urls=[1])], "task 1 .*start_urls"),
+        ([raw(1, intent="a\x00b")], "cannot be stored"),
+        ('[{"task_id": 1, "x": "\\ud800"}]', "cannot be stored"),
+        ('[{"task_id": 1, "x": NaN}]', "NaN"),
+        (json.dumps([raw(1)])[:-20], "item 1|no JSON"),
+        (json.dumps([raw(1)]) + "x", "after the end"),
+        ("[" + "[" * 100_000, "nested too deeply|no JSON"),
+        ("\xff", "expected"),
+    ],
+)
+def test_bad_files_are_refused_and_nothing_is_stored(tmp_path, content, words):
+    with pytest.raises(CommandError, match=words):
+        run_import(tmp_path, content)
+    assert not TaskSet.objects.exists()
+
+
+def test_a_bad_task_after_good_ones_leaves_nothing(tmp_path):
+    with pytest.raises(CommandError, match="task 700 "):
+        run_import(tmp_path, [*(raw(n) for n in range(700)), raw(700, sites=3)])
+    assert not Task.objects.exists()
+
+
+def test_a_missing_file_is_told(tmp_path):
+    with pytest.raises(CommandError, match="No such file"):
+        call_command("import_tasks", str(tmp_path / "none.json"))
+
+
+def test_tasks_that_came_with_runs_are_filled_in(tmp_path, settings):
+    settings.SITE_HOSTS = {"shopping": "http://h:7770"}
+    task_set = TaskSet.objects.create(name="webarena", version="0.14.3")
+    task = make_task("webarena.4", goal="Find thing 4\n\n(Note: …)", task_set=task_set)
+    run = make_run(task=task, pictures=False)
+    said = run_import(tmp_path, [raw(4), raw(5)])
+    assert "1 tasks of webarena 0.14.3 came with runs" in said
+    said = run_import(tmp_path, [raw(4), raw(5)], "--version", "0.14.3")
+    assert "New: 1. Filled in, known from runs alone before: 1." in said
+    run.task.refresh_from_db()
+    assert run.task.external_id == "webarena.4"
+    assert run.task.spec == raw(4)["eval"]
+    assert "came with runs" not in said
+
+
+def test_a_run_on_another_goal_is_no_stub(tmp_path):
+    task_set = TaskSet.objects.create(name="webarena", version="raw")
+    make_task("4", goal="Something else", task_set=task_set)
+    with pytest.raises(CommandError, match="task 4: goal differs"):
+        run_import(tmp_path, [raw(4)])
+
+
+def test_queries_do_not_grow_with_tasks(tmp_path, django_assert_max_num_queries):
+    with django_assert_max_num_queries(25):
+        run_import(tmp_path, [raw(n) for n in range(400)])
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+class Dribble(io.StringIO):
+    """A file that gives a few characters at a time, as a slow one may."""
+
+    def read(self, size: int | None = -1, /) -> str:
+        return super().read(7)
+
+
+@settings(max_examples=200)
+@given(st.lists(JSON, max_size=6), st.sampled_from([None, 1]))
+def test_an_array_is_read_item_by_item(items, indent):
+    text = json.dumps(items, indent=indent, allow_nan=False)
+    assert list(array_items(Dribble(text), longest=10_000)) == items
+
+
+def test_an_item_beyond_the_limit_is_refused():
+    with pytest.raises(ArrayError, match="longer than 50 characters"):
+        list(array_items(Dribble(json.dumps([1, "x" * 500])), longest=50))
