@@ -31,6 +31,8 @@ _FIELD = re.compile(
 _VERBAL = re.compile(
     r"\b(?:is|are|was|were|has|have|had|with|which|who|that|located|made|did|does|from|by|on|at)\b"
 )
+_LEAD_IN = re.compile(r":\s|\b(?:are|is|were|was|includes?|borders?)\b\s")
+"""What may stand before the first item; after it, it is part of an item."""
 LONGEST_ITEM = 15
 """Words; what is longer is prose."""
 
@@ -85,7 +87,8 @@ def _run(references: list[str], answer: Answer, rules: Rules) -> list[str]:
     """Items of "A, B and C" if each reference is one of them as a whole."""
     for sentence in re.split(r"\n|(?<=[a-z0-9)])\.\s", answer.cased):
         marked, names = _marked(sentence, references, rules)
-        listed = re.split(r":\s|\b(?:are|is|were|was|includes?|borders?)\b\s", marked)[-1]
+        leads = [m.end() for m in _LEAD_IN.finditer(marked, 0, max(0, marked.find("\ue000")))]
+        listed = marked[leads[-1] :] if leads else marked
         items = [
             re.sub(r"^(?:and|or|also)\s+", "", item.strip(" .\"'"), flags=re.IGNORECASE)
             for item in re.split(r"\s*[,;]\s*|\s+(?:and|or|as well as)\s+", listed)

@@ -220,6 +220,13 @@ WRONG_ANSWERS = [
     ),
     (
         Rule.EXTRA_ITEMS,
+        "List all books by Ines Calder.",
+        includes("The Salt Road", "Tidewater"),
+        "The Salt Road, Tidewater, Small Engines, Moss: A Field Guide",
+        "Books by Ines Calder: The Salt Road, Tidewater",
+    ),
+    (
+        Rule.EXTRA_ITEMS,
         STATES,
         includes(*THREE_STATES),
         "- Rhode Island\n- Massachusetts\n- New York\n- Vermont",
