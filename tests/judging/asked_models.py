@@ -6,20 +6,19 @@ import json
 from pathlib import Path
 
 from tests.webagent.llm.protocols import Asked
-from tests.webagent.llm.stub import LLMStub
 
 PRICES = "prices = {input = 1.0, output = 2.0}"
 
 
-def models_file(folder: Path, stub: LLMStub, *, at_a_time: int = 4, prices: str = PRICES) -> Path:
-    """A file with one model, `stub-judge`, at the stub's address."""
+def models_file(folder: Path, url: str, *, at_a_time: int = 4, prices: str = PRICES) -> Path:
+    """A file with one model, `stub-judge`, that speaks OpenAI's protocol at this address."""
     path = folder / "models.toml"
     path.write_text(
         f"""[models.stub-judge]
 provider = "openai"
 api = "chat"
 model = "stub-1"
-base_url = "{stub.openai_url}"
+base_url = "{url}"
 max_concurrency = {at_a_time}
 {prices}
 """

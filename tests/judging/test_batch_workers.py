@@ -34,7 +34,7 @@ def site(django_db_blocker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def judge(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LLMStub]:
     """A slow model that the workers ask, four requests at a time."""
     with running_stub() as stub:
-        file = models_file(tmp_path, stub)
+        file = models_file(tmp_path, stub.openai_url)
         site.environment.update({"MODELS_FILE": str(file), "JUDGE_MODEL": "stub-judge"})
         monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
         monkeypatch.setattr(settings.ENV, "JUDGE_MODEL", "stub-judge")

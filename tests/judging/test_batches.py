@@ -71,7 +71,7 @@ def no_worker(told: list[tuple[str, str]]) -> None:
 @pytest.fixture
 def judge(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LLMStub:
     """A model that says yes to everything, four requests at a time."""
-    monkeypatch.setattr(settings.ENV, "MODELS_FILE", models_file(tmp_path, llm_stub))
+    monkeypatch.setattr(settings.ENV, "MODELS_FILE", models_file(tmp_path, llm_stub.openai_url))
     monkeypatch.setattr(settings.ENV, "JUDGE_MODEL", "stub-judge")
     llm_stub.reply = always(True)
     return llm_stub
@@ -250,7 +250,9 @@ def test_limit_of_costs_leaves_the_rest_not_evaluated(judge: LLMStub) -> None:
 def test_limit_without_prices_is_refused(
     judge: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settings.ENV, "MODELS_FILE", models_file(tmp_path, judge, prices=""))
+    monkeypatch.setattr(
+        settings.ENV, "MODELS_FILE", models_file(tmp_path, judge.openai_url, prices="")
+    )
     world = asked_study(2)
     with pytest.raises(BatchRefusedError, match="price of stub-judge is unknown"):
         batch_of(world, max_cost=Decimal(5))
@@ -316,7 +318,7 @@ def test_wrong_key_stops_the_batch_and_blames_no_run(judge: LLMStub) -> None:
 def test_model_without_a_key_is_refused_before_the_batch(
     judge: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = models_file(tmp_path, judge, prices='api_key_env = "NOBODY_SET_THIS"')
+    file = models_file(tmp_path, judge.openai_url, prices='api_key_env = "NOBODY_SET_THIS"')
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
     with pytest.raises(BatchRefusedError, match="NOBODY_SET_THIS"):
         batch_of(asked_study(1))
