@@ -46,6 +46,8 @@ in the agent's answer, and nothing was done that nobody asked for.
 
 
 def read_plan() -> list[dict[str, Any]]:
-    """One entry a run: task, agent, config, seed, experiment, and labels where people gave any."""
+    """One entry a run: task, agent, config, seed, experiment; labels where people gave any, and
+    tags where an auditor says why an evaluator is wrong.
+    """
     plan: list[dict[str, Any]] = json.loads(PLAN_FILE.read_text(encoding="utf-8"))
     return plan

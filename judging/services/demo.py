@@ -18,9 +18,20 @@ from django.utils import timezone
 from judging.demo import GUIDELINES, RUNS_FILE, STUDIES, read_plan
 from judging.evaluators.registry import predefined_evaluators
 from judging.execution.evaluating import evaluate_study
-from judging.models import Assignment, Dispute, Study, StudyItem, StudyMember, Success
+from judging.models import (
+    Assignment,
+    Cause,
+    Dispute,
+    EvaluatorVersion,
+    Repair,
+    Study,
+    StudyItem,
+    StudyMember,
+    Success,
+)
 from judging.roles import Role
 from judging.services.accounts import create_user
+from judging.services.causes import Tagging, tag_errors
 from judging.services.disputes import decide
 from judging.services.labels import Judgement, Submission, submit_label
 from judging.services.studies import Protocol, create_study, set_member
@@ -71,6 +82,7 @@ def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> list[Study]:
         for evaluator in predefined_evaluators():
             for _tally in evaluate_study(study=study, evaluator=evaluator):
                 pass
+        _tag_errors(study, people["engineer"])
     return studies
 
 
@@ -105,6 +117,28 @@ def _study(key: str, people: dict[str, User]) -> Study:
     for entry, run in entries:
         _judge(study.items.get(run=run), entry, people)
     return study
+
+
+def _tag_errors(study: Study, user: User) -> None:
+    """Why evaluators are wrong about some runs, as an auditor tags it; others are left to do."""
+    items = {item.run_id: item for item in study.items.all()}
+    for entry in read_plan():
+        for name, said in entry.get("tags", {}).items():
+            item = items.get(_run_of(entry).pk)
+            evaluator = EvaluatorVersion.objects.filter(name=name).first()
+            if item is not None and evaluator is not None:
+                tagging = Tagging(
+                    causes=frozenset(map(Cause, said["causes"])),
+                    repair=Repair(said["repair"]),
+                    note=said["note"],
+                )
+                tag_errors(
+                    user=user,
+                    study=study,
+                    evaluator=evaluator,
+                    item_ids=[item.pk],
+                    tagging=tagging,
+                )
 
 
 def _run_of(entry: Entry) -> Run:
