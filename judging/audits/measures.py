@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judging.audits.matrices import EvaluatorAudit
+from judging.audits.resampling import Resampled
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
@@ -79,6 +80,14 @@ MEASURES = (
         lambda matrix: matrix.recall,
     ),
     Measure(
+        "specificity",
+        _("Specificity"),
+        "TN / (TN + FP)",
+        _("Share of the failures that did not pass: the true negative rate, TNR."),
+        "tn-fp",
+        lambda matrix: matrix.specificity,
+    ),
+    Measure(
         "f1",
         _("F1"),
         "2·TP / (2·TP + FP + FN)",
@@ -113,14 +122,14 @@ BY_KEY = {measure.key: measure for measure in MEASURES}
 class Measured:
     """A figure of one evaluator with what it was computed from.
 
-    `interval` is Wilson's for shares, else the bootstrap's; `by_task` the bootstrap's beside
-    Wilson's, where runs share tasks and Wilson's is too narrow for that.
+    `interval` is Wilson's for shares, else the bootstrap's, None where that was not asked for;
+    `by_task` the bootstrap's beside Wilson's, where runs share tasks and Wilson's is too narrow.
     """
 
     audit: EvaluatorAudit
     measure: Measure
     value: Figure
-    interval: Interval | Undefined
+    interval: Interval | Undefined | None
     by_task: Interval | Undefined | None = None
     share: Share | None = None
 
@@ -130,18 +139,22 @@ class Measured:
         return self.share is not None or self.measure.key == "f1"
 
 
-def measure(audit: EvaluatorAudit, measure: Measure) -> Measured:
-    """The figure of the evaluator."""
+def measure(
+    audit: EvaluatorAudit, measure: Measure, resampled: Resampled | None = None
+) -> Measured:
+    """The figure of the evaluator, with bootstrap intervals where they are given."""
     figure = measure.of(audit.matrix)
+    intervals = resampled.intervals.get(audit.evaluator.pk, {}) if resampled else {}
+    interval = intervals.get(measure.key)
     if isinstance(figure, Share):
-        resampled = audit.intervals_by_task.get(measure.key) if audit.shares_tasks else None
         return Measured(
             audit=audit,
             measure=measure,
             value=figure.value,
             interval=figure.interval,
-            by_task=resampled,
+            by_task=interval,
             share=figure,
         )
-    interval = figure if isinstance(figure, Undefined) else audit.intervals_by_task[measure.key]
+    if isinstance(figure, Undefined):
+        interval = figure
     return Measured(audit=audit, measure=measure, value=figure, interval=interval)

@@ -14,6 +14,7 @@ from judging.audits.cells import Shown
 from judging.audits.matrices import Audit, EvaluatorAudit, audit_of
 from judging.audits.measures import BY_KEY, MEASURES, Measure, Measured, measure
 from judging.audits.population import Group
+from judging.audits.resampling import Resampled
 from judging.models import ReferenceVerdict, Study
 from judging.pictures import IntervalRow, interval_picture
 from judging.statistics.figures import Interval, Undefined
@@ -32,6 +33,10 @@ LEFT_OUT: dict[Group, Promise] = {
     Group.NOT_EXECUTABLE: _("not executable"),
     Group.UNSETTLED: _("without a reference verdict yet"),
 }
+
+
+Figures = Sequence[tuple[Measure, Sequence[Measured]]]
+"""Each figure with what it is for each evaluator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +68,13 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPage:
-    """What stands first on the page; pictures and agreement are fetched after it."""
+    """What stands first on the page; pictures, agreement and the intervals that take resampling
+    are fetched after it.
+    """
 
     audit: Audit
     panels: Sequence[Panel]
-    figures: Sequence[tuple[Measure, Sequence[Measured]]]
+    figures: Figures
     origins: Sequence[tuple[str | Promise, int]]
     left_out: Sequence[tuple[Group, str | Promise, int]]
 
@@ -80,7 +87,7 @@ def audit_page(study: Study) -> AuditPage:
     return AuditPage(
         audit=audit,
         panels=[_panel(each) for each in audit.speaking],
-        figures=[(each, _measured(audit, each)) for each in MEASURES],
+        figures=figures_of(audit),
         origins=[
             (origin_names[key], n) for key, n in sorted(audit.population.origins.items()) if n
         ],
@@ -88,10 +95,15 @@ def audit_page(study: Study) -> AuditPage:
     )
 
 
-def draw(audit: Audit, key: str) -> Drawn:
+def figures_of(audit: Audit, resampled: Resampled | None = None) -> Figures:
+    """All figures of the evaluators that speak, side by side."""
+    return [(kind, _measured(audit, kind, resampled)) for kind in MEASURES]
+
+
+def draw(audit: Audit, key: str, resampled: Resampled) -> Drawn:
     """The picture of one figure over all evaluators."""
     kind = BY_KEY[key]
-    rows = [_interval_row(found, audit.study) for found in _measured(audit, kind)]
+    rows = [_interval_row(found, audit.study) for found in _measured(audit, kind, resampled)]
     question = QUESTIONS[key]
     label = f"{question} {kind.name} = {kind.formula}"
     picture = interval_picture(rows, label=label, meaning="fp" if key == "fpr" else "fn")
@@ -103,8 +115,8 @@ def cells_url(study: Study, evaluator_id: int, cells: str) -> str:
     return reverse("judging:audit_cells", args=[study.pk, evaluator_id, cells])
 
 
-def _measured(audit: Audit, kind: Measure) -> list[Measured]:
-    return [measure(each, kind) for each in audit.speaking]
+def _measured(audit: Audit, kind: Measure, resampled: Resampled | None) -> list[Measured]:
+    return [measure(each, kind, resampled) for each in audit.speaking]
 
 
 def _panel(audit: EvaluatorAudit) -> Panel:

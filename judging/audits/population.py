@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from django.db.models import Case, CharField, Count, Q, QuerySet, Value, When
 
 from judging.models import ReferenceVerdict, Study, StudyItem
+from runs.models import Run, Task
 
 SUCCESS = ReferenceVerdict.Verdict.SUCCESS
 FAILURE = ReferenceVerdict.Verdict.FAILURE
+
+
+# Lists of their own, looked up once: joined, the task of every run would be looked at.
+_TASKS = Task.objects.exclude(infeasible_reason="").order_by().values("pk")
+INFEASIBLE = Run.objects.filter(task__in=_TASKS).order_by().values("pk")
 
 
 class Group(StrEnum):
@@ -24,9 +30,8 @@ class Group(StrEnum):
     UNSETTLED = "unsettled"
 
 
-_INFEASIBLE = ~Q(run__task__infeasible_reason="")
 _GROUP = Case(
-    When(_INFEASIBLE, then=Value(Group.INFEASIBLE.value)),
+    When(Q(run__in=INFEASIBLE), then=Value(Group.INFEASIBLE.value)),
     When(
         verdict__verdict=ReferenceVerdict.Verdict.NOT_EXECUTABLE,
         then=Value(Group.NOT_EXECUTABLE.value),
@@ -48,41 +53,26 @@ class References:
     def runs(self) -> int:
         return self.successes + self.failures
 
-    def __add__(self, other: References) -> References:
-        return References(
-            successes=self.successes + other.successes, failures=self.failures + other.failures
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Population:
-    """How many runs of a study there are in each group, and the counted ones by task."""
+    """How many runs of a study there are in each group, and the counted ones by verdict."""
 
     groups: Mapping[Group, int]
     origins: Mapping[str, int]
     """Counted runs by how their reference verdict came about."""
-    by_task: Mapping[int, References]
-
-    @property
-    def references(self) -> References:
-        return sum(self.by_task.values(), References())
+    references: References
 
     @property
     def runs(self) -> int:
         """N: runs with a reference verdict of success or failure."""
         return self.groups.get(Group.COUNTED, 0)
 
-    @property
-    def shares_tasks(self) -> bool:
-        """Whether some task has several runs, so that runs are not independent."""
-        return len(self.by_task) < self.runs
-
 
 def counted_items(study: Study) -> QuerySet[StudyItem]:
     """The items that every figure is computed on."""
-    return StudyItem.objects.filter(
-        study=study, verdict__verdict__in=[SUCCESS, FAILURE], run__task__infeasible_reason=""
-    )
+    items = StudyItem.objects.filter(study=study, verdict__verdict__in=[SUCCESS, FAILURE])
+    return items.exclude(run__in=INFEASIBLE)
 
 
 def items_in(study: Study, group: Group) -> QuerySet[StudyItem]:
@@ -94,21 +84,34 @@ def population_of(study: Study) -> Population:
     """The population, in one query."""
     rows = (
         StudyItem.objects.filter(study=study)
-        .values_list(_GROUP, "verdict__origin", "verdict__verdict", "run__task")
+        .values_list(_GROUP, "verdict__origin", "verdict__verdict")
         .annotate(n=Count("pk"))
         .order_by()
     )
-    return _population(rows)
-
-
-def _population(rows: Iterable[tuple[str, str, str, int, int]]) -> Population:
     groups: Counter[Group] = Counter()
     origins: Counter[str] = Counter()
-    by_task: dict[int, References] = {}
-    for group, origin, verdict, task, n in rows:
+    counted: Counter[str] = Counter()
+    for group, origin, verdict, n in rows:
         groups[Group(group)] += n
         if group == Group.COUNTED:
             origins[origin] += n
-            found = References(**{"successes" if verdict == SUCCESS else "failures": n})
-            by_task[task] = by_task.get(task, References()) + found
-    return Population(groups=groups, origins=origins, by_task=by_task)
+            counted[verdict] += n
+    references = References(successes=counted[SUCCESS], failures=counted[FAILURE])
+    return Population(groups=groups, origins=origins, references=references)
+
+
+def references_by_task(study: Study) -> dict[int, References]:
+    """The counted runs of each task, in one query."""
+    rows = (
+        counted_items(study)
+        .values_list("run__task")
+        .annotate(
+            successes=Count("pk", filter=Q(verdict__verdict=SUCCESS)),
+            failures=Count("pk", filter=Q(verdict__verdict=FAILURE)),
+        )
+        .order_by()
+    )
+    return {
+        task: References(successes=successes, failures=failures)
+        for task, successes, failures in rows
+    }

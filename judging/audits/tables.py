@@ -13,6 +13,7 @@ from judging.audits.cells import Shown, items_in_cells
 from judging.audits.explanations import decided_by
 from judging.audits.matrices import Audit, audit_of
 from judging.audits.measures import MEASURES, measure
+from judging.audits.resampling import resampled
 from judging.models import EvaluatorVersion, Study
 from judging.reports import Column, Table, Value
 from judging.statistics.figures import Figure, Interval, Undefined
@@ -79,10 +80,11 @@ def matrices_table(study: Study) -> Table:
 def figures_table(study: Study) -> Table:
     """One row a figure of an evaluator, with its intervals and what it was computed from."""
     audit = audit_of(study)
+    intervals = resampled(audit)
     rows: list[list[Value]] = []
     for each in audit.evaluators:
         for kind in MEASURES:
-            found = measure(each, kind)
+            found = measure(each, kind, intervals)
             share = found.share
             rows.append(
                 [

@@ -42,7 +42,8 @@ class Evaluation(models.Model):
         NOT_APPLICABLE = "not_applicable", _("not applicable")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    run = models.ForeignKey("runs.Run", models.CASCADE, related_name="evaluations")
+    run = models.ForeignKey("runs.Run", models.CASCADE, related_name="evaluations", db_index=False)
+    """Looked up by the index `evaluation_by_run`."""
     evaluator = models.ForeignKey(EvaluatorVersion, models.PROTECT, related_name="evaluations")
     verdict = models.CharField(max_length=15, choices=Verdict)
     score = models.FloatField(null=True)
@@ -78,6 +79,10 @@ class Evaluation(models.Model):
         ]
         indexes = [
             models.Index(fields=["evaluator", "verdict", "run"], name="evaluation_cells"),
+            # Matrices of all evaluators over a study's runs are counted from this alone.
+            models.Index(
+                fields=["run", "evaluator", "verdict", "is_current"], name="evaluation_by_run"
+            ),
             models.Index(
                 fields=["batch", "verdict"],
                 name="evaluation_by_batch",

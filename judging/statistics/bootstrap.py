@@ -71,19 +71,35 @@ def resampled_totals(
     """Sums over clusters drawn with replacement, shape (resamples, cells).
 
     For several figures of the same runs at once, each resample being the same for all of them.
-    Drawing n clusters is drawing how many there are of each kind of cluster, which is multinomial:
-    so what it takes grows with the kinds where there are few of them.
     """
-    clusters = len(totals)
+    return resampled_kinds(totals, [1] * len(totals), seed=seed, resamples=resamples)
+
+
+def resampled_kinds(
+    kinds: Floats, counts: Sequence[int], *, seed: int, resamples: int = RESAMPLES
+) -> Floats | Undefined:
+    """The same for clusters of which so many are of each kind.
+
+    Drawing n clusters is drawing how many there are of each kind, which is multinomial: so what
+    it takes grows with the kinds where there are few of them.
+
+    Args:
+        kinds: shape (kinds, cells): the totals of a cluster of each kind. Neither their order
+            nor a kind that comes several times makes a difference.
+        counts: clusters of each kind.
+    """
+    clusters = sum(counts)
     if not clusters:
         return Undefined(Reason.NO_RUNS)
     if clusters == 1:
         return Undefined(Reason.ONE_CLUSTER)
     generator = np.random.default_rng(seed)
-    kinds, counts = np.unique(totals, axis=0, return_counts=True)
+    kinds, index = np.unique(kinds, axis=0, return_inverse=True)
+    times = np.bincount(index.ravel(), weights=counts).astype(np.intp)
     if len(kinds) * FEW_KINDS <= clusters:
-        drawn = generator.multinomial(clusters, counts / clusters, size=resamples)
+        drawn = generator.multinomial(clusters, times / clusters, size=resamples)
         return np.asarray(drawn @ kinds, dtype=np.float64)
+    totals = np.repeat(kinds, times, axis=0)
     block = max(1, LARGEST_BLOCK // clusters)
     blocks = []
     for start in range(0, resamples, block):

@@ -12,7 +12,7 @@ from judging.statistics.bootstrap import (
     bootstrap_interval,
     divide,
     percentile_interval,
-    resampled_totals,
+    resampled_kinds,
     totals_by_cluster,
 )
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
@@ -74,7 +74,7 @@ def evaluator_interval(
 
 
 def evaluator_intervals(
-    by_task: Sequence[ConfusionMatrix],
+    tasks: Mapping[ConfusionMatrix, int],
     figures: Sequence[str] = BOOTSTRAPPED,
     *,
     seed: int,
@@ -83,10 +83,15 @@ def evaluator_intervals(
 ) -> Mapping[str, Interval | Undefined]:
     """Intervals of several of `BOOTSTRAPPED` from the counts of each task, drawn once for all.
 
-    For as many runs as there may be: what it takes grows with the tasks alone.
+    For as many runs as there may be: what it takes grows with the kinds of tasks alone.
+
+    Args:
+        tasks: how many tasks have these counts of runs.
     """
-    totals = np.array([[getattr(matrix, each) for each in Cell] for matrix in by_task], dtype=float)
-    drawn = resampled_totals(totals.reshape(-1, len(Cell)), seed=seed, resamples=resamples)
+    kinds = np.array([[getattr(each, cell) for cell in Cell] for each in tasks], dtype=float)
+    drawn = resampled_kinds(
+        kinds.reshape(-1, len(Cell)), list(tasks.values()), seed=seed, resamples=resamples
+    )
     if isinstance(drawn, Undefined):
         return dict.fromkeys(figures, drawn)
     tp, fn, tn, fp = drawn[:, 0], drawn[:, 1], drawn[:, 2], drawn[:, 3]

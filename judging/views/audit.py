@@ -12,7 +12,8 @@ from judging.audits.access import AUDIT
 from judging.audits.agreement import agreement_of
 from judging.audits.home import listed_studies
 from judging.audits.matrices import audit_of
-from judging.audits.page import QUESTIONS, audit_page, draw
+from judging.audits.page import QUESTIONS, audit_page, draw, figures_of
+from judging.audits.resampling import resampled
 from judging.audits.tables import TABLES
 from judging.models import Study
 from judging.reports import FORMATS, Table
@@ -33,7 +34,10 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
     """All evaluators of a study on one population, and the annotators against each other."""
     context = {
         "study": study,
-        "page": audit_page(study),
+        "page": (page := audit_page(study)),
+        "audit": page.audit,
+        "figures": page.figures,
+        "is_first": True,
         "tables": TABLES,
         "formats": FORMATS,
         "is_evaluating": study.batches.active().exists(),
@@ -47,8 +51,25 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
 def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
     """The pictures of the page, which take longer than all its figures."""
     audit = audit_of(study)
-    drawn = [draw(audit, key) for key in QUESTIONS] if audit.speaking else []
+    intervals = resampled(audit)
+    drawn = [draw(audit, key, intervals) for key in QUESTIONS] if audit.speaking else []
     return _part(request, "judging/_audit_pictures.html", {"study": study, "drawn": drawn})
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@for_auditors
+def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
+    """The figures side by side, with the intervals that take resampling."""
+    audit = audit_of(study)
+    intervals = resampled(audit)
+    context = {
+        "study": study,
+        "audit": audit,
+        "figures": figures_of(audit, intervals),
+        "shares_tasks": intervals.shares_tasks,
+    }
+    return _part(request, "judging/_audit_figures.html", context)
 
 
 @require_safe
@@ -82,7 +103,8 @@ def audit_picture(request: AppRequest, study: Study, name: str) -> HttpResponse:
     """One of the page's pictures as a file."""
     if name not in QUESTIONS:
         raise Http404
-    picture = draw(audit_of(study), name).picture
+    audit = audit_of(study)
+    picture = draw(audit, name, resampled(audit)).picture
     response = HttpResponse(picture, content_type="image/svg+xml")
     response["Content-Disposition"] = f'attachment; filename="{name}.svg"'
     return response

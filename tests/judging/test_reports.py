@@ -114,7 +114,7 @@ def test_every_table_comes_in_every_format(world: Study, name: str, ending: str)
     assert answer.status_code == 200
     assert answer["Content-Disposition"] == f'attachment; filename="{name}.{ending}"'
     assert answer["Content-Type"] == FORMATS[ending].content_type
-    assert "first" in answer.content.decode() or name == "agreement"
+    assert answer.content.decode().strip()
 
 
 def test_matrices_and_figures_agree_with_counts_by_hand(world: Study) -> None:

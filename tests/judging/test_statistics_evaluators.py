@@ -1,5 +1,7 @@
 """Confusion matrices, shares and comparisons, against published and hand-derived figures."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -250,9 +252,11 @@ def test_clusters_widen_the_interval_when_repeats_agree():
 def test_intervals_from_counts_by_task_are_those_from_the_runs():
     pairs = [*PAIRS, (False, True), (False, True), (True, None)]
     tasks = [index // 2 for index in range(len(pairs))]
-    by_task = [ConfusionMatrix.of(pairs[index : index + 2]) for index in range(0, len(pairs), 2)]
+    by_task = Counter(
+        ConfusionMatrix.of(pairs[index : index + 2]) for index in range(0, len(pairs), 2)
+    )
     together = evaluator_intervals(by_task, seed=7)
     assert together == {
         figure: evaluator_interval(figure, pairs, tasks, seed=7) for figure in BOOTSTRAPPED
     }
-    assert set(evaluator_intervals([], seed=7).values()) == {Undefined(Reason.NO_RUNS)}
+    assert set(evaluator_intervals({}, seed=7).values()) == {Undefined(Reason.NO_RUNS)}

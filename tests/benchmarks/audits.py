@@ -1,0 +1,149 @@
+"""Audits of up to a million evaluations against the bare aggregate, and agreement of 40,000 labels."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+
+from django.db import connection
+from django.test import Client
+
+from judging.audits.agreement import agreement_of
+from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyItem
+from runs.models import Run, RunStatus, Task
+from tests.benchmarks.clock import seconds, tell
+from tests.judging import audited
+
+EVALUATORS = 10
+SIZES = (1_000, 100_000, 1_000_000)
+"""Evaluations, of ten evaluators."""
+TASKS = 812
+LABELLED = 20_000
+BARE = """
+    SELECT e.evaluator_id, e.verdict, v.verdict, COUNT(*) FROM judging_studyitem i
+    JOIN judging_referenceverdict v ON v.item_id = i.id
+    JOIN judging_evaluation e ON e.run_id = i.run_id AND e.is_current
+    WHERE i.study_id = %s GROUP BY 1, 2, 3
+"""
+BARE_LABELS = """
+    SELECT l.annotator_id, l.item_id, l.success FROM judging_label l
+    JOIN judging_studyitem i ON i.id = l.item_id
+    WHERE i.study_id = %s ORDER BY l.item_id
+"""
+BATCH = 5_000
+
+
+def run() -> None:
+    client = Client()
+    client.force_login(audited.auditor("benchmark auditor"))
+    for size in SIZES:
+        study = _study(f"audit of {size}", size // EVALUATORS)
+        _judge(study, 5 if size > 10_000 else 1)
+        bare = seconds(lambda study=study: _query(BARE, study.pk), 3)  # type: ignore[misc]
+        for part in ("", "figures/", "triangle/", "compare/", "people/"):
+            address = f"/studies/{study.pk}/audit/{part}"
+            ours = seconds(lambda address=address: _get(client, address), 3)  # type: ignore[misc]
+            tell(f"audit of {size} evaluations, page /{part}", ours, bare)
+    study = _study("labelled", LABELLED)
+    _label(study)
+    tell(
+        f"agreement of {2 * LABELLED} labels",
+        seconds(lambda: agreement_of(study), 3),
+        seconds(lambda: _query(BARE_LABELS, study.pk), 3),
+    )
+
+
+def _study(name: str, runs: int) -> Study:
+    """A study of so many settled runs over the tasks of WebArena's number."""
+    study: Study = audited.study(name).study
+    tasks = [
+        audited.task(f"benchmark {n}", template=str(n % 240), evaluation_kind="string_match")
+        for n in range(TASKS)
+    ]
+    agent = audited.agent()
+    for start in range(0, runs, BATCH):
+        numbers = range(start, min(start + BATCH, runs))
+        made = Run.objects.bulk_create(_run(tasks[n % TASKS], agent) for n in numbers)
+        items = StudyItem.objects.bulk_create(
+            StudyItem(study=study, run=run, position=n, status="settled", n_labels=2)
+            for n, run in zip(numbers, made, strict=True)
+        )
+        ReferenceVerdict.objects.bulk_create(
+            ReferenceVerdict(
+                item=item,
+                run_id=item.run_id,
+                verdict="success" if item.position % 2 else "failure",
+                origin="agreed",
+                decided_at=audited.YESTERDAY,
+            )
+            for item in items
+        )
+    return study
+
+
+def _run(task: Task, agent: object) -> Run:
+    return Run(
+        task=task,
+        agent=agent,
+        goal=task.goal,
+        status=RunStatus.FINISHED,
+        outcome="success",
+        source_format="native",
+        final_answer="It is open. " * 20,
+    )
+
+
+def _judge(study: Study, seed: int) -> None:
+    """Every run by every evaluator: mostly right, each wrong on other runs, some undecided."""
+    versions = [audited.evaluator(f"evaluator {n} of {study.name}") for n in range(EVALUATORS)]
+    details = {"checks": [{"name": "must_include", "verdict": "passed", "expected": "open " * 20}]}
+    succeeded = dict(StudyItem.objects.filter(study=study).values_list("run", "position"))
+    rows = itertools.product(versions, succeeded.items())
+    while batch := list(itertools.islice(rows, BATCH)):
+        Evaluation.objects.bulk_create(
+            Evaluation(
+                run_id=run,
+                evaluator=version,
+                details=details,
+                **_said(position, version.pk, seed),
+            )
+            for version, (run, position) in batch
+        )
+        gc.collect()
+
+
+def _said(position: int, evaluator: int, seed: int) -> dict[str, str]:
+    chance = (position * 7919 + evaluator * 104_729 + seed) % 100
+    if chance < 3:
+        return {"verdict": "error", "reason": "needs a judge"}
+    right = chance > 20
+    return {"verdict": "passed" if (position % 2 == 1) == right else "failed"}
+
+
+def _label(study: Study) -> None:
+    people = [audited.person(f"labeller {n}") for n in range(2)]
+    items = StudyItem.objects.filter(study=study)
+    labels = (
+        Label(
+            item=item,
+            annotator=person,
+            success="success" if (item.position * 31 + n * item.position % 11) % 3 else "failure",
+            submitted_at=audited.YESTERDAY,
+        )
+        for item in items
+        for n, person in enumerate(people)
+    )
+    Label.objects.bulk_create(labels, batch_size=BATCH)
+
+
+def _get(client: Client, address: str) -> None:
+    answer = client.get(address)
+    if answer.status_code != 200:
+        raise RuntimeError(f"{address} answers {answer.status_code}")
+
+
+def _query(sql: str, *arguments: int) -> list[tuple[object, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, arguments)
+        found: list[tuple[object, ...]] = cursor.fetchall()
+        return found

@@ -1,0 +1,1 @@
+"""Audits: what they count, what their pages show, and to whom."""
