@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from anthropic.types import RawMessageStreamEvent
 from pydantic import NonNegativeInt
 
 from webagent.llm.failures import unreadable
@@ -161,7 +160,7 @@ def _usage(usage: _Usage) -> Usage:
     )
 
 
-def read_stream(events: Iterable[RawMessageStreamEvent], name: str) -> Said:
+def read_stream(events: Iterable[JsonObject], name: str) -> Said:
     """What a streamed message says at its end.
 
     Raises:
@@ -172,7 +171,7 @@ def read_stream(events: Iterable[RawMessageStreamEvent], name: str) -> Said:
     model, reason = "", None
     usage: dict[str, object] = {}
     for raw in events:
-        event = read_shape(_Event, raw.to_dict(warnings=False), name)
+        event = read_shape(_Event, raw, name)
         if event.message is not None:
             model = event.message.model
             usage |= event.message.usage.model_dump(exclude_none=True)

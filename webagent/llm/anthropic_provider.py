@@ -19,7 +19,7 @@ from webagent.llm.failures import (
 from webagent.llm.interface import Reply, Request
 from webagent.llm.registry import ModelEntry
 from webagent.llm.transport import http_client
-from webagent.llm.wire import Said, expect_stream, held_to_its_end
+from webagent.llm.wire import Said, events_of, held_to_its_end
 
 
 class AnthropicProvider:
@@ -28,20 +28,10 @@ class AnthropicProvider:
     def __init__(
         self, entry: ModelEntry, key: str | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        keep_requests_out_of_logs()
         self._entry = entry
         self._key = key
         self._clock = clock
-        version = {"anthropic-version": entry.api_version} if entry.api_version else None
-        self._sdk = anthropic.Anthropic(
-            api_key=key or "none",
-            base_url=str(entry.base_url),
-            max_retries=0,
-            timeout=entry.timeout_s,
-            default_headers=version,
-            open_telemetry=False,
-            http_client=http_client(entry, key, clock),
-        )
+        self._sdk = anthropic_sdk(entry, key, clock)
 
     def close(self) -> None:
         self._sdk.close()
@@ -53,7 +43,7 @@ class AnthropicProvider:
             ModelFailure: there is none.
         """
         begun = self._clock()
-        with self._told_as_failures():
+        with anthropic_failures(self._entry.name, self._key):
             said, headers = self._ask(request)
         said = held_to_its_end(said, self._entry.name)
         return Reply(
@@ -72,30 +62,50 @@ class AnthropicProvider:
             streamed = create(
                 model=model, max_tokens=most, messages=[], stream=True, extra_body=body
             )
-            with streamed.parse() as events:
-                expect_stream(streamed.headers.get("content-type", ""), self._entry.name)
+            with streamed.parse() as stream:
+                media_type = streamed.headers.get("content-type", "")
+                events = events_of(stream, media_type, self._entry.name)
                 return anthropic_messages.read_stream(events, self._entry.name), streamed.headers
         whole = create(model=model, max_tokens=most, messages=[], extra_body=body)
         return anthropic_messages.read(whole.read(), self._entry.name), whole.headers
 
-    @contextmanager
-    def _told_as_failures(self) -> Iterator[None]:
-        """Whatever the SDK raises, as a failure. Without its cause, which holds the request."""
-        name = self._entry.name
-        try:
-            yield
-        except anthropic.APIStatusError as error:
-            raise failure_of_status(
-                name,
-                error.status_code,
-                error.response.headers,
-                error.api_message or error.message,
-                (error.error_code, error.type),
-                self._key,
-            ) from None
-        except anthropic.APIConnectionError as error:
-            raise failure_of_transport(name, error.__cause__) from None
-        except httpx2.HTTPError as error:
-            raise failure_of_transport(name, error) from None
-        except (anthropic.AnthropicError, ValueError) as error:
-            raise unreadable(name, type(error).__name__) from None
+
+def anthropic_sdk(
+    entry: ModelEntry,
+    key: str | None,
+    clock: Callable[[], float],
+    max_bytes: int | None = None,
+) -> anthropic.Anthropic:
+    """The SDK as it is used here: quiet, without repetition, and only to the entry's address."""
+    keep_requests_out_of_logs()
+    return anthropic.Anthropic(
+        api_key=key or "none",
+        base_url=str(entry.base_url),
+        max_retries=0,
+        timeout=entry.timeout_s,
+        default_headers=({"anthropic-version": entry.api_version} if entry.api_version else None),
+        open_telemetry=False,
+        http_client=http_client(entry, key, clock, max_bytes),
+    )
+
+
+@contextmanager
+def anthropic_failures(name: str, key: str | None) -> Iterator[None]:
+    """Whatever the SDK raises, as a failure. Without its cause, which holds the request."""
+    try:
+        yield
+    except anthropic.APIStatusError as error:
+        raise failure_of_status(
+            name,
+            error.status_code,
+            error.response.headers,
+            error.api_message or error.message,
+            (error.error_code, error.type),
+            key,
+        ) from None
+    except anthropic.APIConnectionError as error:
+        raise failure_of_transport(name, error.__cause__) from None
+    except httpx2.HTTPError as error:
+        raise failure_of_transport(name, error) from None
+    except (anthropic.AnthropicError, ValueError) as error:
+        raise unreadable(name, type(error).__name__) from None

@@ -20,8 +20,6 @@ _CODES = {
     "insufficient_quota": FailureKind.OUT_OF_BUDGET,
     "billing_error": FailureKind.OUT_OF_BUDGET,
     "billing_hard_limit_reached": FailureKind.OUT_OF_BUDGET,
-    "server_error": FailureKind.OVERLOADED,
-    "api_error": FailureKind.OVERLOADED,
     "overloaded_error": FailureKind.OVERLOADED,
     "timeout_error": FailureKind.OVERLOADED,
     "authentication_error": FailureKind.NOT_AUTHORISED,
@@ -37,7 +35,13 @@ _CODES = {
     "misalignment_policy_violation": FailureKind.REFUSED,
 }
 """Providers' own words that say more than the status, or come where there is no status."""
-_VAGUE = ("server_error", "api_error")
+_VAGUE = {
+    "server_error": FailureKind.OVERLOADED,
+    "api_error": FailureKind.OVERLOADED,
+    "invalid_request_error": FailureKind.REJECTED,
+    "not_found_error": FailureKind.REJECTED,
+}
+"""Words that say less than a status does."""
 _STATUSES = {
     401: FailureKind.NOT_AUTHORISED,
     402: FailureKind.OUT_OF_BUDGET,
@@ -88,10 +92,19 @@ def failure_of_words(
     name: str, words: str, code: str, key: str | None, *, usage: Usage | None = None
 ) -> ModelFailure:
     """What a provider says went wrong in the middle of a reply, where there is no status."""
-    kind = _CODES.get(code, FailureKind.OVERLOADED)
+    kind = _refined(_CODES.get(code) or _VAGUE.get(code, FailureKind.OVERLOADED), words)
     return ModelFailure(
         kind, f"{name}: {_WORDS[kind]}: {scrub(words, key)}", usage=usage, may_be_billed=True
     )
+
+
+def _refined(kind: FailureKind, words: str) -> FailureKind:
+    """What the words say where the code does not."""
+    if kind is FailureKind.REJECTED and _SAYS_TOO_LONG.search(words):
+        return FailureKind.TOO_LONG
+    if kind is FailureKind.REJECTED and "credit balance" in words:
+        return FailureKind.OUT_OF_BUDGET
+    return kind
 
 
 def failure_of_status(
@@ -109,13 +122,10 @@ def failure_of_status(
     if kind is None:
         kind = FailureKind.OVERLOADED if status >= 500 else FailureKind.REJECTED
     for code in codes:
-        if code in _CODES and not (code in _VAGUE and status < 500):
+        if code in _CODES:
             kind = _CODES[code]
             break
-    if kind is FailureKind.REJECTED and _SAYS_TOO_LONG.search(words):
-        kind = FailureKind.TOO_LONG
-    if kind is FailureKind.REJECTED and "credit balance" in words:
-        kind = FailureKind.OUT_OF_BUDGET
+    kind = _refined(kind, words)
     # Providers quote a part of the key where they do not accept it.
     quote = "" if kind is FailureKind.NOT_AUTHORISED else f": {scrub(words, key)}"
     return ModelFailure(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from openai.types.chat import ChatCompletionChunk
 from pydantic import Field, NonNegativeInt
 
 from webagent.llm.interface import FailureKind, Message, ModelFailure, Request, TextPart, Usage
@@ -123,7 +122,7 @@ def read(content: bytes | JsonObject, name: str) -> Said:
     )
 
 
-def read_stream(chunks: Iterable[ChatCompletionChunk], name: str) -> Said:
+def read_stream(chunks: Iterable[JsonObject], name: str) -> Said:
     """What a streamed completion says at its end.
 
     Raises:
@@ -133,7 +132,7 @@ def read_stream(chunks: Iterable[ChatCompletionChunk], name: str) -> Said:
     refusal: list[str] = []
     model, reason, usage = "", None, None
     for raw in chunks:
-        chunk = read_shape(_Chunk, raw.to_dict(warnings=False), name)
+        chunk = read_shape(_Chunk, raw, name)
         model = chunk.model or model
         usage = chunk.usage or usage
         for choice in chunk.choices[:1]:

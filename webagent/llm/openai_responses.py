@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from openai.types.responses import ResponseStreamEvent
 from pydantic import NonNegativeInt
 
 from webagent.llm.failures import failure_of_words
@@ -64,6 +63,13 @@ class _Response(Shape):
     usage: _Usage | None = None
     error: _Error | None = None
     incomplete_details: _Incomplete | None = None
+
+
+class _Event(Shape):
+    type: str
+    response: dict[str, object] = {}
+    code: str | None = None
+    message: str | None = None
 
 
 def body(request: Request, entry: ModelEntry) -> JsonObject:
@@ -138,18 +144,18 @@ def _usage(usage: _Usage) -> Usage:
     )
 
 
-def read_stream(events: Iterable[ResponseStreamEvent], name: str, key: str | None) -> Said:
+def read_stream(events: Iterable[JsonObject], name: str, key: str | None) -> Said:
     """What a streamed response says at its end.
 
     Raises:
         ModelFailure: there is no end, or it says that it failed.
     """
-    for event in events:
+    for raw in events:
+        event = read_shape(_Event, raw, name)
         if event.type in ("response.completed", "response.incomplete", "response.failed"):
-            whole = event.to_dict(warnings=False).get("response")
-            return read(whole if isinstance(whole, dict) else {}, name, key)
+            return read(event.response, name, key)
         if event.type == "error":
-            raise failure_of_words(name, event.message, event.code or "", key)
+            raise failure_of_words(name, event.message or "", event.code or "", key)
     raise ModelFailure(
         FailureKind.UNREACHABLE, f"{name}: the stream ended too early", may_be_billed=True
     )

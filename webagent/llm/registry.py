@@ -78,12 +78,16 @@ class _Part(BaseModel):
 
 
 class Prices(_Part):
-    """US dollars per million tokens. `cached` and `cache_write` absent: as `input`."""
+    """US dollars per million tokens. `cached` and `cache_write` absent: as `input`.
+
+    `batch_factor`: what a request in a batch costs, as a share of one on its own.
+    """
 
     input: Price
     output: Price
     cached: Price | None = None
     cache_write: Price | None = None
+    batch_factor: Decimal = Field(Decimal(1), ge=0, le=1)
 
 
 class ModelEntry(_Part):

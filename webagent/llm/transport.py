@@ -28,11 +28,16 @@ _HEADERS_THAT_LEAVE = frozenset(
 
 class _BoundedStream(httpx2.SyncByteStream):
     def __init__(
-        self, inner: httpx2.SyncByteStream, request: httpx2.Request, is_late: Callable[[], bool]
+        self,
+        inner: httpx2.SyncByteStream,
+        request: httpx2.Request,
+        is_late: Callable[[], bool],
+        max_bytes: int,
     ) -> None:
         self._inner = inner
         self._request = request
         self._is_late = is_late
+        self._max_bytes = max_bytes
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
@@ -40,7 +45,7 @@ class _BoundedStream(httpx2.SyncByteStream):
             size += len(chunk)
             if self._is_late():
                 raise httpx2.ReadTimeout("the reply took too long", request=self._request)
-            if size > MAX_REPLY_BYTES:
+            if size > self._max_bytes:
                 raise httpx2.DecodingError("the reply is too large", request=self._request)
             yield chunk
 
@@ -58,12 +63,14 @@ class OneOrigin(httpx2.BaseTransport):
         origin: httpx2.URL,
         key: str | None,
         timeout_s: float,
+        max_bytes: int,
         clock: Callable[[], float],
     ) -> None:
         self._inner = inner
         self._origin = _origin_of(origin)
         self._key = key
         self._timeout_s = timeout_s
+        self._max_bytes = max_bytes
         self._clock = clock
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -99,7 +106,9 @@ class OneOrigin(httpx2.BaseTransport):
         return httpx2.Response(
             response.status_code,
             headers=response.headers,
-            stream=_BoundedStream(stream, request, lambda: self._clock() > deadline),
+            stream=_BoundedStream(
+                stream, request, lambda: self._clock() > deadline, self._max_bytes
+            ),
             extensions=response.extensions,
         )
 
@@ -107,7 +116,12 @@ class OneOrigin(httpx2.BaseTransport):
         self._inner.close()
 
 
-def http_client(entry: ModelEntry, key: str | None, clock: Callable[[], float]) -> httpx2.Client:
+def http_client(
+    entry: ModelEntry,
+    key: str | None,
+    clock: Callable[[], float],
+    max_bytes: int | None = None,
+) -> httpx2.Client:
     """The HTTP client that an SDK is given for one model."""
     verify = ssl.create_default_context(cafile=entry.ca_file) if entry.ca_file else True
     inner = httpx2.HTTPTransport(
@@ -124,6 +138,7 @@ def http_client(entry: ModelEntry, key: str | None, clock: Callable[[], float]) 
         origin=httpx2.URL(str(entry.base_url)),
         key=key,
         timeout_s=entry.timeout_s,
+        max_bytes=MAX_REPLY_BYTES if max_bytes is None else max_bytes,
         clock=clock,
     )
     return httpx2.Client(

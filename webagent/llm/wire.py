@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeVar
@@ -60,14 +60,34 @@ def read_shape(shape: type[T], content: bytes | JsonObject, name: str) -> T:
         raise unreadable(name, f"{place}: {first['msg']}" if place else first["msg"]) from None
 
 
-def expect_stream(media_type: str, name: str) -> None:
-    """Refuse what is no stream of events: the SDKs would read nothing from it and say nothing.
+def events_of(stream: Iterable[object], media_type: str, name: str) -> Iterator[JsonObject]:
+    """The events of an SDK's stream as plain tables.
 
     Raises:
-        ModelFailure: UNREADABLE.
+        ModelFailure: UNREADABLE; from what is no stream the SDKs read nothing, without a word.
     """
     if not media_type.startswith("text/event-stream"):
         raise unreadable(name, f"a stream was asked for, and {media_type or 'no type'} came")
+    yield from tables_of(stream, name)
+
+
+def tables_of(items: Iterable[object], name: str) -> Iterator[JsonObject]:
+    """What an SDK reads one by one, as plain tables.
+
+    Raises:
+        ModelFailure: UNREADABLE; the SDKs take any JSON for an item, or trip over it.
+    """
+    iterator = iter(items)
+    while True:
+        try:
+            item = next(iterator)
+        except StopIteration:
+            return
+        except (AttributeError, LookupError, TypeError):
+            raise unreadable(name, "a part of it has another form") from None
+        if not isinstance(item, BaseModel):
+            raise unreadable(name, "a part of it is no table")
+        yield item.model_dump(by_alias=True, exclude_unset=True, warnings=False)
 
 
 def clean(text: str) -> str:

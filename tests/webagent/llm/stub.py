@@ -1,8 +1,8 @@
 """A local server that speaks the protocols of both providers, and misbehaves as it is told.
 
 It answers `POST /v1/responses`, `/v1/chat/completions` and `/v1/messages`, streamed or not, each
-request in a thread of its own, so that what it says of concurrency is true. What it answers is a
-queue of answers, then a function of the request:
+request in a thread of its own, so that what it says of concurrency is true; and the batch APIs.
+What it answers is a queue of answers, then a function of the request:
 
     def test_something(llm_stub: LLMStub) -> None:
         llm_stub.reply = lambda asked: '{"same": true}'         # every request
@@ -22,6 +22,7 @@ from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.webagent.llm.batch_shelf import BatchShelf
 from tests.webagent.llm.protocols import PROTOCOLS, Asked
 
 
@@ -60,6 +61,18 @@ class Answer:
     error_type: str = ""
     error_code: str = ""
     fault: Fault | None = None
+    raw: bytes | None = None
+    """What is sent in place of a reply: a body, or the data of one event of a stream."""
+
+    def counted(self, content: bytes) -> "Answer":
+        """The answer with its tokens counted, where it does not say how many."""
+        given = self.input_tokens
+        said = self.output_tokens
+        return replace(
+            self,
+            input_tokens=len(content) // 4 if given is None else given,
+            output_tokens=len(self.text.encode()) // 4 + 1 if said is None else said,
+        )
 
 
 def say(text: str, **more: Any) -> Answer:
@@ -103,6 +116,7 @@ class LLMStub:
         self.most_at_once = 0
         self.problems: list[BaseException] = []
         self.closing = threading.Event()
+        self.batches = BatchShelf(self)
         self._queue: deque[Answer | str] = deque()
         self._lock = threading.Lock()
         self.url = f"http://127.0.0.1:{server.server_port}"
@@ -166,20 +180,23 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is inherited
         """Be quiet."""
 
+    def do_GET(self) -> None:
+        self._send(*self.server.stub.batches.answer("GET", self.path, {}, b""))
+
     def do_POST(self) -> None:
         stub = self.server.stub
         content = self.rfile.read(int(self.headers.get("content-length", 0)))
         protocol = PROTOCOLS.get(self.path)
-        if protocol is None:
-            self._send(404, b'{"error": {"message": "no such address", "type": "not_found_error"}}')
-            return
         headers = {name.lower(): value for name, value in self.headers.items()}
+        if protocol is None:
+            self._send(*stub.batches.answer("POST", self.path, headers, content))
+            return
         asked = protocol.read(self.path, headers, json.loads(content))
         with stub.counted():
             answer = stub.take(asked)
             if complaint := protocol.complaint(asked):
                 answer = fail(400, complaint)
-            answer = _counted(answer, content)
+            answer = answer.counted(content)
             if answer.fault is Fault.NEVER_ANSWERS:
                 stub.closing.wait()
                 self.close_connection = True
@@ -192,6 +209,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif answer.fault is Fault.NOT_JSON:
             page = b"<html><body>Welcome to the Wi-Fi of this hotel</body></html>"
             self._send(200, page, answer.headers, "text/html")
+        elif answer.raw is not None:
+            self._send_raw(answer.raw, asked.is_stream)
         elif asked.is_stream:
             self._stream(protocol.events(asked, answer), answer)
         else:
@@ -225,6 +244,16 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             time.sleep(answer.pause)
             self._event(name, data if isinstance(data, bytes) else _json(data))
+        self.wfile.write(b"0\r\n\r\n")
+        self.wfile.flush()
+
+    def _send_raw(self, content: bytes, is_stream: bool) -> None:
+        if not is_stream:
+            self._send(200, content)
+            return
+        self._head(200, {}, "text/event-stream", length=None)
+        for name in ("message_start", "response.completed", ""):
+            self._event(name, content.replace(b"\n", b" "))
         self.wfile.write(b"0\r\n\r\n")
         self.wfile.flush()
 
@@ -269,16 +298,6 @@ class _Handler(BaseHTTPRequestHandler):
             if name != "date":
                 self.send_header(name, value)
         self.end_headers()
-
-
-def _counted(answer: Answer, content: bytes) -> Answer:
-    given = answer.input_tokens
-    said = answer.output_tokens
-    return replace(
-        answer,
-        input_tokens=len(content) // 4 if given is None else given,
-        output_tokens=len(answer.text.encode()) // 4 + 1 if said is None else said,
-    )
 
 
 def _json(value: object) -> bytes:
