@@ -14,6 +14,8 @@ from runs.visibility import run_policy
 if TYPE_CHECKING:
     from runs.models import User
 
+DEEPEST_PATCHES = 3
+"""Patches upon patches that infeasibility is looked for through."""
 NATURAL_ORDER = ("task_set__name", "task_set__version", Length("external_id"), "external_id")
 """By task set, then by id as people count: 9 before 10."""
 
@@ -58,6 +60,17 @@ class TaskQuerySet(models.QuerySet[TaskRow]):
     def in_order(self) -> Self:
         """By task set, then by id as people count."""
         return self.order_by(*NATURAL_ORDER)
+
+    def infeasible(self) -> Self:
+        """Tasks that are infeasible as they are, or in a version that patches made of them."""
+        every: Any = self.model._default_manager
+        marked = every.exclude(infeasible_reason="").order_by()
+        found = ~Q(infeasible_reason="")
+        link = "original"
+        for _ in range(DEEPEST_PATCHES):
+            found |= Q(pk__in=marked.filter(**{f"{link}__isnull": False}).values(link))
+            link += "__original"
+        return self.filter(found)
 
     def newest_versions(self, task_ids: Iterable[int]) -> dict[int, TaskRow]:
         """The task of the same id in the newest version that patches made of its set, by task.

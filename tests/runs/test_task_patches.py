@@ -406,6 +406,20 @@ def test_newest_versions(django_assert_num_queries):
     assert Task.objects.newest_versions([]) == {}
 
 
+@pytest.mark.django_db
+def test_a_task_is_infeasible_if_a_patch_found_it_so():
+    make_tasks()
+    gone = entry(category="infeasible", changes=[replace("/infeasible_reason", "", "gone")])
+    apply_patch(patch=patch_of())
+    apply_patch(patch=patch_of(gone, from_version="mine-1", to_version="mine-2"))
+    infeasible = Task.objects.infeasible()
+    assert {(task.external_id, task.task_set.version) for task in infeasible} == {
+        ("1", "raw"),
+        ("1", "mine-1"),
+        ("1", "mine-2"),
+    }
+
+
 # Our own patch for WebArena
 
 
