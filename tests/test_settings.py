@@ -36,6 +36,7 @@ def start(settings_module: str, **environment: str) -> subprocess.CompletedProce
         ("DATABASE_URL", "nonsense://x"),
         ("MAX_ATTEMPTS", "0"),
         ("SECRET_KEY", "short"),
+        ("MODELS_FILE", "/nowhere/models.toml"),
     ],
 )
 def test_wrong_value_is_named_in_one_line(tmp_path: Path, name: str, value: str) -> None:

@@ -6,6 +6,8 @@ it passes here: what leaves is the request's own headers and the one key of the 
 
 import ssl
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 
 import httpx2
 
@@ -123,9 +125,8 @@ def http_client(
     max_bytes: int | None = None,
 ) -> httpx2.Client:
     """The HTTP client that an SDK is given for one model."""
-    verify = ssl.create_default_context(cafile=entry.ca_file) if entry.ca_file else True
     inner = httpx2.HTTPTransport(
-        verify=verify,
+        verify=_authorities(entry.ca_file),
         trust_env=False,
         proxy=str(entry.proxy) if entry.proxy else None,
         limits=httpx2.Limits(
@@ -147,6 +148,14 @@ def http_client(
         trust_env=False,
         follow_redirects=False,
     )
+
+
+@cache
+def _authorities(ca_file: Path | None) -> ssl.SSLContext:
+    """Whom to trust, read once: it takes longer than a request to a server nearby."""
+    if ca_file is None:
+        return httpx2.create_ssl_context(trust_env=False)
+    return ssl.create_default_context(cafile=ca_file)
 
 
 def _origin_of(url: httpx2.URL) -> tuple[str, str, int | None]:

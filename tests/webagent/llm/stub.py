@@ -11,6 +11,7 @@ What it answers is a queue of answers, then a function of the request:
 
 import json
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from tests.webagent.llm.batch_shelf import BatchShelf
@@ -108,7 +110,7 @@ def go_wrong(fault: Fault, text: str = "This is a reply of some length.", **more
 class LLMStub:
     """The server while it runs. `asked` holds every request in the order of arrival."""
 
-    def __init__(self, server: "_Server") -> None:
+    def __init__(self, server: "_Server", scheme: str) -> None:
         self.reply: Callable[[Asked], Answer | str] = lambda asked: "A reply."
         self.latency = 0.0
         self.asked: list[Asked] = []
@@ -119,7 +121,7 @@ class LLMStub:
         self.batches = BatchShelf(self)
         self._queue: deque[Answer | str] = deque()
         self._lock = threading.Lock()
-        self.url = f"http://127.0.0.1:{server.server_port}"
+        self.url = f"{scheme}://127.0.0.1:{server.server_port}"
 
     @property
     def openai_url(self) -> str:
@@ -161,9 +163,13 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 512
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: Path | None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.stub = LLMStub(self)
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.socket = context.wrap_socket(self.socket, server_side=True)
+        self.stub = LLMStub(self, "https" if certificate else "http")
 
     def handle_error(self, request: object, client_address: object) -> None:
         error = sys.exc_info()[1]
@@ -305,9 +311,12 @@ def _json(value: object) -> bytes:
 
 
 @contextmanager
-def running_stub() -> Iterator[LLMStub]:
-    """The server on a free port of this machine, for as long as the block lasts."""
-    server = _Server()
+def running_stub(certificate: Path | None = None) -> Iterator[LLMStub]:
+    """The server on a free port of this machine, for as long as the block lasts.
+
+    With a certificate (a PEM file with its key) it speaks HTTPS.
+    """
+    server = _Server(certificate)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:

@@ -1,7 +1,9 @@
 """Requests go to the configured address, with the configured key, and carry nothing else."""
 
+import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -126,6 +128,30 @@ def test_configured_proxy_is_used(llm_stub: LLMStub, name: str) -> None:
         client.complete(Request(model=name, messages=(Message.user("hello"),)))
     assert caught.value.kind is FailureKind.REJECTED
     assert "404" in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of this machine that nobody has signed, with its key."""
+    path = tmp_path_factory.mktemp("tls") / "own.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    more = ["-subj", "/CN=stub", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-keyout", str(path), "-out", f"{path}.crt"]
+    subprocess.run([*command.split(), *more, *files], check=True, capture_output=True)
+    path.write_text(path.read_text() + Path(f"{path}.crt").read_text())
+    return path
+
+
+@one_of_each
+def test_server_is_trusted_by_its_authority_alone(
+    certificate: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with running_stub(certificate) as stub:
+        stub.queue("trusted")
+        assert kind_of_failure(stub, name) is FailureKind.UNREACHABLE
+        assert stub.asked == []
+        assert "trusted" in ask(stub, name, ca_file=f"{certificate}.crt")
 
 
 @every_model
