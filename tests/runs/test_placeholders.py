@@ -1,5 +1,7 @@
 """Site placeholders, and the setting that says where a deployment's sites are."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +37,10 @@ def test_placeholders_of_known_sites_are_replaced(text, resolved):
 
 
 def test_strings_anywhere_inside_are_resolved_and_nothing_else_changes():
-    spec = {"__REDDIT__": ["__REDDIT__", 3, None, {"a": ["__REDDIT__/x"]}], "b": True}
+    spec: dict[str, Any] = {
+        "__REDDIT__": ["__REDDIT__", 3, None, {"a": ["__REDDIT__/x"]}],
+        "b": True,
+    }
     assert resolve(spec, HOSTS) == {
         "__REDDIT__": ["http://h:9999", 3, None, {"a": ["http://h:9999/x"]}],
         "b": True,
