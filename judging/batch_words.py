@@ -18,6 +18,8 @@ def estimate_in_words(expected: Estimate) -> str:
         return _("%(runs)s; no language model is asked, so it costs nothing.") % {"runs": runs}
     if not expected.n_runs:
         return _("No run is left to evaluate.")
+    if not expected.n_asking:
+        return _("%(runs)s; the model is probably asked for none of them.") % {"runs": runs}
     asked = _("%(runs)s, the model is asked for about %(n)s of them: up to %(tokens)s tokens") % {
         "runs": runs,
         "n": intcomma(expected.n_asking),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -27,6 +28,8 @@ class EvaluatorLine:
     evaluation: Evaluation
     cell: str
     explanation: Explanation
+    earlier: Sequence[Evaluation]
+    """What the same version said before it was asked again, newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +111,15 @@ def _open_labels(run: Run, user: User) -> QuerySet[Label]:
 
 def _evaluators(run: Run, reference: str) -> list[EvaluatorLine]:
     evaluations = run.evaluations.filter(is_current=True).select_related("evaluator")
+    earlier = defaultdict(list)
+    for each in run.evaluations.filter(is_current=False).order_by("-created_at", "pk"):
+        earlier[each.evaluator_id].append(each)
     return [
         EvaluatorLine(
-            evaluation=each, cell=_cell(reference, each.verdict), explanation=explain(each)
+            evaluation=each,
+            cell=_cell(reference, each.verdict),
+            explanation=explain(each),
+            earlier=earlier[each.evaluator_id],
         )
         for each in evaluations.order_by("evaluator__name", "evaluator__version")
     ]

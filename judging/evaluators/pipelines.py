@@ -193,13 +193,14 @@ def _matched(finding: Finding) -> MatchEvaluation:
 
 
 def _answered(finding: Finding) -> Answered:
+    """What a judge said, with what it held against each other, where its details say so."""
     compared = finding.details.get("checks")
-    first = _check(compared[0]) if isinstance(compared, list) and compared else None
+    first = compared[0] if isinstance(compared, list) and compared else {}
     return Answered(
         verdict=Verdict(finding.verdict.value),
         reason=finding.reason,
-        expected=first.expected if first else "",
-        actual=first.actual if first else "",
+        expected=str(first.get("expected", "")),
+        actual=str(first.get("actual", "")),
     )
 
 

@@ -456,6 +456,22 @@ def test_after_reads_the_patched_task_and_says_which(judge: LLMStub) -> None:
     assert {said.task for said in before.evaluations.all()} == {raw, infeasible}
 
 
+@pytest.mark.parametrize("name", ["before", "after"])
+def test_judge_without_a_verdict_is_an_error_that_tells_why(judge: LLMStub, name: str) -> None:
+    fuzzy = {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": ["forty-two"]}}
+    world = audited.study()
+    world.add(of=audited.run(audited.task("fuzzy", spec=fuzzy), final_answer="Some or other."))
+    judge.reply = lambda asked: "I would rather not say."
+    batch = done(batch_of(world, name))
+    assert counts(batch) == {"total": 1, "done": 1, "error": 1}
+    said = batch.evaluations.get()
+    assert said.reason == said.details["parts"][1]["reason"] != ""
+    assert said.reason != "the evaluator broke on this run"
+    assert said.details["stages"][0]["verdict"] == "error"
+    assert said.score is None
+    assert (said.cost is not None and said.cost > 0) is True
+
+
 def test_failed_address_stays_failed_whatever_the_judge_says(judge: LLMStub) -> None:
     both = {
         "eval_types": ["string_match", "url_match"],
