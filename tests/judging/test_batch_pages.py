@@ -272,7 +272,8 @@ class TestCancelAndResume:
         assert batch.state == State.STOPPED_BY_BUDGET
         client.post(path, {"max_cost": "2"})
         batch.refresh_from_db()
-        assert (batch.state, batch.max_cost) == (State.QUEUED, 2)
+        assert batch.state == State.QUEUED
+        assert batch.max_cost == Decimal(2)
 
 
 class TestWhoMay:
