@@ -22,7 +22,7 @@
 
   document.addEventListener("click", (event) => {
     const row = event.target.closest(".audit-runs tr[data-run]");
-    if (row && !event.target.closest("a, button") && !getSelection().toString()) open(row);
+    if (row && !event.target.closest("a, button, .choose") && !getSelection().toString()) open(row);
   });
 
   document.addEventListener("focusin", (event) => {

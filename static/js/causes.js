@@ -2,8 +2,8 @@
 // and goes with fragments, so this listens once, to the whole page.
 (() => {
   "use strict";
-  if (document.documentElement.dataset.causes) return;
-  document.documentElement.dataset.causes = "on";
+  if (document.documentElement.dataset.causeKeys) return;
+  document.documentElement.dataset.causeKeys = "on";
 
   const bulk = () => document.querySelector("[data-bulk-causes]");
   const boxes = () => [...document.querySelectorAll("input[form=cause-form][name=item]")];
