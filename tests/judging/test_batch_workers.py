@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +17,7 @@ from judging.models import Evaluation, EvaluationBatch
 from judging.services.evaluating_batches import cancel_batch, start_batch
 from tests.judging import audited
 from tests.judging.asked_models import always, models_file
-from tests.runs.live_workers import Site, live_site, wait_until
+from tests.runs.live_workers import ROOT, Site, live_site, wait_until
 from tests.webagent.llm.stub import LLMStub, running_stub
 
 pytestmark = pytest.mark.worker
@@ -122,3 +125,27 @@ def test_messages_ten_times_over_evaluate_once(site: Site, judge: LLMStub):
         wait_until(lambda: now(batch).state == State.FINISHED, what="the end of the batch")
     check(batch)
     assert (now(batch).lease_token, len(judge.asked)) == (1, 12)
+
+
+def test_interrupted_command_keeps_what_is_done_and_goes_on(site: Site, judge: LLMStub):
+    batch = queued("By command", 40)
+    cancel_batch(batch=batch)
+    command = [sys.executable, "manage.py", "evaluate", "--study", "By command"]
+    command += ["--evaluator", "two-stage-judge"]
+    running = subprocess.Popen(
+        command, cwd=ROOT, env=site.environment, stderr=subprocess.PIPE, start_new_session=True
+    )
+    made = Evaluation.objects.filter(run__study_items__study=batch.study)
+    wait_until(lambda: made.count() >= 4, what="the first verdicts")
+    running.send_signal(signal.SIGINT)
+    _, words = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert b"the same command goes on from there" in words
+    first = made.count()
+    assert len(judge.asked) == first < 40
+    judge.latency = 0
+    again = subprocess.run(
+        command, cwd=ROOT, env=site.environment, capture_output=True, check=True, timeout=120
+    )
+    assert f"{40 - first} evaluated".encode() in again.stdout
+    assert made.count() == len(judge.asked) == 40
