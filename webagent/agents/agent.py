@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
-from webagent.trajectory.live import Decision, Observation
+from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord, ErrorOrigin
 
 
@@ -25,4 +26,20 @@ class Agent(Protocol):
 
     def describe(self) -> AgentRecord:
         """Name and configuration, to be kept with the run."""
+        ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """An agent whose memory can be set: what recovery needs of agents that have one.
+
+    An agent without this method is taken for one that remembers nothing.
+    """
+
+    def resume_from(self, history: Sequence[Taken]) -> None:
+        """From now on exactly these steps lie behind: all else that it remembers is gone.
+
+        Called when its own last steps were undone, and when it goes on after another agent,
+        whose steps are then among them. The page is as the last step left it.
+        """
         ...

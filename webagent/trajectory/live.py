@@ -101,3 +101,16 @@ class StepResult:
         if not self.scored:
             return None
         return self.reward if self.raw_reward is None else self.raw_reward
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A step that was taken, as an agent remembers it: what was seen, what was decided.
+
+    `error` is what went wrong with the action. `by` names the agent that took it.
+    """
+
+    before: Observation
+    decision: Decision
+    error: str | None = None
+    by: str = ""
