@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from judging.models import (
     Assignment,
+    CauseTag,
     Dispute,
     DisputeMessage,
     Evaluation,
@@ -59,6 +60,7 @@ LABELS = {
     "draft": "zq-draft",
     "skip": "zq-skip",
     "message": "zq-message",
+    "tag": "zq-tag",
 }
 AUTHORS = {"bob": "zq-bob", "carl": "zq-carl"}
 
@@ -146,6 +148,7 @@ def make_world() -> World:
     _label_with_everything(study.items.get(run=run), bob)
     _dispute(disputed, bob, carl, judge)
     evaluator = _evaluate({run: "zq", rerun: "zq", disputed: "zd"})
+    _tag(other_study.items.get(run=run), evaluator, carl)
     for user in blind.values():
         _hold(study, run, user)
     job = ImportJob.objects.create(
@@ -337,6 +340,20 @@ def _evaluate(runs: dict[Run, str]) -> EvaluatorVersion:
     return evaluator
 
 
+def _tag(item: StudyItem, evaluator: EvaluatorVersion, user: User) -> None:
+    """Why the evaluator is wrong about the run: tells both its verdict and the reference."""
+    CauseTag.objects.create(
+        item=item,
+        evaluator=evaluator,
+        evaluator_name=evaluator.name,
+        error=CauseTag.Error.FP,
+        causes=["too_lenient"],
+        repair="evaluation_logic",
+        note=LABELS["tag"],
+        by=user,
+    )
+
+
 def _hold(study: Study, run: Run, user: User) -> None:
     """The run in the person's hands, unlabelled."""
     Assignment.objects.create(
@@ -359,6 +376,7 @@ def turn_round(world: World, *, turns_disputed: bool) -> None:
     )
     Label.objects.filter(item__study=world.other_study).update(success="unsure", rationale="-")
     StepComment.objects.update(text="another remark")
+    CauseTag.objects.all().delete()
     LabelRevision.objects.update(content={"rationale": "-"})
     DisputeMessage.objects.filter(dispute=world.other_dispute).update(text="-", proposal="failure")
     ReferenceVerdict.objects.update(verdict="success", rationale="the other way round")
