@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judging.views import audit, audit_runs
+from judging.views import audit, audit_runs, audit_triangle
 
 urlpatterns = [
     path("audit/", audit.audit_home, name="audit_home"),
@@ -10,6 +10,16 @@ urlpatterns = [
     path("studies/<int:study_id>/audit/pictures/", audit.audit_pictures, name="audit_pictures"),
     path("studies/<int:study_id>/audit/figures/", audit.audit_figures, name="audit_figures"),
     path("studies/<int:study_id>/audit/agreement/", audit.audit_agreement, name="audit_agreement"),
+    path(
+        "studies/<int:study_id>/audit/triangle/",
+        audit_triangle.audit_triangle,
+        name="audit_triangle",
+    ),
+    path(
+        "studies/<int:study_id>/audit/triangle.<slug:ending>",
+        audit_triangle.audit_triangle_file,
+        name="audit_triangle_file",
+    ),
     path(
         "studies/<int:study_id>/audit/left-out/<slug:group>/",
         audit_runs.audit_left_out,

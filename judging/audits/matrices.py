@@ -92,7 +92,7 @@ def _verdicts(study: Study, reference: str) -> QuerySet[Evaluation, tuple[int, s
 
 
 def _reasons(study: Study, evaluators: Iterable[int]) -> QuerySet[Evaluation, tuple[int, str, int]]:
-    """Runs without a verdict by evaluator and reason: they are few, so they are what is looked up."""
+    """Runs without a verdict by evaluator and reason: few, and looked up one by one."""
     counted = counted_items(study).filter(run=OuterRef("run"))
     return (
         Evaluation.objects.filter(

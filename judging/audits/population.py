@@ -17,7 +17,7 @@ FAILURE = ReferenceVerdict.Verdict.FAILURE
 
 
 # Lists of their own, looked up once: joined, the task of every run would be looked at.
-_TASKS = Task.objects.exclude(infeasible_reason="").order_by().values("pk")
+_TASKS = Task.objects.infeasible().order_by().values("pk")
 INFEASIBLE = Run.objects.filter(task__in=_TASKS).order_by().values("pk")
 
 

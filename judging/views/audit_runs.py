@@ -1,6 +1,6 @@
 """The runs behind the numbers of an audit, and what is known of each."""
 
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
@@ -11,20 +11,21 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.audits.causes_filter import with_tags
-from judging.audits.cells import Neighbours, items_in_cells, neighbours, read_cells
+from judging.audits.cells import items_in_cells, read_cells
 from judging.audits.page import LEFT_OUT
 from judging.audits.population import Group, items_in
 from judging.audits.tables import cells_table
 from judging.cause_pages import TAG, tag_filter, walked_pane
 from judging.cell_table import CellTable
 from judging.forms.causes import CauseForm
-from judging.judgements import judgements_of, may_walk, opened_items
+from judging.judgements import judgements_of, opened_items
 from judging.models import EvaluatorVersion, Study
 from judging.reports import FORMATS
-from judging.services.unblinding import record_unblinding
+from judging.services.unblinding import record_unblinding, record_unblindings
 from judging.views.audit import as_file
 from judging.views.auditing import for_auditors
-from runs.models import Run, User
+from judging.walks import read_walk, walked_neighbours, way_back
+from runs.models import Run
 from runs.views.fragments import AppRequest, wants_partial
 
 PER_PAGE = 100
@@ -45,6 +46,8 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
     items = with_tags(items_in_cells(study, evaluator, shown), evaluator, tag)
     table = CellTable(items, walk=walk, chooses=request.user.has_perm(TAG))
     RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
+    listed = [row.record for row in table.paginated_rows]
+    record_unblindings(user=request.user, items=listed, reason="runs of an audit")
     context = {
         "study": study,
         "evaluator": evaluator,
@@ -92,7 +95,7 @@ def audit_left_out(request: AppRequest, study: Study, group: str) -> HttpRespons
 def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
     """The pane beside a run's timeline: only what the viewer may see."""
     run = get_object_or_404(Run.objects.shown_to(request.user).select_related("task"), pk=run_id)
-    walk = _walk(request)
+    walk = read_walk(request.GET, request.htmx.current_url or "")
     study_id = int(walk["study"]) if "study" in walk else None
     judgements = judgements_of(run, request.user, study_id)
     for item in opened_items(judgements):
@@ -101,8 +104,9 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "judgements": judgements,
         "opened": walk.get("audit", ""),
         "walk": urlencode(walk),
-        "neighbours": _neighbours(request.user, walk, run_id),
-        "study_id": study_id,
+        "neighbours": walked_neighbours(request.user, walk, run_id),
+        "way_back": way_back(walk),
+        "is_triangle": "triangle" in walk,
         "cell_address": walk.get("cell", ""),
         "pane": walked_pane(request.user, walk, run_id) if judgements.reads_audits else None,
         # Beside the timeline a step is on the same page; alone, the pane links to the run's.
@@ -110,30 +114,3 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
     }
     name = "_run_judgements" if wants_partial(request) else "run_judgements"
     return render(request, f"judging/{name}.html", context)
-
-
-def _walk(request: AppRequest) -> dict[str, str]:
-    """Where the viewer comes from: study, evaluator and cell of an audit, as far as given.
-
-    The page around the pane has them in its own address.
-    """
-    page = parse_qs(urlsplit(request.htmx.current_url or "").query)
-    given = {
-        key: request.GET.get(key) or page.get(key, [""])[0] for key in ("study", "audit", "cell")
-    }
-    numbers = {key: value for key, value in given.items() if value.isdecimal() and len(value) < 10}
-    return numbers | ({"cell": given["cell"]} if given["cell"] else {})
-
-
-def _neighbours(user: User, walk: dict[str, str], run_id: UUID) -> Neighbours | None:
-    if walk.keys() != {"study", "audit", "cell"} or not may_walk(user, int(walk["study"])):
-        return None
-    study = Study.objects.filter(pk=walk["study"]).first()
-    evaluator = EvaluatorVersion.objects.filter(pk=walk["audit"]).first()
-    if study is None or evaluator is None:
-        return None
-    try:
-        cells = read_cells(walk["cell"])
-    except ValueError:
-        return None
-    return neighbours(items_in_cells(study, evaluator, cells), run_id)

@@ -191,6 +191,21 @@ case("judging:audit_home")
 case("judging:audit", study_id=STUDIES)
 case("judging:audit_pictures", study_id=STUDIES)
 case("judging:audit_agreement", study_id=STUDIES)
+case("judging:audit_figures", study_id=STUDIES)
+case(
+    "judging:audit_triangle",
+    "differ=any",
+    "differ=people",
+    "sort=reference",
+    "site=shop",
+    "kind=string_match",
+    study_id=STUDIES,
+)
+case(
+    "judging:audit_triangle_file",
+    study_id=STUDIES,
+    ending=lambda _: ["csv", "json"],
+)
 case(
     "judging:audit_left_out",
     study_id=STUDIES,
@@ -290,6 +305,7 @@ def _judgements(world: World) -> Iterable[Visit]:
         for cell in CELLS:
             query = f"study={world.other_study.pk}&audit={world.evaluator.pk}&cell={cell}"
             yield Visit(f"{path}?{query}")
+            yield Visit(f"{path}?{query}&triangle=cell%3D{world.evaluator.pk}_{cell}")
             current = f"http://testserver/runs/{run_id}/?{query}"
             yield Visit(path, headers={"HX-Request": "true", "HX-Current-URL": current})
 

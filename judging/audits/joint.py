@@ -1,0 +1,107 @@
+"""How many runs there are of each combination of verdicts: what all comparisons are made from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Case, CharField, Count, F, When
+
+from judging.audits.population import SUCCESS, counted_items
+from judging.audits.voices import FAILED, PASSED, Voice, with_voices
+from judging.models import Study
+from judging.statistics.confusion import ConfusionMatrix
+
+MOST_VOICES = 24
+"""In one comparison of all with all: a query joins every one of them."""
+_PASSED = {PASSED: True, FAILED: False}
+
+TEMPLATE = Case(
+    When(run__task__template="", then=F("run__task__intent_template")),
+    default=F("run__task__template"),
+    output_field=CharField(),
+)
+"""A task's template by the benchmark's id, or by its text where it has none."""
+GROUPINGS = {
+    "site": F("run__task__site"),
+    "template": TEMPLATE,
+    "kind": F("run__task__evaluation_kind"),
+}
+"""What runs can be grouped by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint:
+    """So many runs with this reference verdict, of which each voice said this."""
+
+    succeeded: bool
+    said: tuple[bool | None, ...]
+    runs: int
+    group: str = ""
+    task: int | None = None
+
+
+def joint_counts(
+    study: Study, voices: Sequence[Voice], *, by: str = "", per_task: bool = False
+) -> list[Joint]:
+    """The counted runs by what was said of them, in one query.
+
+    Args:
+        by: one of `GROUPINGS`, or empty for all runs together.
+        per_task: whether to keep runs of different tasks apart, for figures that resample tasks.
+    """
+    items = with_voices(counted_items(study), voices).annotate(
+        **({"grouped": GROUPINGS[by]} if by else {})
+    )
+    names = [f"said_{number}" for number in range(len(voices))]
+    keys = ["verdict__verdict", *names, *(["grouped"] if by else [])]
+    keys += ["run__task"] if per_task else []
+    rows = items.order_by().values_list(*keys).annotate(runs=Count("*"))
+    return [
+        Joint(
+            succeeded=row[0] == SUCCESS,
+            said=tuple(_PASSED.get(each) for each in row[1 : 1 + len(voices)]),
+            runs=row[-1],
+            group=str(row[1 + len(voices)]) if by else "",
+            task=row[-2] if per_task else None,
+        )
+        for row in rows
+    ]
+
+
+def matrix_against_reference(counts: Iterable[Joint], voice: int) -> ConfusionMatrix:
+    """The matrix of one voice over these runs."""
+    return _matrix((each.succeeded, each.said[voice], each.runs) for each in counts)
+
+
+def matrix_between(counts: Iterable[Joint], first: int, second: int) -> ConfusionMatrix:
+    """The second voice held against the first, over the runs on which the first says something."""
+    return _matrix(
+        (truth, each.said[second], each.runs)
+        for each in counts
+        if (truth := each.said[first]) is not None
+    )
+
+
+def tasks_between(counts: Iterable[Joint], first: int, second: int) -> Counter[ConfusionMatrix]:
+    """The same by task: how many tasks have such counts. From counts made `per_task`."""
+    by_task: dict[int | None, list[Joint]] = {}
+    for each in counts:
+        by_task.setdefault(each.task, []).append(each)
+    matrices = (matrix_between(found, first, second) for found in by_task.values())
+    return Counter(matrix for matrix in matrices if matrix.decided)
+
+
+def _matrix(rows: Iterable[tuple[bool, bool | None, int]]) -> ConfusionMatrix:
+    counts: Counter[tuple[bool, bool | None]] = Counter()
+    for succeeded, passed, runs in rows:
+        counts[succeeded, passed] += runs
+    return ConfusionMatrix(
+        tp=counts[True, True],
+        fn=counts[True, False],
+        tn=counts[False, False],
+        fp=counts[False, True],
+        no_verdict_on_success=counts[True, None],
+        no_verdict_on_failure=counts[False, None],
+    )
