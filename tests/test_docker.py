@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 DOCKER = Path(__file__).resolve().parent.parent / "docker"
+APPLICATION = {"migrate", "web", "worker", "judge", "browser", "beat"}
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def services() -> dict[str, dict[str, object]]:
 
 
 def test_every_part_is_there(services: dict[str, dict[str, object]]) -> None:
-    assert set(services) == {"migrate", "web", "worker", "browser", "beat", "postgres", "redis"}
+    assert set(services) == APPLICATION | {"postgres", "redis"}
 
 
 def test_every_queue_has_a_worker(services: dict[str, dict[str, object]]) -> None:
@@ -26,7 +27,7 @@ def test_every_queue_has_a_worker(services: dict[str, dict[str, object]]) -> Non
     queues = {settings.CELERY_TASK_DEFAULT_QUEUE}
     queues |= {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
     served: set[str] = set()
-    for name in ("worker", "browser"):
+    for name in ("worker", "judge", "browser"):
         command = services[name]["command"]
         assert isinstance(command, list)
         served |= set(command[command.index("--queues") + 1].split(","))
@@ -34,7 +35,7 @@ def test_every_queue_has_a_worker(services: dict[str, dict[str, object]]) -> Non
 
 
 def test_parts_wait_for_what_they_need(services: dict[str, dict[str, object]]) -> None:
-    for name in ("web", "worker", "browser", "beat"):
+    for name in APPLICATION - {"migrate"}:
         assert services[name]["depends_on"] == {
             "migrate": {"condition": "service_completed_successfully"}
         }
@@ -47,3 +48,10 @@ def test_image_runs_the_web_command_of_the_compose_file(
     assert isinstance(command, list)
     written = "CMD [" + ", ".join(f'"{word}"' for word in command) + "]"
     assert written in (DOCKER / "Dockerfile").read_text()
+
+
+def test_every_part_gets_the_settings_of_the_environment_file(
+    services: dict[str, dict[str, object]],
+) -> None:
+    for name in APPLICATION:
+        assert services[name]["env_file"] == [{"path": ".env", "required": False}]

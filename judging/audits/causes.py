@@ -10,7 +10,7 @@ from django.db.models import F, Q
 
 from judging.audits.cells import Shown
 from judging.audits.matrices import Audit, EvaluatorAudit, audit_of
-from judging.audits.population import FAILURE, SUCCESS
+from judging.audits.population import FAILURE, INFEASIBLE, SUCCESS
 from judging.models import Cause, CauseTag, Evaluation, Repair, Study
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Reason
@@ -113,11 +113,10 @@ def _tags(study: Study) -> Iterable[TagRow]:
     tags = CauseTag.objects.filter(
         _FN | _FP,
         item__study=study,
-        item__run__task__infeasible_reason="",
         is_current=True,
         item__run__evaluations__is_current=True,
         item__run__evaluations__evaluator__name=F("evaluator_name"),
-    ).exclude(repair="")
+    ).exclude(Q(repair="") | Q(item__run__in=INFEASIBLE))
     return tags.order_by().values_list(
         "item__run__evaluations__evaluator", "error", "causes", "repair"
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Q
 
 from judging.audits.access import studies_hidden_from
-from judging.audits.population import FAILURE, SUCCESS
+from judging.audits.population import FAILURE, INFEASIBLE, SUCCESS
 from judging.models import Study, StudyItem
 from runs.models import User
 
@@ -26,9 +26,7 @@ class ListedStudy:
 def listed_studies(user: User) -> list[ListedStudy]:
     """All studies, the newest first, in two queries."""
     hidden = set(studies_hidden_from(user).values_list("pk", flat=True))
-    counted = Q(
-        items__verdict__verdict__in=[SUCCESS, FAILURE], items__run__task__infeasible_reason=""
-    )
+    counted = Q(items__verdict__verdict__in=[SUCCESS, FAILURE]) & ~Q(items__run__in=INFEASIBLE)
     studies = Study.objects.annotate(
         runs=Count("items"),
         counted=Count("items", filter=counted),

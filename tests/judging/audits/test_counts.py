@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 
 from judging.audits.cells import Shown, items_in_cells
+from judging.audits.home import listed_studies
 from judging.audits.matrices import NOT_EVALUATED, audit_of
 from judging.audits.measures import BY_KEY, measure
 from judging.audits.population import Group, items_in, population_of
 from judging.audits.resampling import resampled
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval, Reason, Undefined
+from runs.models import Task, TaskSet
 from tests.judging import audited
+from tests.runs.factories import make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -50,6 +53,25 @@ def test_population_tells_who_is_left_out(mixed: audited.Audited) -> None:
     assert (population.references.successes, population.references.failures) == (10, 5)
     for group, n in population.groups.items():
         assert items_in(mixed.study, group).count() == n
+
+
+def test_a_run_of_a_task_that_a_later_version_calls_infeasible_is_left_out(
+    mixed: audited.Audited,
+) -> None:
+    task = mixed.study.items.filter(verdict__verdict="success").first().run.task
+    patched = TaskSet.objects.create(name="a set", version="patched", parent=task.task_set)
+    Task.objects.create(
+        task_set=patched,
+        external_id=task.external_id,
+        original=task,
+        infeasible_reason="no such page",
+    )
+    n = mixed.study.items.filter(
+        run__task=task, verdict__verdict__in=["success", "failure"]
+    ).count()
+    groups = population_of(mixed.study).groups
+    assert (groups[Group.COUNTED], groups[Group.INFEASIBLE]) == (15 - n, 1 + n)
+    assert [row.counted for row in listed_studies(make_user("engineer"))] == [15 - n]
 
 
 def test_every_count_is_the_number_of_runs_behind_it(mixed: audited.Audited) -> None:
