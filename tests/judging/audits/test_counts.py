@@ -58,7 +58,7 @@ def test_population_tells_who_is_left_out(mixed: audited.Audited) -> None:
 def test_a_run_of_a_task_that_a_later_version_calls_infeasible_is_left_out(
     mixed: audited.Audited,
 ) -> None:
-    task = mixed.study.items.filter(verdict__verdict="success").first().run.task
+    task = mixed.study.items.filter(verdict__verdict="success")[0].run.task
     patched = TaskSet.objects.create(name="a set", version="patched", parent=task.task_set)
     Task.objects.create(
         task_set=patched,
