@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
 from playwright.sync_api import Page
 
+from judging.audits.cells import Shown, items_in_cells
 from judging.models import Dispute, EvaluatorVersion, Study
 from judging.services.demo import load_demo
 from runs.models import Run, User
@@ -43,6 +44,12 @@ def addresses() -> Iterator[tuple[str | None, str]]:
     yield "engineer", reverse("judging:audit", args=[study.pk])
     for cell in ("fn", "tp-fp"):
         yield "engineer", reverse("judging:audit_cells", args=[study.pk, strict.pk, cell])
+    yield "engineer", reverse("judging:audit_causes", args=[study.pk])
+    yield "engineer", reverse("judging:what_if", args=[study.pk]) + "?off=sentence"
+    error = items_in_cells(study, strict, [Shown.FN]).values_list("run", flat=True)[0]
+    walk = f"?study={study.pk}&audit={strict.pk}&cell=fn"
+    yield "engineer", reverse("runs:run_detail", args=[error]) + walk
+    yield "engineer", reverse("judging:cause_tag", args=[study.pk, strict.pk, error]) + walk
     yield "engineer", "/nowhere/"
 
 
