@@ -173,8 +173,13 @@ class TestTasks:
         self.patch(world, patched, 3, infeasible_reason="no such brand")
         setting = read_setting(strict, {"tasks": "patched"})
         compared = compare(world.study, setting)
-        assert changes(compared) == {Change.FIXED_FN: [2], Change.LOST: [4]}
-        assert compared.reasons == {"the task is infeasible": 1}
+        assert changes(compared) == {Change.FIXED_FN: [2]}
+        assert compared.total == 4, "whose task is infeasible now leaves the figures"
+        infeasible = setting.evaluator().evaluate(world.items[3].run)
+        assert (infeasible.verdict, infeasible.reason) == (
+            "not_applicable",
+            "the task is infeasible",
+        )
         for _ in evaluate_study(study=world.study, evaluator=setting.evaluator()):
             pass
         saved = version_of(setting.evaluator())
@@ -396,7 +401,12 @@ class TestPages:
     ) -> None:
         auditor = audited.auditor()
         on = sorted(ALL_RULES - {Rule.SENTENCE})
-        sent: dict[str, Any] = {"sent": "1", "evaluator": repaired.pk, "on": on, "tasks": "recorded"}
+        sent: dict[str, Any] = {
+            "sent": "1",
+            "evaluator": repaired.pk,
+            "on": on,
+            "tasks": "recorded",
+        }
         answer = self.open(auditor, world, **sent)
         assert answer.status_code == 302
         assert answer["Location"].endswith(f"?evaluator={repaired.pk}&off=sentence")
