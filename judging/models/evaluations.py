@@ -5,6 +5,19 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from judging.judges.stubs import is_stub
+
+
+MOST_NAMED = 4
+"""Differences of a version that its name tells; more are cut."""
+
+
+def _part(config: dict[str, object], name: str) -> dict[str, object]:
+    """The configuration of one part of a pipeline."""
+    part = config.get(name)
+    inner = part.get("config") if isinstance(part, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
 
 class EvaluatorVersion(models.Model):
     """One evaluator with one configuration. Any change of either is another version."""
@@ -29,7 +42,36 @@ class EvaluatorVersion(models.Model):
         verbose_name = _("evaluator")
 
     def __str__(self) -> str:
-        return f"{self.name} {self.version}"
+        label = f"{self.name} {self.version}"
+        return f"{label} ({self.variant})" if self.variant else label
+
+    @property
+    def variant(self) -> str:
+        """What tells versions of one name apart: the model asked, and what is switched otherwise.
+
+        In the configuration's own words, such as `−rounding, −units, tasks: patched`.
+        """
+        config = self.config if isinstance(self.config, dict) else {}
+        parts = [config[key] for key in ("model",) if isinstance(config.get(key), str)]
+        for each in (config, _part(config, "matcher"), _part(config, "judge")):
+            off = each.get("off")
+            parts += [f"−{rule}" for rule in off] if isinstance(off, list) else []
+            stages = each.get("stages")
+            parts += [f"{stages[0]} alone"] if isinstance(stages, list) and len(stages) == 1 else []
+        if self.kind == self.Kind.MATCHER and isinstance(config.get("tasks"), str):
+            parts.append(f"tasks: {config['tasks']}")
+        return ", ".join(parts[:MOST_NAMED]) + ("…" if len(parts) > MOST_NAMED else "")
+
+    @property
+    def model(self) -> str:
+        """The language model that it asks; empty where it asks none, or none is known."""
+        model = self.config.get("model") if isinstance(self.config, dict) else None
+        return model if isinstance(model, str) else ""
+
+    @property
+    def is_stub(self) -> bool:
+        """Whether a stand-in answers where a model would."""
+        return is_stub(self.model)
 
 
 class Evaluation(models.Model):
