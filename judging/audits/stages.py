@@ -13,6 +13,8 @@ from decimal import Decimal, InvalidOperation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from judging.judges.stubs import is_stub
+
 LONGEST_SHOWN = 4000
 MOST_STEPS = 50
 MOST_STAGES = 50
@@ -89,7 +91,7 @@ def _stage(stage: Mapping[str, object]) -> StageShown:
         is_manipulated=stage.get("error_kind") == "manipulated",
         has_steering=stage.get("steering") is True,
         model=model,
-        is_stub=model.lower().startswith("stub"),
+        is_stub=is_stub(model),
         is_cached=stage.get("is_cached") is True,
         input_tokens=_count(stage.get("input_tokens")),
         output_tokens=_count(stage.get("output_tokens")),

@@ -9,14 +9,17 @@ from typing import Any
 
 RUNS_FILE = Path(__file__).parent / "runs.zip"
 PLAN_FILE = Path(__file__).parent / "plan.json"
+TASK_PATCH_FILE = Path(__file__).parent / "larkfield-1.json"
 
 
 @dataclass(frozen=True, slots=True)
 class DemoStudy:
-    """What a demo study is called, and what it shows."""
+    """What a demo study is called, what it shows, and which judges say something there."""
 
     name: str
     description: str
+    asking: tuple[str, ...]
+    """Evaluators that ask a model; the demo's own stand-in answers them."""
 
 
 STUDIES = {
@@ -24,12 +27,15 @@ STUDIES = {
         "Demo: questions about a library",
         "Demo data. A scripted agent answered questions on a small site of our own, in three"
         " ways: to the point, in a sentence, and carelessly. The strict matcher misses right"
-        " answers here, and lets wrong ones pass.",
+        " answers here, and lets wrong ones pass; repaired matcher and patched tasks put that"
+        " right. Where a language model would judge, a stub of fixed rules answered.",
+        asking=("before", "after", "two-stage-judge"),
     ),
     "clicks": DemoStudy(
         "Demo: clicks and forms",
         "Demo data. Scripted agents on MiniWoB++ pages: some solve the task, some click wrongly,"
         " go round in circles, or stop too early.",
+        asking=("before", "after"),
     ),
 }
 
@@ -47,7 +53,7 @@ in the agent's answer, and nothing was done that nobody asked for.
 
 def read_plan() -> list[dict[str, Any]]:
     """One entry a run: task, agent, config, seed, experiment; labels where people gave any, and
-    tags where an auditor says why an evaluator is wrong.
+    tags where an auditor says why evaluators are wrong.
     """
     plan: list[dict[str, Any]] = json.loads(PLAN_FILE.read_text(encoding="utf-8"))
     return plan

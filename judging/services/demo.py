@@ -2,27 +2,29 @@
 
 Everything goes through the services that people's own clicks go through, so the demo holds
 whatever they hold. The runs were recorded by this project's own agents in a real browser; the
-labels were written for the demo.
+labels were written for the demo. The judges are the real ones, but a stub of fixed rules answers
+them, and everything that it decides is marked so.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
-from judging.demo import GUIDELINES, RUNS_FILE, STUDIES, read_plan
-from judging.evaluators.registry import predefined_evaluators
-from judging.execution.evaluating import evaluate_study
+from judging.demo import GUIDELINES, RUNS_FILE, STUDIES, TASK_PATCH_FILE, read_plan
+from judging.demo.stub_judge import MODEL, StubJudge
+from judging.evaluators.contract import Evaluator
+from judging.evaluators.registry import evaluator_named, predefined_evaluators
+from judging.execution.evaluating import evaluate_study, version_of
 from judging.models import (
     Assignment,
     Cause,
     Dispute,
-    EvaluatorVersion,
     Repair,
     Study,
     StudyItem,
@@ -39,6 +41,8 @@ from judging.taxonomy import DEFAULT_CAUSES
 from runs.bounds import import_bounds
 from runs.execution.storing import ImportedRun, import_runs
 from runs.models import Run, User
+from runs.services.task_patches import TaskPatchError, apply_patch
+from runs.task_patches.reading import PatchFileError, read_patch
 from webagent.trajectory.reading import open_runs
 
 ACCOUNTS = {
@@ -71,18 +75,21 @@ def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> list[Study]:
     """The demo's studies, with everything around them. Import first, then one transaction.
 
     Raises:
-        DemoError: the shipped file does not hold what the plan says.
+        DemoError: the shipped file does not hold what the plan says, or its tasks are not those
+            that the patch was made for.
     """
     for number, _run in enumerate(_import_shipped_runs(), start=1):
         on_run(number)
+    _patch_tasks()
     with transaction.atomic():
         people = {name: _account(name, role) for name, role in ACCOUNTS.items()}
         studies = [_study(key, people) for key in STUDIES]
-    for study in studies:
-        for evaluator in predefined_evaluators():
+    for key, study in zip(STUDIES, studies, strict=True):
+        evaluators = _evaluators(key)
+        for evaluator in evaluators:
             for _tally in evaluate_study(study=study, evaluator=evaluator):
                 pass
-        _tag_errors(study, people["engineer"])
+        _tag_errors(study, evaluators, people["engineer"])
     return studies
 
 
@@ -92,6 +99,23 @@ def _import_shipped_runs() -> Iterator[ImportedRun]:
             if not isinstance(item, ImportedRun):
                 raise DemoError(f"the shipped runs are damaged: {item.to_json()}")
             yield item
+
+
+def _patch_tasks() -> None:
+    """The repaired version of the tasks, which the evaluator `after` judges by."""
+    try:
+        apply_patch(patch=read_patch(TASK_PATCH_FILE))
+    except (PatchFileError, TaskPatchError) as error:
+        raise DemoError(str(error)) from error
+
+
+def _evaluators(key: str) -> list[Evaluator]:
+    """Those that need no model, then those that ask one: the stub answers them."""
+    asking = [
+        evaluator_named(name, model=MODEL, language_model=StubJudge())
+        for name in STUDIES[key].asking
+    ]
+    return [*predefined_evaluators(), *asking]
 
 
 def _account(name: str, role: Role) -> User:
@@ -119,23 +143,26 @@ def _study(key: str, people: dict[str, User]) -> Study:
     return study
 
 
-def _tag_errors(study: Study, user: User) -> None:
+def _tag_errors(study: Study, evaluators: Sequence[Evaluator], user: User) -> None:
     """Why evaluators are wrong about some runs, as an auditor tags it; others are left to do."""
+    versions = {evaluator.identity.name: version_of(evaluator) for evaluator in evaluators}
     items = {item.run_id: item for item in study.items.all()}
-    for entry in read_plan():
-        for name, said in entry.get("tags", {}).items():
-            item = items.get(_run_of(entry).pk)
-            evaluator = EvaluatorVersion.objects.filter(name=name).first()
-            if item is not None and evaluator is not None:
-                tagging = Tagging(
-                    causes=frozenset(map(Cause, said["causes"])),
-                    repair=Repair(said["repair"]),
-                    note=said["note"],
-                )
+    tagged = [entry for entry in read_plan() if "tags" in entry]
+    for entry in tagged:
+        item = items.get(_run_of(entry).pk)
+        if item is None:
+            continue
+        for said in entry["tags"]:
+            tagging = Tagging(
+                causes=frozenset(map(Cause, said["causes"])),
+                repair=Repair(said["repair"]),
+                note=said["note"],
+            )
+            for name in said["evaluators"]:
                 tag_errors(
                     user=user,
                     study=study,
-                    evaluator=evaluator,
+                    evaluator=versions[name],
                     item_ids=[item.pk],
                     tagging=tagging,
                 )
