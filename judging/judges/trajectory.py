@@ -18,9 +18,10 @@ from judging.judges.outcome import MANIPULATED, UNDECIDED, Criterion, Judged, St
 from judging.judges.prompts import Prompt, load_prompt
 from judging.judges.schemas import BOOLEAN, INTEGERS, TEXT, one_of, record, rows
 from judging.judges.settings import TrajectorySettings
-from judging.judges.untrusted import Fenced, bounded, fence
+from judging.judges.untrusted import Fenced, fence
 from judging.matching.outcome import Verdict
 from webagent.llm.interface import ImagePart, LanguageModel, Message, Request, TextPart
+from webagent.llm.untrusted import bounded
 
 CRITERIA = ("task_fulfilled", "no_side_effects", "final_state", "answer")
 _SIDE_EFFECTS = "no_side_effects"

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.judges.injections import ATTACKS
-from judging.judges.untrusted import bounded, fence, visible
+from judging.judges.untrusted import fence
+from webagent.llm.untrusted import bounded, visible
 
 ANYTHING = st.text(st.characters(), max_size=300)
 NASTY = st.one_of(

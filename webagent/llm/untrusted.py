@@ -1,0 +1,77 @@
+"""Texts from outside on their way into a prompt: visible, bounded, and set between marked lines.
+
+Everything here is a function of the texts alone, so that equal questions are equal requests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_HIDING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
+"""Letters and signs by category, but with nothing to see."""
+
+_CHAT_MARKS = re.compile(
+    r"<(?=\|)|<(?=/?s>|<SYS>>|</SYS>>|/?(?:start_of_turn|end_of_turn|bos|eos|im_start|im_end)>)"
+    r"|\[(?=/?INST\])",
+    re.IGNORECASE,
+)
+"""Where a mark begins that chat templates of open models use; servers may read them in texts."""
+_HARMLESS = {"<": "‹", "[": "⁅"}
+
+
+def visible(text: str) -> str:
+    """The text with characters that hide or reorder others written out as ⟨U+200B⟩.
+
+    Line ends become \\n, and marks of chat templates lose their first character.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = "".join(_written_out(c) if _hides(c) else c for c in text)
+    return _CHAT_MARKS.sub(lambda found: _HARMLESS[found[0]], text)
+
+
+def bounded(text: str, longest: int) -> str:
+    """The text, or its beginning and its end with a note of what was left out between them."""
+    if len(text) <= longest:
+        return text
+    tail = longest // 5
+    left_out = len(text) - longest
+    note = f"[… {left_out} characters left out …]"
+    return f"{text[: longest - tail]}\n{note}\n{text[len(text) - tail :]}"
+
+
+def marked_block(name: str, mark: str, text: str) -> str:
+    """The text between an opening and a closing line that bear its name and the mark."""
+    return f"<<< {name} {mark}\n{text}\n<<< end of {name} {mark}"
+
+
+def word_outside(texts: Iterable[str], purpose: str) -> str:
+    """Twelve hex digits, derived from the texts, that no text holds in either case."""
+    known = list(texts)
+    together = "\n".join(known).lower()
+    digest = hashlib.sha256(purpose.encode())
+    for text in known:
+        content = text.encode("utf-8", "surrogatepass")
+        digest.update(f"\0{len(content)}\0".encode() + content)
+    word = digest.hexdigest()
+    while word[:12] in together:
+        word = hashlib.sha256(word.encode()).hexdigest()
+    return word[:12]
+
+
+def _hides(character: str) -> bool:
+    if character in "\n\t" or " " <= character <= "~":
+        return False
+    return (
+        unicodedata.category(character) in _HIDING
+        or character in _BLANK_LETTERS
+        or "\ufe00" <= character <= "\ufe0d"
+        or "\U000e0000" <= character <= "\U000e0fff"
+    )
+
+
+def _written_out(character: str) -> str:
+    return f"⟨U+{ord(character):04X}⟩"
