@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judging.views import audit, audit_runs, audit_triangle
+from judging.views import audit, audit_compare, audit_runs, audit_triangle
 
 urlpatterns = [
     path("audit/", audit.audit_home, name="audit_home"),
@@ -20,6 +20,15 @@ urlpatterns = [
         audit_triangle.audit_triangle_file,
         name="audit_triangle_file",
     ),
+    path(
+        "studies/<int:study_id>/audit/compare/", audit_compare.audit_compare, name="audit_compare"
+    ),
+    path(
+        "studies/<int:study_id>/audit/compare.<slug:ending>",
+        audit_compare.audit_compare_file,
+        name="audit_compare_file",
+    ),
+    path("studies/<int:study_id>/audit/people/", audit_compare.audit_people, name="audit_people"),
     path(
         "studies/<int:study_id>/audit/left-out/<slug:group>/",
         audit_runs.audit_left_out,

@@ -19,15 +19,19 @@ AXIS = 22
 MARGIN = 8
 LONGEST_NAME = 27
 _INK, _MUTED, _LINE = "#1a1c20", "#585e67", "#dfe0dd"
-_MEANING = {"fn": "#8b2780", "fp": "#a84a00"}
+_MEANING = {"fn": "#8b2780", "fp": "#a84a00", "people": "#1f4ea3", "evaluator": "#585e67"}
 """For the picture on its own; in a page, style sheets paint by class."""
+
+
+Meaning = Literal["fn", "fp", "people", "evaluator"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalRow:
     """One share with its intervals; `value` is None where it is undefined.
 
-    `words` stand at the right, `url` is where the mark leads, `title` what it says on hover.
+    `words` stand at the right, `url` is where the mark leads, `title` what it says on hover;
+    `meaning` is what colours it where that differs from row to row.
     """
 
     name: str
@@ -37,17 +41,15 @@ class IntervalRow:
     by_task: Interval | None = None
     url: str = ""
     title: str = ""
+    meaning: Meaning | None = None
 
 
-def interval_picture(
-    rows: Sequence[IntervalRow], *, label: str, meaning: Literal["fn", "fp"]
-) -> SafeString:
+def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meaning) -> SafeString:
     """Shares on one axis from 0 to 100 %, each with a whisker, the name and the words above.
 
     A second, thin whisker is the interval with whole tasks resampled.
     """
     height = ROW * len(rows) + AXIS
-    colour = _MEANING[meaning]
     with drawing(WIDTH, height) as figure:
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_axis_off()
@@ -68,9 +70,11 @@ def interval_picture(
             if row.value is None:
                 continue
             y = top + 30
+            kind = row.meaning or meaning
+            colour = _MEANING[kind]
             if row.by_task is not None:
                 ends = [100 * row.by_task.low, 100 * row.by_task.high]
-                axes.plot(ends, [y, y], color=colour, lw=1, gid=f".by-task.{meaning}")
+                axes.plot(ends, [y, y], color=colour, lw=1, gid=f".by-task.{kind}")
             if row.interval is not None:
                 low, high = 100 * row.interval.low, 100 * row.interval.high
                 axes.plot(
@@ -80,12 +84,10 @@ def interval_picture(
                     lw=3,
                     alpha=0.6,
                     solid_capstyle="butt",
-                    gid=f".whisker.{meaning}",
+                    gid=f".whisker.{kind}",
                 )
                 for end in (low, high):
-                    axes.plot(
-                        [end, end], [y - 4, y + 4], color=colour, lw=1.5, gid=f".cap.{meaning}"
-                    )
+                    axes.plot([end, end], [y - 4, y + 4], color=colour, lw=1.5, gid=f".cap.{kind}")
             axes.plot(
                 [100 * row.value],
                 [y],
@@ -95,7 +97,7 @@ def interval_picture(
                 color=colour,
                 clip_on=False,
                 url=row.url or None,
-                gid=f".point.{meaning}",
+                gid=f".point.{kind}",
             )
         return as_picture(figure, label, {row.url: row.title for row in rows if row.url})
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import django_tables2 as tables
 from django.db.models import QuerySet
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -33,7 +33,7 @@ class _LabelColumn(tables.Column):  # type: ignore[misc]
 
     def __init__(self, name: str, voice: Voice | None, number: int) -> None:
         super().__init__(
-            verbose_name=name,
+            verbose_name=escape(name),  # safe text keeps its small letter
             accessor="pk",
             orderable=False,
             attrs={"td": {"class": "voice", "data-label": name}, "th": {"class": "voice"}},
@@ -58,15 +58,15 @@ class _VoiceColumn(tables.Column):  # type: ignore[misc]
     """What an evaluator, or one step of it, said."""
 
     def __init__(self, voice: Voice) -> None:
-        name = f"{voice.step_name}" if voice.step else str(voice.evaluator)
+        name = voice.name
         step = " step" if voice.step else ""
         super().__init__(
-            verbose_name=name,
+            verbose_name=escape(name),  # safe text keeps its small letter
             accessor="pk",
             orderable=False,
             attrs={
-                "td": {"class": f"voice{step}", "data-label": voice.name},
-                "th": {"class": f"voice{step}", "title": voice.name},
+                "td": {"class": f"voice{step}", "data-label": name},
+                "th": {"class": f"voice{step}"},
             },
         )
         self.voice = voice
@@ -75,7 +75,7 @@ class _VoiceColumn(tables.Column):  # type: ignore[misc]
         said = table.said(record).by(self.voice)
         words = _verdict(said, is_step=bool(self.voice.step))
         if not said.is_wrong or self.voice.evaluator is None:
-            return words
+            return format_html('<span class="agrees">{}</span>', words)
         address = table.run_url(record, audit=str(self.voice.evaluator.pk), cell=said.cell)
         return format_html('<a href="{}">{} {}</a>', address, words, cell(said.cell))
 
@@ -96,14 +96,12 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
     is_partial = True
 
     position = tables.Column(verbose_name="#", attrs={"td": {"class": "num fit desk"}})
-    goal = tables.Column(
-        verbose_name=gettext_lazy("goal"),
-        accessor="run__goal",
+    task = tables.Column(
+        verbose_name=gettext_lazy("task"),
+        accessor="run__task__external_id",
         empty_values=(),
-        orderable=False,
-        attrs={"td": {"class": "wide first truncate"}},
+        attrs={"td": {"class": "wide first truncate"}, "th": {"class": "wide"}},
     )
-    task = tables.Column(verbose_name=gettext_lazy("task"), accessor="run__task__external_id")
     site = tables.Column(verbose_name=gettext_lazy("site"), accessor="run__task__site")
     disagreement = tables.Column(
         verbose_name=gettext_lazy("disagreement"),
@@ -144,7 +142,6 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
             extra_columns=[*labels, *columns],
             sequence=(
                 "position",
-                "goal",
                 "task",
                 "site",
                 "disagreement",
@@ -175,11 +172,13 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
     def render_position(self, value: int) -> int:
         return value + 1
 
-    def render_goal(self, record: SelectedItem) -> SafeString:
+    def render_task(self, record: SelectedItem) -> SafeString:
+        task = record.run.task
         return format_html(
-            '<a class="row-link" href="{}">{}</a>',
+            '<a class="row-link" href="{}"><span class="muted small">{}</span> {}</a>',
             self.run_url(record),
-            record.run.goal or record.run.task.goal or _("(no goal)"),
+            task.external_id,
+            record.run.goal or task.goal or _("(no goal)"),
         )
 
     def render_disagreement(self, value: float) -> str:

@@ -10,10 +10,12 @@ from django.utils.translation import gettext_lazy
 from judging.audits.agreement import Agreed, Pair, agreement_of
 from judging.audits.causes_tables import causes_table, success_rates_table, tags_table
 from judging.audits.cells import Shown, items_in_cells
+from judging.audits.comparison_tables import pairs_table, people_table, steps_table
 from judging.audits.explanations import decided_by
 from judging.audits.matrices import Audit, audit_of
 from judging.audits.measures import MEASURES, measure
 from judging.audits.resampling import resampled
+from judging.audits.triangle_tables import triangle_table
 from judging.models import EvaluatorVersion, Study
 from judging.reports import Column, Table, Value
 from judging.statistics.figures import Figure, Interval, Undefined
@@ -149,6 +151,10 @@ TABLES: Mapping[str, Callable[[Study], Table]] = {
     "matrices": matrices_table,
     "figures": figures_table,
     "agreement": agreement_table,
+    "pairs": pairs_table,
+    "steps": steps_table,
+    "people": people_table,
+    "triangle": triangle_table,
     "causes": causes_table,
     "success_rates": success_rates_table,
     "tagged_errors": tags_table,

@@ -38,6 +38,18 @@ STEPS: Mapping[str, str | Promise] = {
     INCLUSION: gettext_lazy("stage 2"),
 }
 """Steps that an evaluator may take, in their order; each may be asked only where none passed."""
+_ORDER = {
+    kind.value: place
+    for place, kind in enumerate(
+        (
+            EvaluatorVersion.Kind.MATCHER,
+            EvaluatorVersion.Kind.JUDGE,
+            EvaluatorVersion.Kind.REWARD,
+            EvaluatorVersion.Kind.PIPELINE,
+        )
+    )
+}
+"""From the simple to what is made of it; other kinds come last."""
 _ASKS = (EvaluatorVersion.Kind.JUDGE, EvaluatorVersion.Kind.PIPELINE)
 
 
@@ -113,9 +125,11 @@ def voices_of(study: Study) -> Voices:
     """The voices of a study, in at most three queries."""
     runs = counted_items(study).order_by().values("run")
     said = Evaluation.objects.filter(evaluator=OuterRef("pk"), is_current=True, run__in=runs)
-    evaluators = [
-        Voice(evaluator=version) for version in EvaluatorVersion.objects.filter(Exists(said))
-    ]
+    versions = sorted(
+        EvaluatorVersion.objects.filter(Exists(said)),
+        key=lambda version: (_ORDER.get(version.kind, len(_ORDER)), _rank(version.name)),
+    )
+    evaluators = [Voice(evaluator=version) for version in versions]
     labels = Label.objects.filter(
         annotator=OuterRef("pk"), is_repeat=False, item__in=counted_items(study).values("pk")
     )
@@ -150,6 +164,11 @@ def _steps(study: Study, evaluators: Sequence[Voice]) -> dict[int, list[Voice]]:
         if len(steps) > 1:
             found[version.pk] = [Voice(evaluator=version, step=step) for step in steps]
     return found
+
+
+def _rank(name: str) -> tuple[bool, bool, str]:
+    """Before the repair, then after it: strict before repaired, `before` before `after`."""
+    return "repaired" in name, name == "after", name
 
 
 def _may_step(version: EvaluatorVersion) -> bool:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from django import template
+from django.utils import formats
 from django.utils.translation import gettext as _
 
 from judging import wording
 from judging.audits.agreement import Agreed
 from judging.audits.measures import Measured
+from judging.audits.stubs import stubs_of as find_stubs
+from judging.models import Study
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
 
 register = template.Library()
+
+
+@register.simple_tag
+def stubs_of(study: Study) -> str:
+    """The names of the study's evaluators that a stub answers where a model would."""
+    return ", ".join(dict.fromkeys(version.name for version in find_stubs(study)))
 
 
 @register.filter
@@ -57,3 +66,37 @@ def why(measured: Measured | Agreed) -> str:
 def said(reason: str) -> str:
     """A stored reason in the reader's language, where it is one of ours."""
     return _(reason) if reason else ""
+
+
+@register.filter
+def p_value(p: float) -> str:
+    """A p-value as papers write it."""
+    if p < 0.001:
+        return f"< {formats.number_format(0.001, 3)}"
+    return formats.number_format(round(p, 3), 3)
+
+
+@register.filter
+def why_share(share: Share) -> str:
+    """Why there is no such share; empty where there is."""
+    return why_figure(share.value)
+
+
+@register.filter
+def coefficient(value: Figure) -> str:
+    """A bare coefficient, a dash where it is undefined."""
+    return wording.figure_words(value, is_share=False)
+
+
+@register.filter
+def why_figure(value: Figure) -> str:
+    """Why there is no such figure; empty where there is."""
+    return wording.why_undefined(value) if isinstance(value, Undefined) else ""
+
+
+@register.filter
+def ends(interval: Interval | Undefined) -> str:
+    """The ends of a coefficient's interval, or why there is none."""
+    if isinstance(interval, Undefined):
+        return wording.why_undefined(interval)
+    return wording.interval_words(interval, is_share=False)

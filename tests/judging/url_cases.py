@@ -206,6 +206,9 @@ case(
     study_id=STUDIES,
     ending=lambda _: ["csv", "json"],
 )
+case("judging:audit_compare", study_id=STUDIES)
+case("judging:audit_compare_file", study_id=STUDIES, ending=lambda _: ["csv", "json"])
+case("judging:audit_people", study_id=STUDIES)
 case(
     "judging:audit_left_out",
     study_id=STUDIES,

@@ -7,6 +7,8 @@ from typing import Any
 from django.test import Client
 from django.urls import reverse
 
+from judging.models import EvaluatorVersion
+
 
 def open_page(client: Client, name: str, *args: Any, **headers: str) -> Any:
     return client.get(reverse(f"judging:{name}", args=args), headers=headers)
@@ -16,3 +18,8 @@ def logged_in(user: Any) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+def pk(name: str) -> int:
+    """The number of the evaluator of that name."""
+    return EvaluatorVersion.objects.get(name=name).pk

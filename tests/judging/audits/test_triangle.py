@@ -16,74 +16,17 @@ from django.urls import reverse
 from judging.audits.selection import read_selection, selected_items
 from judging.audits.triangle import voices_on
 from judging.audits.voices import voices_of
-from judging.models import EvaluatorVersion, Unblinding
+from judging.models import Unblinding
 from tests.judging import audited
-from tests.judging.audits.pages import logged_in, open_page
+from tests.judging.audits.pages import logged_in, open_page, pk
 
 pytestmark = pytest.mark.django_db
-
-SAID = {"p": "passed", "f": "failed"}
-KINDS = ("string_match", "url_match")
-
-
-def stages(first: str, second: str = "") -> dict[str, object]:
-    """Details of a two-stage judge; the second stage is asked only where the first fails."""
-    asked = [{"name": "equivalence", "verdict": SAID[first]}]
-    if second:
-        asked.append({"name": "inclusion", "verdict": SAID[second]})
-    return {"stages": asked}
-
-
-@pytest.fixture
-def world() -> audited.Audited:
-    """Six runs: reference, two labels, strict, and a judge of two stages.
-
-    0  success  ss  strict failed   judge passed by stage 1
-    1  success  sf  strict failed   judge passed by stage 2
-    2  success  ss  strict passed   judge passed by stage 1
-    3  failure  ff  strict failed   judge passed by stage 2
-    4  failure  ff  strict failed   judge failed by both
-    5  failure  fu  strict no verdict, judge not evaluated
-    """
-    world = audited.study("Triangle")
-    a, b = audited.person("ann"), audited.person("bob")
-    strict = audited.evaluator("strict")
-    judge = audited.evaluator("judge", kind=EvaluatorVersion.Kind.JUDGE)
-    rows: list[tuple[str, str, str, str, dict[str, object]]] = [
-        ("success", "ss", "f", "p", stages("p")),
-        ("success", "sf", "f", "p", stages("f", "p")),
-        ("success", "ss", "p", "p", stages("p")),
-        ("failure", "ff", "f", "p", stages("f", "p")),
-        ("failure", "ff", "f", "f", stages("f", "f")),
-        ("failure", "fu", "", "", {}),
-    ]
-    names = {"s": "success", "f": "failure", "u": "unsure"}
-    for number, (reference, labels, by_strict, by_judge, details) in enumerate(rows):
-        task = audited.task(
-            f"t{number}",
-            site="shop" if number < 4 else "map",
-            template=str(number % 2),
-            evaluation_kind=KINDS[number % 2],
-        )
-        given = [(a, names[labels[0]]), (b, names[labels[1]])]
-        item = world.add(reference, given, of=audited.run(task))
-        if by_strict:
-            audited.evaluation(item.run, strict, SAID[by_strict])
-        else:
-            audited.evaluation(item.run, strict, "error", reason="needs a judge")
-        if by_judge:
-            audited.evaluation(item.run, judge, SAID[by_judge], details=details)
-    return world
 
 
 def numbers(world: audited.Audited, query: str) -> list[int]:
     voices = voices_of(world.study)
     selection = read_selection(QueryDict(query), voices)
     return [item.position for item in selected_items(world.study, selection, voices)]
-
-
-def pk(name: str) -> int:
-    return EvaluatorVersion.objects.get(name=name).pk
 
 
 def test_disagreement_by_hand(world: audited.Audited) -> None:
@@ -155,10 +98,10 @@ def test_what_everybody_said(world: audited.Audited) -> None:
     voices = voices_of(world.study)
     judge = pk("judge")
     assert [voice.key for voice in voices.all][2:] == [
+        str(pk("strict")),
         f"{judge}.equivalence",
         f"{judge}.inclusion",
         str(judge),
-        str(pk("strict")),
     ]
     shown = voices.columns(voices.evaluators)
     found = voices_on(world.items, voices, shown)
@@ -169,16 +112,16 @@ def test_what_everybody_said(world: audited.Audited) -> None:
     ]
     assert [(second.by(voice).verdict, second.by(voice).cell) for voice in shown] == [
         ("failed", "fn"),
-        ("passed", "tp"),
-        ("passed", "tp"),
         ("failed", "fn"),
+        ("passed", "tp"),
+        ("passed", "tp"),
     ]
     last = found[world.items[5].pk]
     assert [last.by(voice).reason for voice in shown] == [
+        "needs a judge",
         "",
         "",
         "not evaluated yet",
-        "needs a judge",
     ]
 
 
@@ -193,7 +136,7 @@ def test_page_shows_a_row_a_run_in_words(world: audited.Audited) -> None:
     assert len(rows) == 6
     words = " ".join(re.sub(r"<[^>]+>", " ", rows[0]).split())
     assert words == (
-        "2 Goal of t1 t1 shop 66.7 % success failure success failed FN passed passed failed FN"
+        "2 t1 Goal of t1 shop 66.7 % success failure success failed FN failed FN passed passed"
     )
     assert "no verdict" in rows[5]
     assert "not asked" in rows[1]

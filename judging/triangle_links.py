@@ -1,0 +1,45 @@
+"""Numbers of comparisons with the runs behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from judging.audits.cells import Shown
+from judging.audits.selection import InCells, Selection
+from judging.audits.voices import Voice
+from judging.models import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A number of runs, and where they are listed; no address where that cannot be."""
+
+    n: int
+    url: str = ""
+
+
+def in_cells(
+    study: Study,
+    n: int,
+    cells: Sequence[tuple[Voice, Sequence[Shown]]],
+    groups: Mapping[str, str] | None = None,
+) -> Linked:
+    """So many runs that are in all of these cells, and in these groups."""
+    if groups and not all(groups.values()):
+        return Linked(n)
+    selection = Selection(
+        cells=[InCells(voice, list(which)) for voice, which in cells], groups=groups or {}
+    )
+    return Linked(n, _address(study, selection))
+
+
+def differing(study: Study, n: int, first: Voice, second: Voice) -> Linked:
+    """So many runs on which the two differ."""
+    return Linked(n, _address(study, Selection(differ=(first, second))))
+
+
+def _address(study: Study, selection: Selection) -> str:
+    return f"{reverse('judging:audit_triangle', args=[study.pk])}?{selection.query}"
