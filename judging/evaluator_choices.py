@@ -16,6 +16,7 @@ from judging.evaluators.registry import (
     evaluator_of,
     model_asked_by,
 )
+from judging.language_models import may_be_offered
 from judging.models import EvaluatorVersion
 
 
@@ -60,6 +61,8 @@ def _saved() -> list[EvaluatorChoice]:
         except UnknownEvaluatorError:
             continue
         model = model_asked_by(evaluator)
+        if not may_be_offered(model):
+            continue
         predefined = evaluator_named(version.name, model=model or None)
         if predefined.identity.config_hash == version.config_hash:
             continue

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from judging.judges.stubs import is_stub
 from webagent.llm.interface import ModelFailure
 from webagent.llm.registry import ModelEntry, Registry, RegistryError
 
@@ -68,9 +69,17 @@ def usable_entry(name: str) -> ModelEntry:
     Raises:
         ModelUnavailableError: there is no file, no such model in it, or no key for it.
     """
+    registry = model_registry()
+    if is_stub(name) and name not in registry.entries:
+        raise ModelUnavailableError(
+            _(
+                "%(model)s is a stub and no model: what it said stays, but it cannot be asked "
+                "again. Choose the evaluator with a model of your own instead."
+            )
+            % {"model": name}
+        )
     if settings.ENV.MODELS_FILE is None:
         raise ModelUnavailableError(how_to_configure())
-    registry = model_registry()
     try:
         entry = registry.entry(name)
     except ModelFailure as failure:
@@ -81,6 +90,16 @@ def usable_entry(name: str) -> ModelEntry:
             % {"model": name, "name": variable}
         )
     return entry
+
+
+def may_be_offered(model: str) -> bool:
+    """Whether a model that a stored version asks can be there: all but stubs not described here."""
+    if not is_stub(model):
+        return True
+    try:
+        return model in model_registry().entries
+    except ModelUnavailableError:
+        return False
 
 
 def how_to_configure() -> str:

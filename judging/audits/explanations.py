@@ -54,6 +54,8 @@ class Explanation:
     checks: Sequence[CheckShown]
     stages: Sequence[StageShown]
     is_manipulated: bool
+    is_stubbed: bool
+    """A stub answered where a model would."""
     task: str
     """The version of the task that was judged, where that is told."""
     rest: str
@@ -75,6 +77,7 @@ def explain(evaluation: Evaluation) -> Explanation:
         stages=stages,
         is_manipulated=details.get("manipulated") is True
         or any(stage.is_manipulated for stage in stages),
+        is_stubbed=any(stage.is_stub for stage in stages),
         task=" ".join(_text(part) for part in _object(details.get("task")).values()),
         rest=_shortened(json.dumps(rest, ensure_ascii=False, indent=1)) if rest else "",
     )
