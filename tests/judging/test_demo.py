@@ -1,30 +1,163 @@
-"""The demo shows what it is there to show: real errors of a matcher, repaired, with their causes."""
+"""The demo shows what it is there to show: real errors, repaired, with their causes."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from judging.audits.causes import Counted, causes_of
+from judging.audits.matrices import audit_of
+from judging.audits.stubs import stubs_of
 from judging.audits.whatif import Change, compare
 from judging.audits.whatif_settings import read_setting
-from judging.models import EvaluatorVersion, Repair
+from judging.demo import STUDIES
+from judging.demo.stub_judge import MODEL, OWN_WORDS
+from judging.evaluator_choices import evaluator_choices
+from judging.language_models import ModelUnavailableError, usable_entry
+from judging.models import CauseTag, Evaluation, EvaluatorVersion, Repair, Study
 from judging.services.demo import load_demo
+from runs.models import Run, Task, TaskRevision, User
 
 pytestmark = pytest.mark.django_db
 
+CAUSES_LEFT = Counted(0, 1)
+"""One error is left untagged for whoever tries it."""
+Cells = tuple[int, int, int, int, int]
+"""TP, FN, TN, FP, no verdict."""
 
-def test_real_errors_are_repaired_and_their_causes_tagged() -> None:
-    study = load_demo()[0]
+
+@pytest.fixture
+def study() -> Study:
+    return load_demo()[0]
+
+
+def counted_by_hand(study: Study) -> dict[str, Cells]:
+    """The cells of every evaluator, run by run: no query of the audit's own has a part in it."""
+    cells: dict[str, Counter[str]] = {}
+    runs = {item.run_id: item.verdict for item in study.items.filter(verdict__isnull=False)}
+    for said in Evaluation.objects.filter(run__in=runs, is_current=True):
+        succeeded = runs[said.run_id].verdict == "success"
+        cell = {
+            ("passed", True): "tp",
+            ("failed", True): "fn",
+            ("failed", False): "tn",
+            ("passed", False): "fp",
+        }.get((said.verdict, succeeded), "none")
+        cells.setdefault(said.evaluator.name, Counter())[cell] += 1
+    return {
+        name: (found["tp"], found["fn"], found["tn"], found["fp"], found["none"])
+        for name, found in cells.items()
+    }
+
+
+def test_every_matrix_is_what_a_count_run_by_run_gives(study: Study) -> None:
+    shown = {
+        each.evaluator.name: (
+            each.matrix.tp,
+            each.matrix.fn,
+            each.matrix.tn,
+            each.matrix.fp,
+            each.matrix.no_verdict,
+        )
+        for each in audit_of(study).evaluators
+    }
+    assert shown == counted_by_hand(study)
+    assert shown == {
+        "webarena-strict": (8, 5, 5, 2, 0),
+        "webarena-repaired": (13, 0, 7, 0, 0),
+        "before": (8, 5, 5, 2, 0),
+        "after": (13, 0, 7, 0, 0),
+        "two-stage-judge": (10, 0, 5, 0, 5),
+        "imported-reward": (0, 0, 0, 0, 20),
+    }
+
+
+def test_what_after_repairs_of_before_has_a_cause(study: Study) -> None:
+    counted = study.items.filter(verdict__isnull=False)
+    succeeded = set(counted.filter(verdict__verdict="success").values_list("run", flat=True))
+
+    def runs_said(name: str, verdict: str) -> set[object]:
+        said = Evaluation.objects.filter(evaluator__name=name, verdict=verdict, is_current=True)
+        return set(said.values_list("run", flat=True))
+
+    repaired = succeeded & runs_said("before", "failed") & runs_said("after", "passed")
+    tagged = CauseTag.objects.filter(
+        item__study=study, evaluator_name="before", error=CauseTag.Error.FN, is_current=True
+    ).exclude(repair="")
+    assert len(repaired) == 5
+    assert repaired == set(tagged.values_list("item__run", flat=True))
+
+
+@pytest.mark.parametrize("name", ["webarena-strict", "before"])
+def test_real_errors_are_repaired_and_their_causes_tagged(study: Study, name: str) -> None:
     causes = {each.audit.evaluator.name: each for each in causes_of(study)}
-    before, after = causes["webarena-strict"], causes["webarena-repaired"]
-    assert before.errors.fn >= 5
-    assert before.errors.fp >= 2
-    assert after.errors == Counted(0, 0)
+    before = causes[name]
+    assert (before.errors.fn, before.errors.fp) == (5, 2)
     assert before.repairable.fn == before.errors.fn
-    assert before.by_repair[Repair.TASK_DATA].fn >= 2
-    assert before.by_repair[Repair.EVALUATION_LOGIC].fn >= 3
-    assert before.untagged == Counted(0, 1), "one error is left for whoever tries it"
+    assert before.by_repair[Repair.TASK_DATA].fn == 2
+    assert before.by_repair[Repair.EVALUATION_LOGIC].fn == 3
+    assert before.untagged == CAUSES_LEFT
+    for repaired in ("webarena-repaired", "after"):
+        assert causes[repaired].errors == Counted(0, 0)
+
+
+def test_switching_the_rules_on_repairs_the_strict_matcher(study: Study) -> None:
     strict = EvaluatorVersion.objects.get(name="webarena-strict")
     compared = compare(study, read_setting(strict, {"off": "none"}))
-    assert len(compared.flips[Change.FIXED_FN]) == before.errors.fn
+    assert len(compared.flips[Change.FIXED_FN]) == 5
     assert set(compared.flips) == {Change.FIXED_FN, Change.FIXED_FP}
+
+
+def test_the_tasks_are_patched_each_with_its_reason_and_after_judges_by_them(study: Study) -> None:
+    revisions = TaskRevision.objects.filter(task__task_set__name="larkfield")
+    assert Counter(revisions.values_list("category", flat=True)) == {
+        "output_format": 6,
+        "reference": 2,
+    }
+    assert all(len(revision.why) > 40 for revision in revisions)
+    for name, version in (("before", "1"), ("after", "repaired-1")):
+        said = Evaluation.objects.filter(evaluator__name=name, run__study_items__study=study)
+        assert set(said.values_list("task__task_set__version", flat=True)) == {version}
+    assert not Task.objects.infeasible().exists()
+
+
+def test_the_stub_owns_up_wherever_it_answered(study: Study) -> None:
+    assert {each.name for each in stubs_of(study)} == set(STUDIES["questions"].asking)
+    stages = [
+        stage
+        for said in Evaluation.objects.filter(evaluator__config__model=MODEL)
+        for stage in said.details.get("stages", [])
+    ]
+    assert {stage["name"] for stage in stages} == {"single", "equivalence", "inclusion"}
+    assert all(stage["model"] == MODEL and stage["cost"] == "0" for stage in stages)
+    assert all(stage["rationale"].startswith(OWN_WORDS) for stage in stages)
+    assert all(stage["prompt_hash"] and "error" not in stage for stage in stages)
+
+
+def test_pages_mark_the_stub_and_nobody_can_ask_it(study: Study, client: Client) -> None:
+    client.force_login(User.objects.get(username="engineer"))
+    judged = Run.objects.filter(
+        study_items__study=study,
+        evaluations__evaluator__name="two-stage-judge",
+        task__site="larkfield",
+    ).order_by("pk")
+    run = judged.filter(final_answer="Fiction").first()
+    assert run is not None
+    pages = [
+        reverse(f"judging:{name}", args=[study.pk])
+        for name in ("audit", "audit_triangle", "audit_compare", "audit_causes", "what_if")
+    ]
+    for address in pages:
+        shown = client.get(address).content.decode()
+        assert re.search(r"a stub\s+of fixed rules answered", shown), address
+    pane = client.get(reverse("judging:run_judgements", args=[run.pk])).content.decode()
+    assert "answered by a stub" in pane
+    offered = client.get(reverse("judging:audit_evaluate", args=[study.pk])).content.decode()
+    assert MODEL not in offered
+    assert MODEL not in {choice.model for choice in evaluator_choices()}
+    with pytest.raises(ModelUnavailableError, match="is a stub and no model"):
+        usable_entry(MODEL)
