@@ -7,6 +7,8 @@ from django.conf import settings
 from django.db.models.signals import post_migrate, pre_migrate
 from django.utils.translation import gettext_lazy as _
 
+from webagent.agents.generic.models import use_models_file
+
 
 class RunsConfig(AppConfig):
     name = "runs"
@@ -14,12 +16,13 @@ class RunsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Know the queue, listen to news, and have the database guard finished runs.
+        """Know the queue and the models, listen to news, and guard finished runs.
 
         The guard rests while migrations run.
         """
         import_module(settings.QUEUE_APP)
         import_module("runs.receivers")
+        use_models_file(lambda: settings.ENV.MODELS_FILE)
         from runs.immutability import install_guards, remove_guards  # models are loaded only now
 
         pre_migrate.connect(remove_guards, sender=self)

@@ -64,10 +64,14 @@ class Offer:
 
 
 def agent_choices() -> list[tuple[str, str]]:
-    """The agents that can be chosen for a run: name and what it does."""
+    """The agents that can be chosen for a run: name and what it does.
+
+    Those that need a configuration are left out, but for the one that gets its own here.
+    """
     return [
         (kind.name, str(AGENT_WORDS.get(kind.name, f"{kind.name}: {kind.summary}")))
         for kind in agent_kinds()
+        if not kind.needs_config or kind.name == REPLAYER
     ]
 
 

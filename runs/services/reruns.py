@@ -21,7 +21,7 @@ from runs.tasks import dispatch
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
 from webagent.environment.failures import UnknownTask
 from webagent.environment.registry import task_record as environment_task_record
-from webagent.trajectory.records import Json
+from webagent.trajectory.records import AgentRecord, Json
 
 MAX_NEW_RUNS = 500
 
@@ -108,7 +108,8 @@ def queue_run(
     """
     try:
         record = environment_task_record(task)
-        row = store_agent(make_agent(agent, agent_config).describe())
+        described = make_agent(agent, agent_config).describe()
+        row = store_agent(described)
     except (UnknownTask, UnknownAgent, BadAgentConfig) as error:
         raise RerunError(str(error)) from None
     return Run.objects.create(
@@ -117,7 +118,7 @@ def queue_run(
         experiment=_experiment(experiment, user),
         seed=seed,
         trial=trial,
-        max_steps=max_steps or record.max_steps or DEFAULT_MAX_STEPS,
+        max_steps=max_steps or record.max_steps or _own_max_steps(described) or DEFAULT_MAX_STEPS,
         source_format=OUR_FORMAT,
         created_by=user,
         dispatched_at=Now(),
@@ -182,6 +183,12 @@ def _rerun(
         family=run.root,
         created_by=user,
     )
+
+
+def _own_max_steps(agent: AgentRecord) -> int | None:
+    """How many steps the agent's configuration wants, if it says so."""
+    wanted = (agent.config or {}).get("max_steps")
+    return wanted if isinstance(wanted, int) else None
 
 
 def _experiment(name: str, user: User | None) -> Experiment | None:

@@ -10,11 +10,30 @@ from webagent.trajectory.records import AgentRecord, ErrorOrigin
 
 
 class AgentFailure(Exception):
-    """The agent could not decide, through no choice of its own: the run ends in an error."""
+    """The agent could not decide, through no choice of its own: the run ends in an error.
 
-    def __init__(self, message: str, origin: ErrorOrigin = ErrorOrigin.AGENT) -> None:
+    `decision` holds what it went through until then (its model calls). `kind` names the failure,
+    `retriable` says whether another attempt may be spared it; None where that is not known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        origin: ErrorOrigin = ErrorOrigin.AGENT,
+        *,
+        decision: Decision | None = None,
+        kind: str | None = None,
+        retriable: bool | None = None,
+    ) -> None:
         super().__init__(message)
         self.origin = origin
+        self.decision = decision or Decision(action=None)
+        self.kind = kind
+        self.retriable = retriable
+
+
+class OutOfBudget(AgentFailure):
+    """The agent has spent what its run may cost: the run ends as at any other limit."""
 
 
 class Agent(Protocol):

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from webagent.agents.agent import Agent, AgentFailure
+from webagent.agents.agent import Agent, AgentFailure, OutOfBudget
 from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.interface import Environment
 from webagent.trajectory.live import Decision, Observation, StepResult
@@ -29,7 +29,7 @@ _PLACES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run came to its end. `error_kind` and `retriable` are the environment's."""
+    """How a run came to its end. `error_kind` and `retriable` are the failure's own."""
 
     outcome: Outcome
     reason: EndReason
@@ -39,11 +39,12 @@ class Ending:
 
 
 class _Broken(Exception):
-    """The run cannot go on; carries how it ends."""
+    """The run cannot go on; carries how it ends, and what the agent did until then."""
 
-    def __init__(self, ending: Ending) -> None:
+    def __init__(self, ending: Ending, decision: Decision | None = None) -> None:
         super().__init__(ending.reason)
         self.ending = ending
+        self.decision = decision or Decision(action=None)
 
 
 CANCELLED = Ending(Outcome.INCOMPLETE, EndReason.CANCELLED)
@@ -96,7 +97,7 @@ class Episode:
         try:
             decision = self._decide(before)
         except _Broken as broken:
-            decision, ending = Decision(action=None), broken.ending
+            decision, ending = broken.decision, broken.ending
         acted_at = datetime.now(UTC)
         if ending is None:
             ending = self._interrupted()
@@ -147,13 +148,25 @@ class Episode:
         except self._let_through:
             raise
         except AgentFailure as failure:
-            raise _Broken(_errored(failure, failure.origin)) from failure
+            self.llm_calls += failure.decision.llm_calls
+            raise _Broken(self._agent_failed(failure), failure.decision) from failure
         except Exception as error:  # an agent may be anybody's code: its crash ends its run only
             raise _Broken(_errored(error, ErrorOrigin.AGENT)) from error
         self.llm_calls += decision.llm_calls
         if decision.finished or decision.gave_up:
             self.claimed_success = decision.finished
         return decision
+
+    def _agent_failed(self, failure: AgentFailure) -> Ending:
+        if isinstance(failure, OutOfBudget):
+            return Ending(_claim(self.result), EndReason.COST_LIMIT)
+        return Ending(
+            Outcome.ERROR,
+            EndReason.EXCEPTION,
+            _error(failure, failure.origin),
+            error_kind=failure.kind,
+            retriable=failure.retriable,
+        )
 
     def _ask(self, call: Callable[[], T]) -> T:
         """What the environment answers, or the ending that its failure makes."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pydantic import JsonValue, ValidationError
 
 from webagent.agents.agent import Agent
+from webagent.agents.generic.agent import NAME as GENERIC
+from webagent.agents.generic.models import make_generic
 from webagent.agents.librarian import Librarian
 from webagent.agents.oracle import Oracle
 from webagent.agents.scripted import (
@@ -34,12 +36,13 @@ class AgentKind:
     """An agent that can be made.
 
     `make` takes the configuration as keyword arguments, and refuses what does not fit with a
-    TypeError or ValueError.
+    TypeError or ValueError. `needs_config`: there is none without a configuration.
     """
 
     name: str
     summary: str
     make: Callable[..., Agent]
+    needs_config: bool = False
 
 
 _KINDS = {
@@ -53,7 +56,8 @@ _KINDS = {
         AgentKind("do_nothing", "Control: only waits.", DoNothing),
         AgentKind("always_na", "Control: answers N/A to everything.", AlwaysNotAvailable),
         AgentKind("list_everything", "Control: answers with all the page says.", ListEverything),
-        AgentKind("replayer", "Repeats recorded actions.", Replayer),
+        AgentKind("replayer", "Repeats recorded actions.", Replayer, needs_config=True),
+        AgentKind(GENERIC, "Asks a language model for each action.", make_generic, True),
     )
 }
 

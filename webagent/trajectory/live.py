@@ -50,7 +50,9 @@ class Decision:
     """What an agent does next.
 
     `finished`: the agent regards the task as done, so the run ends after `action` (or at once
-    if there is none). `gave_up`: it regards the task as not to be done.
+    if there is none). `gave_up`: it regards the task as not to be done. `problem` says why there
+    is no better decision (replies without a usable action, say). `blobs` are the bytes that its
+    model calls name; `marked_screenshot` is the PNG that it looked at instead of the plain one.
     """
 
     action: str | None
@@ -58,6 +60,9 @@ class Decision:
     finished: bool = False
     gave_up: bool = False
     llm_calls: tuple[LlmCall, ...] = ()
+    problem: str | None = None
+    blobs: Mapping[str, bytes] = field(default_factory=dict)
+    marked_screenshot: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,7 +66,7 @@ class Recorder:
             final: no step follows, so that what was seen afterwards belongs to this one.
             executed: False where the run was stopped before the action could be tried.
         """
-        blobs: Blobs = {}
+        blobs: Blobs = dict(decision.blobs)
         if self.steps == 0:
             goal_parts(before, blobs)
         actions: tuple[ActionRecord, ...] = ()
@@ -76,7 +76,7 @@ class Recorder:
         record = StepRecord(
             run_id=self._run_id,
             index=self.steps,
-            before=recorded_observation(before, blobs, self.steps),
+            before=_seen(before, decision, blobs, self.steps),
             thought=decision.thought[:MAX_THOUGHT_CHARS] if decision.thought else None,
             actions=actions,
             after=(
@@ -103,7 +103,7 @@ def goal_parts(observation: live.Observation, blobs: Blobs) -> tuple[GoalPart, .
     """The instruction as records, its pictures put into `blobs`; unreadable ones are left out."""
     parts: list[GoalPart] = [TextPart(text=observation.goal)] if observation.goal else []
     for number, url in enumerate(observation.goal_images):
-        picture = _data_url(url)
+        picture = picture_of(url)
         if picture is not None:
             media_type, content = picture
             name = f"goal_image_{number}"
@@ -137,6 +137,25 @@ def recorded_observation(observation: live.Observation, blobs: Blobs, number: in
         focused=observation.focused,
         chat=observation.messages,
     )
+
+
+def _seen(
+    before: live.Observation, decision: live.Decision, blobs: Blobs, number: int
+) -> Observation:
+    """The observation with the marked picture that the agent made of it, if it did."""
+    seen = recorded_observation(before, blobs, number)
+    if decision.marked_screenshot is None:
+        return seen
+    marked = _blob(
+        blobs,
+        decision.marked_screenshot,
+        "image/png",
+        "marked_screenshot",
+        name=f"marked_screenshot_step_{number}.png",
+        width=before.width,
+        height=before.height,
+    )
+    return seen.model_copy(update={"marked_screenshot": marked})
 
 
 def recorded_actions(
@@ -202,6 +221,8 @@ def _extra(decision: live.Decision, result: live.StepResult | None, executed: bo
     extra: dict[str, JsonValue] = {}
     if not executed and decision.action is not None:
         extra["not_executed"] = decision.action
+    if decision.problem is not None:
+        extra["problem"] = decision.problem
     if result is not None and result.milestones:
         extra["milestones"] = dict(result.milestones)
     return extra or None
@@ -230,7 +251,7 @@ def _blob(
     )
 
 
-def _data_url(url: str) -> tuple[str, bytes] | None:
+def picture_of(url: str) -> tuple[str, bytes] | None:
     """Media type and content of a base64 picture in a data URL; None if it is none."""
     head, comma, body = url.partition(",")
     media_type = head.removeprefix("data:").removesuffix(";base64")

@@ -324,6 +324,8 @@ class Observation(Record):
 
 
 class LlmCall(Record):
+    """One question to a model. `problem` says why its reply was of no use, or why there is none."""
+
     model: str
     input_tokens: int | None = None
     cached_tokens: int | None = None
@@ -333,6 +335,7 @@ class LlmCall(Record):
     seconds: float | None = None
     request: BlobRecord | None = None
     response: BlobRecord | None = None
+    problem: str | None = None
 
 
 class StepRecord(Record):

@@ -1,5 +1,6 @@
 import pytest
 
+from webagent.agents.generic.models import ModelFile
 from webagent.agents.oracle import Oracle
 from webagent.agents.registry import (
     AgentKind,
@@ -12,7 +13,15 @@ from webagent.agents.registry import (
 from webagent.agents.scripted import DoNothing
 from webagent.trajectory.records import Json
 
-CONFIGS: dict[str, Json] = {"replayer": {"actions": ["noop()"]}}
+CONFIGS: dict[str, Json] = {"replayer": {"actions": ["noop()"]}, "generic": {"model": "m"}}
+
+
+@pytest.fixture(autouse=True)
+def models(tmp_path, monkeypatch):
+    """A file of models with one, `m`."""
+    file = tmp_path / "models.toml"
+    file.write_text('[models.m]\nprovider = "openai"\nmodel = "m-1"\n')
+    monkeypatch.setattr("webagent.agents.generic.models._shared", ModelFile(lambda: file))
 
 
 @pytest.mark.parametrize("kind", agent_kinds(), ids=lambda kind: kind.name)
@@ -47,6 +56,8 @@ def test_an_unknown_name_lists_the_known_ones():
         ("wrong", {"clicks": "many"}),
         ("replayer", {}),
         ("replayer", {"actions": [1, 2]}),
+        ("generic", {}),
+        ("generic", {"model": "m", "examples": 2}),
     ],
 )
 def test_a_configuration_that_does_not_fit_is_refused(name, config):

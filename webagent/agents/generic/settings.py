@@ -1,0 +1,90 @@
+"""Everything that can be set on the generic agent. All of it is kept with each run."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from webagent.agents.generic.action_space import Action, chosen_actions
+from webagent.agents.generic.benchmarks import BENCHMARKS, DEFAULT_ACTIONS, MAX_STEPS
+from webagent.agents.generic.wording import Wording, load_wording
+
+
+class AgentSettings(BaseModel):
+    """How the agent looks, asks and acts. `model` is a name of the file of models.
+
+    `benchmark` chooses the actions of a known benchmark; `actions`, if given, are taken
+    instead: names and groups (chat, infeas, bid, coord, nav, tab). `marks` draws bids into the
+    picture. `examples` of good replies are shown, `tips` stand at the head of the prompt.
+
+    Of `max_prompt_tokens`, or what the model's context leaves beside a reply, each part gets no
+    more than its own `…_tokens`. An unusable reply is sent back `max_parse_retries` times; what
+    follows then is `after_parse_failure`: the run ends, or the agent waits and goes on.
+    `max_cost` is in US dollars a run. `ends_with_message`: a message to the user ends the run.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = Field(min_length=1)
+    observation: Literal["axtree", "screenshot", "both"] = "axtree"
+    marks: bool = False
+    benchmark: str | None = None
+    actions: tuple[str, ...] | None = Field(default=None, min_length=1)
+    reply: Literal["tags", "json"] = "tags"
+    examples: Literal[0, 1, 3, 5] = 1
+    tips: str = Field(default="", max_length=200_000)
+    prompts: str = "1"
+    max_steps: int = Field(default=MAX_STEPS["standard"], ge=1, le=1000)
+    temperature: float | None = Field(default=0.0, ge=0, le=2)
+    max_reply_tokens: int = Field(default=4096, ge=64)
+    max_parse_retries: int = Field(default=3, ge=0, le=10)
+    after_parse_failure: Literal["stop", "wait"] = "stop"
+    ends_with_message: bool = False
+    max_cost: Decimal | None = Field(default=None, gt=0, allow_inf_nan=False)
+
+    max_prompt_tokens: int = Field(default=40_000, ge=500)
+    page_tokens: int = Field(default=30_000, ge=0)
+    history_tokens: int = Field(default=8_000, ge=0)
+    tips_tokens: int = Field(default=6_000, ge=0)
+    tabs_tokens: int = Field(default=1_000, ge=0)
+    error_tokens: int = Field(default=600, ge=0)
+
+    @property
+    def allowed(self) -> tuple[Action, ...]:
+        """The actions that the model may choose from."""
+        if self.actions is not None:
+            return chosen_actions(self.actions)
+        if self.benchmark is not None:
+            return chosen_actions(BENCHMARKS[self.benchmark].actions)
+        return chosen_actions(DEFAULT_ACTIONS)
+
+    @property
+    def wording(self) -> Wording:
+        return load_wording(self.prompts)
+
+    @property
+    def sees_picture(self) -> bool:
+        return self.observation != "axtree"
+
+    @property
+    def sees_tree(self) -> bool:
+        return self.observation != "screenshot"
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        load_wording(self.prompts)
+        if self.benchmark is not None and self.benchmark not in BENCHMARKS:
+            raise ValueError(
+                f"benchmark: there is no {self.benchmark!r}; there are: {', '.join(BENCHMARKS)}"
+            )
+        groups = {action.group for action in self.allowed}
+        if self.marks and not self.sees_picture:
+            raise ValueError("marks: there is no picture to draw them into")
+        if not self.sees_tree and not self.marks and "coord" not in groups:
+            raise ValueError(
+                "actions: by a picture without marks only actions by coordinates can be chosen:"
+                " add the group coord, or marks"
+            )
+        return self
