@@ -34,11 +34,15 @@ class StepStore:
         return sum(seen.screenshot is not None for seen in observations)
 
     def __call__(self, record: StepRecord, blobs: Mapping[str, bytes]) -> None:
-        """Store one step with its files.
+        """Store one step with its files, or the new state of one that is stored already.
 
         Raises:
             LeaseLostError: the run is no longer ours; nothing of the step is stored.
         """
+        if record.index < len(self.steps):
+            self.steps[record.index] = record
+            patiently(lambda: self._restate(record))
+            return
         batch = BlobBatch()
         media_types = {blob.sha256: blob.media_type for blob in blobs_of(record)}
         for sha256, content in blobs.items():
@@ -58,6 +62,14 @@ class StepStore:
         row = step_row(run_id, record)
         row.save(force_insert=True)
         Attachment.objects.bulk_create(attachment_rows(run_id, record, row))
+
+    @transaction.atomic
+    def _restate(self, record: StepRecord) -> None:
+        self._lease.renew(n_steps=len(self.steps), n_screenshots=self.n_screenshots)
+        row = step_row(self._lease.run_id, record)
+        Step.objects.filter(run_id=row.run_id, index=row.index).update(
+            state=row.state, record=row.record
+        )
 
 
 def patiently(write: Callable[[], T]) -> T:

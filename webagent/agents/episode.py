@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-import re
 import time
-import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TypeVar
 
-from webagent.agents.agent import Agent, AgentFailure, OutOfBudget
+from webagent.agents.agent import Agent, AgentFailure, Remembering
+from webagent.agents.endings import (
+    CANCELLED,
+    Broken,
+    Ending,
+    agent_failed,
+    claim,
+    environment_failed,
+    errored,
+)
+from webagent.agents.recovering import Recovery, Way
+from webagent.agents.replaying import Replay
 from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.interface import Environment
 from webagent.trajectory.live import Decision, Observation, StepResult
 from webagent.trajectory.recording import Recorder
-from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, LlmCall, Outcome
+from webagent.trajectory.records import EndReason, ErrorOrigin, LlmCall
 
 T = TypeVar("T")
 
-MAX_STACK_CHARS = 20_000
-_ROOT = Path(__file__).parents[2]
-_PLACES = re.compile(
-    rf'File "(?:[^"]*/site-packages/|[^"]*/python3\.\d+/|{re.escape(str(_ROOT))}/)'
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a run came to its end. `error_kind` and `retriable` are the failure's own."""
-
-    outcome: Outcome
-    reason: EndReason
-    error: ErrorRecord | None = None
-    error_kind: str | None = None
-    retriable: bool | None = None
-
-
-class _Broken(Exception):
-    """The run cannot go on; carries how it ends, and what the agent did until then."""
-
-    def __init__(self, ending: Ending, decision: Decision | None = None) -> None:
-        super().__init__(ending.reason)
-        self.ending = ending
-        self.decision = decision or Decision(action=None)
-
-
-CANCELLED = Ending(Outcome.INCOMPLETE, EndReason.CANCELLED)
-
 
 class Episode:
-    """One agent's try at one task. What the sink or `should_stop` raises is raised."""
+    """One agent's try at one task. What the sink or `should_stop` raises is raised.
+
+    Args:
+        max_steps: how often agents may decide; what a replay repeats is nobody's decision.
+        recovery: what gets a stuck agent out; without it the agent is left alone.
+    """
 
     def __init__(
         self,
@@ -63,6 +47,7 @@ class Episode:
         time_limit_s: float | None,
         should_stop: Callable[[], bool],
         let_through: tuple[type[Exception], ...],
+        recovery: Recovery | None = None,
     ) -> None:
         self._environment = environment
         self._agent = agent
@@ -71,6 +56,9 @@ class Episode:
         self._deadline = None if time_limit_s is None else time.monotonic() + time_limit_s
         self._should_stop = should_stop
         self._let_through = let_through
+        self._decided = 0
+        self._seed = 0
+        self.recovery = recovery
         self.first: Observation | None = None
         self.last: Observation | None = None
         self.result: StepResult | None = None
@@ -79,12 +67,13 @@ class Episode:
 
     def play(self, seed: int) -> Ending:
         """How it ended, with every step recorded."""
+        self._seed = seed
         try:
             self.first = self.last = self._ask(lambda: self._environment.reset(seed))
             ending = self._interrupted()
             while ending is None:
                 ending = self._step(self.last)
-        except _Broken as broken:
+        except Broken as broken:
             ending = broken.ending
         return ending
 
@@ -96,7 +85,7 @@ class Episode:
         executed = True
         try:
             decision = self._decide(before)
-        except _Broken as broken:
+        except Broken as broken:
             decision, ending = broken.decision, broken.ending
         acted_at = datetime.now(UTC)
         if ending is None:
@@ -105,25 +94,95 @@ class Episode:
         if ending is None and (action := decision.action) is not None:
             try:
                 result = self._ask(lambda: self._environment.step(action))
-            except _Broken as broken:
+            except Broken as broken:
                 ending = broken.ending
             else:
                 self.result, self.last = result, result.observation
         ending = ending or self._ending(decision, result)
-        self._recorder.step(
+        way = self._judge(before, decision, result, ending)
+        if way is not None and way.end is not None:
+            ending = Ending(claim(self.result), way.end)
+        goes_back = ending is None and way is not None and way.keep is not None
+        record = self._recorder.step(
             before,
             decision,
             result,
             started_at=started_at,
             acted_at=acted_at,
             ended_at=datetime.now(UTC),
-            final=ending is not None,
+            final=ending is not None or goes_back,
             executed=executed,
         )
+        changes_hands = False
+        if self.recovery is not None and result is not None:
+            changes_hands = self.recovery.took(record, before, decision, result)
+        if ending is None and way is not None and way.keep is not None:
+            return self._go_back(way)
+        if ending is None and changes_hands:
+            self._remind()
         return ending
 
+    def _judge(
+        self,
+        before: Observation,
+        decision: Decision,
+        result: StepResult | None,
+        ending: Ending | None,
+    ) -> Way | None:
+        if self.recovery is None or result is None:
+            return None
+        return self.recovery.judge(
+            self._recorder.steps,
+            before,
+            decision,
+            is_over=ending is not None,
+            steps_left=self._max_steps - self._decided,
+        )
+
+    def _go_back(self, way: Way) -> Ending | None:
+        """Undo what led into the anomaly, and let another agent go on from there."""
+        recovery, recorder = self.recovery, self._recorder
+        assert recovery is not None  # noqa: S101 (mypy; a way comes from it)
+        start, started = recorder.steps, time.monotonic()
+        undone = recovery.cut(way, start)
+        recorder.give_up(step.index for step in undone)
+        replay = Replay(
+            self._environment,
+            recorder,
+            recovery.policy,
+            ask=self._ask,
+            interrupted=self._interrupted,
+        )
+        divergence = None
+        try:
+            replayed = replay.run(self._seed, recovery.path, undone[0])
+            divergence = replayed.divergence
+        finally:
+            recovery.replayed(
+                recorder.steps - start, seconds=time.monotonic() - started, diverged=divergence
+            )
+        self.last = replayed.seen
+        if divergence is not None:
+            return Ending(claim(self.result), EndReason.REPLAY_DIVERGED)
+        if self.result is not None:
+            # After a fresh start nothing of what was reached before is left.
+            nothing = replace(self.result, observation=replayed.seen, reward=0.0, raw_reward=None)
+            self.result = replayed.result or nothing
+        if replayed.ending is not None:
+            return replayed.ending
+        recovery.switch(recorder.steps)
+        self._remind()
+        return None
+
+    def _remind(self) -> None:
+        """Tell the agent that acts next what lies behind."""
+        assert self.recovery is not None  # noqa: S101 (mypy)
+        agent, history = self.recovery.acting, self.recovery.history
+        if isinstance(agent, Remembering):
+            self._as_agent(lambda: agent.resume_from(history))
+
     def _ending(self, decision: Decision, result: StepResult | None) -> Ending | None:
-        outcome = _claim(result or self.result)
+        outcome = claim(result or self.result)
         if result is not None and result.terminated:
             gave_up = result.gave_up
             return Ending(outcome, EndReason.AGENT_GAVE_UP if gave_up else EndReason.TASK_ENDED)
@@ -131,7 +190,7 @@ class Episode:
             return Ending(outcome, EndReason.AGENT_GAVE_UP)
         if decision.finished or result is None:
             return Ending(outcome, EndReason.AGENT_STOPPED)
-        if result.truncated or self._recorder.steps + 1 >= self._max_steps:
+        if result.truncated or self._decided >= self._max_steps:
             return Ending(outcome, EndReason.MAX_STEPS)
         return self._interrupted()
 
@@ -139,34 +198,29 @@ class Episode:
         if self._should_stop():
             return CANCELLED
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            return Ending(_claim(self.result), EndReason.TIME_LIMIT)
+            return Ending(claim(self.result), EndReason.TIME_LIMIT)
         return None
 
     def _decide(self, before: Observation) -> Decision:
-        try:
-            decision = self._agent.act(before)
-        except self._let_through:
-            raise
-        except AgentFailure as failure:
-            self.llm_calls += failure.decision.llm_calls
-            raise _Broken(self._agent_failed(failure), failure.decision) from failure
-        except Exception as error:  # an agent may be anybody's code: its crash ends its run only
-            raise _Broken(_errored(error, ErrorOrigin.AGENT)) from error
+        self._decided += 1
+        agent = self._agent if self.recovery is None else self.recovery.acting
+        decision = self._as_agent(lambda: agent.act(before))
         self.llm_calls += decision.llm_calls
         if decision.finished or decision.gave_up:
             self.claimed_success = decision.finished
         return decision
 
-    def _agent_failed(self, failure: AgentFailure) -> Ending:
-        if isinstance(failure, OutOfBudget):
-            return Ending(_claim(self.result), EndReason.COST_LIMIT)
-        return Ending(
-            Outcome.ERROR,
-            EndReason.EXCEPTION,
-            _error(failure, failure.origin),
-            error_kind=failure.kind,
-            retriable=failure.retriable,
-        )
+    def _as_agent(self, call: Callable[[], T]) -> T:
+        """What the agent answers, or the ending that its failure makes."""
+        try:
+            return call()
+        except self._let_through:
+            raise
+        except AgentFailure as failure:
+            self.llm_calls += failure.decision.llm_calls
+            raise Broken(agent_failed(failure, self.result), failure.decision) from failure
+        except Exception as error:  # an agent may be anybody's code: its crash ends its run only
+            raise Broken(errored(error, ErrorOrigin.AGENT)) from error
 
     def _ask(self, call: Callable[[], T]) -> T:
         """What the environment answers, or the ending that its failure makes."""
@@ -175,36 +229,6 @@ class Episode:
         except self._let_through:
             raise
         except EnvironmentFailure as failure:
-            raise _Broken(environment_failed(failure)) from failure
+            raise Broken(environment_failed(failure)) from failure
         except Exception as error:  # a fault of ours must end the run as an error, not stay hidden
-            raise _Broken(_errored(error, ErrorOrigin.HARNESS)) from error
-
-
-def environment_failed(failure: EnvironmentFailure) -> Ending:
-    """The ending of a run whose environment failed: an error, never a failure of the agent."""
-    return Ending(
-        Outcome.ERROR,
-        EndReason.EXCEPTION,
-        _error(failure, ErrorOrigin.ENVIRONMENT),
-        error_kind=failure.kind.value,
-        retriable=failure.retriable,
-    )
-
-
-def _claim(result: StepResult | None) -> Outcome:
-    """What the benchmark says of the run; unknown where it never says anything."""
-    if result is not None and not result.scored:
-        return Outcome.UNKNOWN
-    return Outcome.SUCCESS if result is not None and result.reward > 0 else Outcome.FAILURE
-
-
-def _errored(error: Exception, origin: ErrorOrigin) -> Ending:
-    return Ending(Outcome.ERROR, EndReason.EXCEPTION, _error(error, origin))
-
-
-def _error(error: Exception, origin: ErrorOrigin) -> ErrorRecord:
-    # Where this machine keeps its files is nobody's business who reads the run.
-    stack = _PLACES.sub('File "', "".join(traceback.format_exception(error)))
-    return ErrorRecord(
-        message=str(error) or type(error).__name__, stack=stack[-MAX_STACK_CHARS:], origin=origin
-    )
+            raise Broken(errored(error, ErrorOrigin.HARNESS)) from error

@@ -8,13 +8,13 @@ a strict matcher misses, a careless one what it lets through.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from pydantic import validate_call
 
-from webagent.trajectory.live import Decision, Observation
+from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord
 
 Lines = tuple[str, ...]
@@ -228,6 +228,10 @@ class Librarian:
             thought="I have what was asked for.",
             finished=True,
         )
+
+    def resume_from(self, history: Sequence[Taken]) -> None:
+        """The moves that are still made count."""
+        self._done = sum(taken.by == "librarian" for taken in history)
 
     def describe(self) -> AgentRecord:
         """Name and style."""

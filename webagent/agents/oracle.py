@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from webagent.agents.plans import PLANS, Plan
 from webagent.agents.reading import NotSeen
-from webagent.trajectory.live import Decision, Observation
+from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord
 
 
@@ -30,6 +31,10 @@ class Oracle:
             return Decision(action=None, thought="My plan is carried out.", finished=True)
         except (NotSeen, ValueError, IndexError, KeyError, RuntimeError) as lost:
             return _give_up(f"The page is not as I expected: {lost}.")
+
+    def resume_from(self, history: Sequence[Taken]) -> None:
+        """Plan anew from the page as it is: no plan minds what is filled in already."""
+        self._plan = None
 
     def describe(self) -> AgentRecord:
         return AgentRecord(name="oracle", version="1", config={})

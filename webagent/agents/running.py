@@ -10,11 +10,14 @@ from decimal import Decimal
 from pydantic import JsonValue
 
 from webagent.agents.agent import Agent
-from webagent.agents.episode import Ending, Episode, environment_failed
+from webagent.agents.endings import Ending, environment_failed
+from webagent.agents.episode import Episode
+from webagent.agents.recovering import Recovery
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.interface import Environment
 from webagent.environment.registry import make_environment
+from webagent.recovery.policy import RecoveryPolicy
 from webagent.trajectory.recording import Recorder, StepSink, goal_parts
 from webagent.trajectory.records import (
     ChatMessage,
@@ -52,6 +55,8 @@ def run_episode(
     browser: BrowserSettings | None = None,
     environment: Environment | None = None,
     let_through: tuple[type[Exception], ...] = (),
+    policy: RecoveryPolicy | None = None,
+    other_agent: Agent | None = None,
 ) -> RunRecord:
     """The run as a record, after its steps have gone to the sink one by one.
 
@@ -60,7 +65,8 @@ def run_episode(
 
     Args:
         agent: a new one, made for this run.
-        sink: called in this thread after each step; what it raises ends the run and is raised.
+        sink: called in this thread after each step, and again for each that is given up; what
+            it raises ends the run and is raised.
         task_id: id of the task in the record, if that is not its name.
         seed: of the task; drawn and recorded if there is none.
         time_limit_s: no further step begins after so many seconds.
@@ -69,6 +75,8 @@ def run_episode(
         evaluation: the task's own specification, for the evidence to capture at the end.
         environment: one to use instead of the one registered for the task; it is closed too.
         let_through: exceptions that are for the caller, wherever they come up.
+        policy: when the agent counts as stuck and what is done then; nothing by default.
+        other_agent: takes over for some steps after a recovery; a new one, for this run.
     """
     started_at = datetime.now(UTC)
     seed = random.SystemRandom().randrange(MAX_SEED) if seed is None else seed
@@ -87,14 +95,16 @@ def run_episode(
         )
     except EnvironmentFailure as failure:
         return _ended(record, environment_failed(failure))
+    recorder = Recorder(run_id, sink)
     episode = Episode(
         environment,
         agent,
-        Recorder(run_id, sink),
+        recorder,
         max_steps=max_steps,
         time_limit_s=time_limit_s,
         should_stop=should_stop,
         let_through=let_through,
+        recovery=None if policy is None else Recovery(policy, agent, other_agent),
     )
     try:
         ending = episode.play(seed)
@@ -103,7 +113,8 @@ def run_episode(
             record = _with_evidence(record, environment, evaluation)
     finally:
         environment.close()
-    return _ended(_with_course(record, episode), ending)
+    record = _ended(_with_course(record, episode), ending)
+    return _with_recovery(record, episode, recorder.steps)
 
 
 def _with_evidence(
@@ -138,6 +149,15 @@ def _with_course(record: RunRecord, episode: Episode) -> RunRecord:
         update["reward"] = reward
         update["extra"] = {"benchmark_reward": result.reward, "binary_reward": reward == 1.0}
     return record.model_copy(update=update)
+
+
+def _with_recovery(record: RunRecord, episode: Episode, n_steps: int) -> RunRecord:
+    """The record with what was noticed and undone, if there was a policy."""
+    if episode.recovery is None:
+        return record
+    events = episode.recovery.events(n_steps)
+    extra = {**(record.extra or {}), "recovery": episode.recovery.summary()}
+    return record.model_copy(update={"events": events, "extra": extra})
 
 
 def _ended(record: RunRecord, ending: Ending) -> RunRecord:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pydantic import validate_call
 
 from webagent.agents.reading import bids, reacting
-from webagent.trajectory.live import Decision, Observation
+from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord, Json
 
 # What a person could click on, most likely first.
@@ -32,6 +32,37 @@ class Looping:
 
     def describe(self) -> AgentRecord:
         return AgentRecord(name="looping", version="1", config={"action": self._action})
+
+
+class Stuck:
+    """Sets out, then goes round and round without noticing.
+
+    Args:
+        first: what it does once.
+        block: what it does after that, again and again.
+    """
+
+    @validate_call
+    def __init__(self, first: tuple[str, ...] = (), block: tuple[str, ...] = ("noop(1)",)) -> None:
+        if not block:
+            raise ValueError("block must hold an action")
+        self._first = first
+        self._block = block
+        self._done = 0
+
+    def act(self, observation: Observation) -> Decision:
+        number, self._done = self._done, self._done + 1
+        if number < len(self._first):
+            return Decision(action=self._first[number], thought="So far all goes well.")
+        again = (number - len(self._first)) % len(self._block)
+        return Decision(action=self._block[again], thought="This should bring me further.")
+
+    def resume_from(self, history: Sequence[Taken]) -> None:
+        self._done = len(history)
+
+    def describe(self) -> AgentRecord:
+        config: Json = {"first": list(self._first), "block": list(self._block)}
+        return AgentRecord(name="stuck", version="1", config=config)
 
 
 class EarlyFinisher:
@@ -83,6 +114,9 @@ class Wrong:
         self._done += 1
         bid, text = self._random.choice(choices)
         return Decision(action=f"click({bid!r})", thought=f"{text or 'This'} looks right.")
+
+    def resume_from(self, history: Sequence[Taken]) -> None:
+        self._done = taken_by("wrong", history)
 
     def describe(self) -> AgentRecord:
         config: Json = {"clicks": self._clicks, "seed": self._seed}
@@ -144,8 +178,16 @@ class Replayer:
         self._next += 1
         return Decision(action=action, thought=None)
 
+    def resume_from(self, history: Sequence[Taken]) -> None:
+        self._next = taken_by("replayer", history)
+
     def describe(self) -> AgentRecord:
         return AgentRecord(name="replayer", version="1", config={"actions": list(self._actions)})
+
+
+def taken_by(name: str, history: Sequence[Taken]) -> int:
+    """How many of these steps the agent of that name took."""
+    return sum(taken.by == name for taken in history)
 
 
 def _unasked(observation: Observation) -> list[tuple[str, str]]:

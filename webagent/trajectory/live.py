@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import cached_property
 
 from webagent.trajectory.axtree import Node, parse_axtree
+from webagent.trajectory.fingerprint import page_fingerprint
 from webagent.trajectory.records import Box, ChatMessage, Json, LlmCall, TabRecord
 
 
@@ -43,6 +44,12 @@ class Observation:
     def nodes(self) -> tuple[Node, ...]:
         """The accessibility tree, parsed once."""
         return parse_axtree(self.axtree)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for looks at the same page in the same state; see `page_fingerprint`."""
+        others = (tab.url for tab in self.tabs if not tab.active)
+        return page_fingerprint(self.url, self.axtree, others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -25,15 +25,20 @@ from webagent.trajectory.records import (
     Point,
     Size,
     StepRecord,
+    StepState,
     Target,
     TextPart,
 )
+from webagent.trajectory.writes import write_kind
 
 Blobs = dict[str, bytes]
 """Bytes by the SHA-256 that their records name."""
 
 StepSink = Callable[[StepRecord, Mapping[str, bytes]], None]
-"""Takes each step as soon as it is over, with the bytes of all blobs that it names."""
+"""Takes each step as soon as it is over, with the bytes of all blobs that it names.
+
+A step that is given up later comes once more, with its new state and without bytes.
+"""
 
 MAX_THOUGHT_CHARS = 100_000
 
@@ -44,7 +49,21 @@ class Recorder:
     def __init__(self, run_id: str, sink: StepSink) -> None:
         self._run_id = run_id
         self._sink = sink
-        self.steps = 0
+        self._records: list[StepRecord] = []
+        self.branch = 0
+
+    @property
+    def steps(self) -> int:
+        """How many steps were recorded, whatever their state."""
+        return len(self._records)
+
+    def give_up(self, indices: Iterable[int]) -> None:
+        """These steps are undone; what is recorded next is of a new branch."""
+        for index in indices:
+            given_up = self._records[index].model_copy(update={"state": StepState.SUPERSEDED})
+            self._records[index] = given_up
+            self._sink(given_up, {})
+        self.branch += 1
 
     def step(
         self,
@@ -57,14 +76,16 @@ class Recorder:
         ended_at: datetime,
         final: bool,
         executed: bool = True,
-    ) -> None:
-        """Record one step.
+        replays: int | None = None,
+    ) -> StepRecord:
+        """Record one step, and return its record.
 
         Args:
             result: None where the action was not carried out, or the environment failed in it.
             acted_at: when the agent had decided.
-            final: no step follows, so that what was seen afterwards belongs to this one.
+            final: no step follows from it, so that what was seen afterwards belongs to this one.
             executed: False where the run was stopped before the action could be tried.
+            replays: index of the step that it repeats, in a replay.
         """
         blobs: Blobs = dict(decision.blobs)
         if self.steps == 0:
@@ -76,6 +97,10 @@ class Recorder:
         record = StepRecord(
             run_id=self._run_id,
             index=self.steps,
+            branch=self.branch,
+            state=StepState.LIVE if replays is None else StepState.REPLAYED,
+            replays=replays,
+            write_like=write_kind(_aimed_at(actions, before), _focused(before)),
             before=_seen(before, decision, blobs, self.steps),
             thought=decision.thought[:MAX_THOUGHT_CHARS] if decision.thought else None,
             actions=actions,
@@ -95,8 +120,9 @@ class Recorder:
             seconds=round((ended_at - started_at).total_seconds(), 4),
             extra=_extra(decision, result, executed),
         )
-        self.steps += 1
+        self._records.append(record)
         self._sink(record, blobs)
+        return record
 
 
 def goal_parts(observation: live.Observation, blobs: Blobs) -> tuple[GoalPart, ...]:
@@ -135,6 +161,7 @@ def recorded_observation(observation: live.Observation, blobs: Blobs, number: in
             name=f"axtree_step_{number}.txt",
         ),
         focused=observation.focused,
+        fingerprint=observation.fingerprint,
         chat=observation.messages,
     )
 
@@ -188,6 +215,39 @@ def _aim(call: ActionRecord, before: live.Observation) -> dict[str, object]:
         found["point"] = point
         found["coordinate_space"] = Size(width=before.width, height=before.height)
     return found
+
+
+def _focused(seen: live.Observation) -> Target | None:
+    if seen.focused is None:
+        return None
+    role, text = role_and_text(seen.nodes, seen.focused)
+    return Target(bid=seen.focused, role=role, text=text)
+
+
+def _aimed_at(
+    actions: Sequence[ActionRecord], before: live.Observation
+) -> tuple[ActionRecord, ...]:
+    """The actions, each that names a mere point with the innermost element there."""
+    return tuple(
+        action.model_copy(update={"target": _element_at(action.point, before)})
+        if action.target is None and action.point is not None
+        else action
+        for action in actions
+    )
+
+
+def _element_at(point: Point, before: live.Observation) -> Target | None:
+    hit = [
+        (box.width * box.height, bid)
+        for bid, box in before.boxes.items()
+        if box.x <= point.x <= box.x + box.width and box.y <= point.y <= box.y + box.height
+    ]
+    known = {node.bid for node in before.nodes}
+    for _, bid in sorted(hit):
+        if bid in known:  # Others are mere layout.
+            role, text = role_and_text(before.nodes, bid)
+            return Target(bid=bid, role=role, text=text)
+    return None
 
 
 def _centre_in_sight(box: Box, seen: live.Observation) -> Point | None:

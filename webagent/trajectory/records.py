@@ -59,6 +59,9 @@ class EndReason(StrEnum):
     COST_LIMIT = "cost_limit"
     MESSAGE_LIMIT = "message_limit"
     HARNESS_LOOP_STOP = "harness_loop_stop"
+    RECOVERY_EXHAUSTED = "recovery_exhausted"
+    RECOVERY_REFUSED = "recovery_refused"
+    REPLAY_DIVERGED = "replay_diverged"
     CANCELLED = "cancelled"
     EXCEPTION = "exception"
     KILLED = "killed"
@@ -306,7 +309,10 @@ class ChatMessage(Record):
 
 
 class Observation(Record):
-    """What could be seen at one moment."""
+    """What could be seen at one moment.
+
+    `fingerprint` is equal for looks at the same page in the same state, within one run.
+    """
 
     at: datetime | None = None
     url: str | None = None
@@ -319,6 +325,7 @@ class Observation(Record):
     dom: BlobRecord | None = None
     elements: BlobRecord | None = None
     focused: str | None = None
+    fingerprint: str | None = None
     chat: tuple[ChatMessage, ...] = ()
     extra: Json | None = None
 
@@ -343,7 +350,8 @@ class StepRecord(Record):
 
     `error`s and `reward` belong to the action of this very step. `after` is given only where
     the tool stored an observation of its own, or at the end of the run; elsewhere the state
-    after step k is `before` of step k+1.
+    after step k is `before` of step k+1. `replays` is the index of the step that this one
+    repeated; `write_like` says what its action seems to write (submit, delete, pay, …).
     """
 
     run_id: Id
@@ -351,6 +359,8 @@ class StepRecord(Record):
     source_index: int | None = None
     branch: int = 0
     state: StepState = StepState.LIVE
+    replays: int | None = None
+    write_like: str | None = None
     before: Observation | None = None
     thought: str | None = None
     thought_parts: Json | None = None

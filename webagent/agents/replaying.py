@@ -1,0 +1,149 @@
+"""Doing recorded steps once more, and noticing when the pages are not the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, Protocol, TypeVar
+
+from webagent.agents.endings import Broken, Ending
+from webagent.agents.recovering import Divergence, PathStep
+from webagent.environment.interface import Environment
+from webagent.recovery.policy import RecoveryPolicy
+from webagent.trajectory.live import Decision, Observation, StepResult
+from webagent.trajectory.recording import Recorder, recorded_actions
+
+T = TypeVar("T")
+
+
+class Ask(Protocol):
+    """Calls the environment; raises Broken where it fails."""
+
+    def __call__(self, call: Callable[[], T], /) -> T: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Where a replay came to. `result` is that of its last step; None if it had none.
+
+    `ending`: it was interrupted.
+    """
+
+    seen: Observation
+    result: StepResult | None
+    ending: Ending | None = None
+    divergence: Divergence | None = None
+
+
+class Replay:
+    """Repeats steps from the start, looking at every page before it acts on it."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        recorder: Recorder,
+        policy: RecoveryPolicy,
+        *,
+        ask: Ask,
+        interrupted: Callable[[], Ending | None],
+    ) -> None:
+        self._environment = environment
+        self._recorder = recorder
+        self._policy = policy
+        self._ask = ask
+        self._interrupted = interrupted
+
+    def run(self, seed: int, steps: Sequence[PathStep], landing: PathStep) -> Replayed:
+        """Start anew, repeat the steps, and stop on the page that `landing` had been taken on.
+
+        Raises:
+            Broken: the environment failed.
+        """
+        seen = self._ask(lambda: self._environment.reset(seed))
+        result: StepResult | None = None
+        for past in (*steps, landing):
+            if (ending := self._interrupted()) is not None:
+                return Replayed(seen, result, ending=ending)
+            seen, why = self._look(seen, past, is_acted_on=past is not landing)
+            if why is not None:
+                # A step without an action shows people the page that was not expected.
+                self._record(seen, past, None, acts=False)
+                return self._astray(seen, result, past, why)
+            if past is landing:
+                break
+            result = self._repeat(seen, past)
+            seen = result.observation
+            if result.terminated or result.truncated:
+                return self._astray(seen, result, past, "ended")
+        return Replayed(seen, result)
+
+    def _look(
+        self, seen: Observation, past: PathStep, *, is_acted_on: bool
+    ) -> tuple[Observation, Literal["goal", "page", "target", "ended"] | None]:
+        """The page once it is as it was, or as it stays, with what is different."""
+        expected = past.taken.before
+        if seen.goal != expected.goal:
+            return seen, "goal"
+        tries = 0
+        while seen.fingerprint != expected.fingerprint:
+            if tries == self._policy.settle_tries:
+                return seen, "page"
+            tries += 1
+            waited = self._ask(lambda: self._environment.step(f"noop({self._policy.settle_ms})"))
+            seen = waited.observation
+            if waited.terminated:
+                return seen, "ended"
+        if is_acted_on and _targets(past.action, seen) != _targets(past.action, expected):
+            return seen, "target"
+        return seen, None
+
+    def _repeat(self, seen: Observation, past: PathStep) -> StepResult:
+        started_at = datetime.now(UTC)
+        try:
+            result = self._ask(lambda: self._environment.step(past.action))
+        except Broken:
+            self._record(seen, past, None, started_at=started_at, final=True)
+            raise
+        over = result.terminated or result.truncated
+        self._record(seen, past, result, started_at=started_at, final=over)
+        return result
+
+    def _record(
+        self,
+        seen: Observation,
+        past: PathStep,
+        result: StepResult | None,
+        *,
+        acts: bool = True,
+        started_at: datetime | None = None,
+        final: bool = False,
+    ) -> None:
+        now = datetime.now(UTC)
+        self._recorder.step(
+            seen,
+            Decision(action=past.action if acts else None),
+            result,
+            started_at=started_at or now,
+            acted_at=started_at or now,
+            ended_at=now,
+            final=final,
+            replays=past.index,
+        )
+
+    def _astray(
+        self,
+        seen: Observation,
+        result: StepResult | None,
+        past: PathStep,
+        why: Literal["goal", "page", "target", "ended"],
+    ) -> Replayed:
+        step = self._recorder.steps - 1
+        divergence = Divergence(step, past.index, why, past.taken.before, seen)
+        return Replayed(seen, result, divergence=divergence)
+
+
+def _targets(action: str, seen: Observation) -> list[tuple[str | None, str | None]]:
+    """Role and text of what the action is aimed at, on this page."""
+    targets = (call.target for call in recorded_actions(action, seen, ()))
+    return [(target.role, target.text) for target in targets if target is not None]
