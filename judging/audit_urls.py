@@ -28,11 +28,15 @@ urlpatterns = [
         audit_compare.audit_compare_file,
         name="audit_compare_file",
     ),
+    path("studies/<int:study_id>/audit/pairs/", audit_compare.audit_pairs, name="audit_pairs"),
     path("studies/<int:study_id>/audit/people/", audit_compare.audit_people, name="audit_people"),
     path(
         "studies/<int:study_id>/audit/left-out/<slug:group>/",
         audit_runs.audit_left_out,
         name="audit_left_out",
+    ),
+    path(
+        "studies/<int:study_id>/audit/report.<slug:ending>", audit.audit_report, name="audit_report"
     ),
     path(
         "studies/<int:study_id>/audit/tables/<slug:name>.<slug:ending>",

@@ -156,6 +156,21 @@ def _text(value: Value) -> str:
     return formats.number_format(value) if isinstance(value, int) else value
 
 
+def write_tables(title: str, tables: Sequence[Table], ending: str) -> str:
+    """Several tables as one document, in Markdown (`md`) or LaTeX (`tex`)."""
+    head = f"# {_markdown(title)}\n" if ending == "md" else f"% {' '.join(title.split())}\n"
+    return "\n".join([head, *(FORMATS[ending].write(table) for table in tables)])
+
+
+def write_json_of(title: str, tables: Sequence[Table]) -> str:
+    """Several tables as one object, by name."""
+    content = {
+        "title": title,
+        "tables": {table.name: json.loads(write_json(table)) for table in tables},
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
 FORMATS: Mapping[str, Format] = {
     "csv": Format("text/csv; charset=utf-8", write_csv),
     "json": Format("application/json", write_json),

@@ -119,9 +119,9 @@ class PairCompared:
 
 
 def compare(study: Study, first: Voice, second: Voice) -> Comparison:
-    """The comparison, in six queries."""
-    counts = joint_counts(study, [first, second])
-    groups = {name: _groups(joint_counts(study, [first, second], by=name)) for name in GROUPINGS}
+    """The comparison, in three queries."""
+    counts = joint_counts(study, [first, second], by=list(GROUPINGS))
+    groups = {name: _groups(counts, name) for name in GROUPINGS}
     return Comparison(
         first=first,
         second=second,
@@ -163,10 +163,10 @@ def _cell(succeeded: bool, passed: bool | None) -> Shown:
     return Shown.FP if passed else Shown.TN
 
 
-def _groups(counts: Sequence[Joint]) -> list[Group]:
+def _groups(counts: Sequence[Joint], kind: str) -> list[Group]:
     by_name: defaultdict[str, list[Joint]] = defaultdict(list)
     for each in counts:
-        by_name[each.group].append(each)
+        by_name[each.groups[kind]].append(each)
     flips = {name: flips_of(found) for name, found in by_name.items()}
     adjusted = dict(zip(flips, holm([each.test.p_value for each in flips.values()]), strict=True))
     groups = [

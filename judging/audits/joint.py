@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from django.db.models import Case, CharField, Count, F, When
 
@@ -38,32 +38,33 @@ class Joint:
     succeeded: bool
     said: tuple[bool | None, ...]
     runs: int
-    group: str = ""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """By name of `GROUPINGS`, where they were asked for."""
     task: int | None = None
 
 
 def joint_counts(
-    study: Study, voices: Sequence[Voice], *, by: str = "", per_task: bool = False
+    study: Study, voices: Sequence[Voice], *, by: Sequence[str] = (), per_task: bool = False
 ) -> list[Joint]:
     """The counted runs by what was said of them, in one query.
 
     Args:
-        by: one of `GROUPINGS`, or empty for all runs together.
+        by: names of `GROUPINGS` to keep apart.
         per_task: whether to keep runs of different tasks apart, for figures that resample tasks.
     """
     items = with_voices(counted_items(study), voices).annotate(
-        **({"grouped": GROUPINGS[by]} if by else {})
+        **{f"of_{name}": GROUPINGS[name] for name in by}
     )
-    names = [f"said_{number}" for number in range(len(voices))]
-    keys = ["verdict__verdict", *names, *(["grouped"] if by else [])]
+    keys = [f"said_{number}" for number in range(len(voices))] + [f"of_{name}" for name in by]
     keys += ["run__task"] if per_task else []
-    rows = items.order_by().values_list(*keys).annotate(runs=Count("*"))
+    rows = items.order_by().values_list("verdict__verdict", *keys).annotate(runs=Count("*"))
+    end = 1 + len(voices)
     return [
         Joint(
             succeeded=row[0] == SUCCESS,
-            said=tuple(_PASSED.get(each) for each in row[1 : 1 + len(voices)]),
+            said=tuple(_PASSED.get(each) for each in row[1:end]),
             runs=row[-1],
-            group=str(row[1 + len(voices)]) if by else "",
+            groups=dict(zip(by, row[end : end + len(by)], strict=True)),
             task=row[-2] if per_task else None,
         )
         for row in rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -11,6 +12,7 @@ from judging.audits.agreement import Agreed, Pair, agreement_of
 from judging.audits.causes_tables import causes_table, success_rates_table, tags_table
 from judging.audits.cells import Shown, items_in_cells
 from judging.audits.comparison_tables import pairs_table, people_table, steps_table
+from judging.audits.corrected import corrected_rates
 from judging.audits.explanations import decided_by
 from judging.audits.matrices import Audit, audit_of
 from judging.audits.measures import MEASURES, measure
@@ -55,6 +57,7 @@ def matrices_table(study: Study) -> Table:
             each.matrix.fp,
             each.matrix.no_verdict,
             _number(each.matrix.coverage.value),
+            "; ".join(f"{n} {_(reason)}" for reason, n in each.reasons) or None,
         )
         for each in audit.evaluators
     ]
@@ -68,6 +71,7 @@ def matrices_table(study: Study) -> Table:
         Column("fp", "FP"),
         Column("no_verdict", gettext_lazy("no verdict")),
         Column("coverage", gettext_lazy("coverage")),
+        Column("no_verdict_because", gettext_lazy("no verdict because")),
     ]
     title = _("%(study)s: evaluators against reference verdicts") % {"study": study.name}
     return Table(
@@ -123,6 +127,38 @@ def figures_table(study: Study) -> Table:
     )
 
 
+def corrected_table(study: Study) -> Table:
+    """One row an evaluator: the success rate of the runs without a reference verdict."""
+    rows: list[list[Value]] = [
+        [
+            each.audit.evaluator.name,
+            each.audit.evaluator.version,
+            each.passed.count,
+            each.passed.total,
+            _number(each.passed.value),
+            _number(each.value),
+            *_ends(each.interval),
+            why_undefined(each.value) if isinstance(each.value, Undefined) else None,
+        ]
+        for each in corrected_rates(audit_of(study))
+    ]
+    columns = [
+        EVALUATOR,
+        VERSION,
+        Column("passed", gettext_lazy("passed")),
+        Column("total", gettext_lazy("of")),
+        Column("pass_rate", gettext_lazy("pass rate")),
+        Column("value", gettext_lazy("success rate behind it")),
+        LOW,
+        HIGH,
+        METHOD,
+        UNDEFINED,
+    ]
+    title = _("%(study)s: runs without a reference verdict") % {"study": study.name}
+    note = _("Rogan and Gladen's correction of the pass rate, by the rates on the other runs.")
+    return Table(name="corrected", title=title, columns=columns, rows=rows, notes=[note])
+
+
 def agreement_table(study: Study) -> Table:
     """Agreement of all annotators, of each pair, and of each with themselves."""
     agreement = agreement_of(study)
@@ -150,6 +186,7 @@ def agreement_table(study: Study) -> Table:
 TABLES: Mapping[str, Callable[[Study], Table]] = {
     "matrices": matrices_table,
     "figures": figures_table,
+    "corrected": corrected_table,
     "agreement": agreement_table,
     "pairs": pairs_table,
     "steps": steps_table,
@@ -159,7 +196,24 @@ TABLES: Mapping[str, Callable[[Study], Table]] = {
     "success_rates": success_rates_table,
     "tagged_errors": tags_table,
 }
-"""By the name in their address."""
+"""By the name in their address. A new table is an entry here: pages, downloads and the report
+then have it."""
+PER_RUN = frozenset({"triangle", "tagged_errors"})
+"""Tables with a row a run, too long for a document."""
+TABLE_NAMES: Mapping[str, Promise] = {
+    "matrices": gettext_lazy("Matrices"),
+    "figures": gettext_lazy("Figures"),
+    "corrected": gettext_lazy("Runs without a reference verdict"),
+    "agreement": gettext_lazy("Agreement"),
+    "pairs": gettext_lazy("Evaluators compared"),
+    "steps": gettext_lazy("What steps add"),
+    "people": gettext_lazy("Beside people"),
+    "triangle": gettext_lazy("Triangle"),
+    "causes": gettext_lazy("Causes of errors"),
+    "success_rates": gettext_lazy("Success rates if repaired"),
+    "tagged_errors": gettext_lazy("Tagged errors"),
+}
+"""The same for people."""
 
 
 def cells_table(study: Study, evaluator: EvaluatorVersion, cells: Sequence[Shown]) -> Table:

@@ -78,3 +78,57 @@ def rogan_gladen(
     if informedness < least_informedness:
         return Undefined(Reason.WEAK_JUDGE)
     return min(1.0, max(0.0, (apparent_rate + true_negative_rate - 1) / informedness))
+
+
+def rogan_gladen_interval(
+    passed: Share, true_positives: Share, true_negatives: Share, level: float = 0.95
+) -> Interval | Undefined:
+    """The interval of `rogan_gladen` where all three rates are estimates, within [0, 1].
+
+    With p' = (k + z²/2)/(n + z²), n' = n + z² for the pass rate, and Se' = (c + 1)/(m + 2),
+    m' = m + 2 for either rate of the judge, Sp' likewise: π' = (p' + Sp' − 1)/(Se' + Sp' − 1),
+    δ = 2z²(π'·Se'(1 − Se')/m' − (1 − π')·Sp'(1 − Sp')/m''), and
+    π' + δ ± z·sqrt(p'(1 − p')/n' + π'²·Se'(1 − Se')/m' + (1 − π')²·Sp'(1 − Sp')/m'') /
+    (Se' + Sp' − 1).
+
+    Args:
+        passed: what the judge passes among runs of which the truth is not known.
+        true_positives: what it passes among successes; `true_negatives`: what it does not pass
+            among failures, both over other runs than `passed`.
+
+    Source: Lang and Reiczigel (2014), Preventive Veterinary Medicine 113.
+    """
+    value = rogan_gladen_of(passed, true_positives, true_negatives)
+    if isinstance(value, Undefined):
+        return value
+    z = normal_quantile(level)
+    runs = passed.total + z * z
+    rate = (passed.count + z * z / 2) / runs
+    sensitivity = (true_positives.count + 1) / (true_positives.total + 2)
+    specificity = (true_negatives.count + 1) / (true_negatives.total + 2)
+    informedness = sensitivity + specificity - 1
+    if informedness <= 0:
+        return Undefined(Reason.WEAK_JUDGE)
+    truth = (rate + specificity - 1) / informedness
+    of_sensitivity = sensitivity * (1 - sensitivity) / (true_positives.total + 2)
+    of_specificity = specificity * (1 - specificity) / (true_negatives.total + 2)
+    shift = 2 * z * z * (truth * of_sensitivity - (1 - truth) * of_specificity)
+    variance = (
+        rate * (1 - rate) / runs
+        + truth * truth * of_sensitivity
+        + (1 - truth) * (1 - truth) * of_specificity
+    )
+    half = z * sqrt(variance) / informedness
+    return Interval(
+        low=min(1.0, max(0.0, truth + shift - half)),
+        high=max(0.0, min(1.0, truth + shift + half)),
+        level=level,
+        method="Lang and Reiczigel",
+    )
+
+
+def rogan_gladen_of(passed: Share, true_positives: Share, true_negatives: Share) -> Figure:
+    """`rogan_gladen` from counts."""
+    if isinstance(passed.value, Undefined):
+        return passed.value
+    return rogan_gladen(passed.value, true_positives.value, true_negatives.value)

@@ -100,3 +100,11 @@ def ends(interval: Interval | Undefined) -> str:
     if isinstance(interval, Undefined):
         return wording.why_undefined(interval)
     return wording.interval_words(interval, is_share=False)
+
+
+@register.filter
+def share_ends(interval: Interval | Undefined) -> str:
+    """The ends of a share's interval in percent, or why there is none."""
+    if isinstance(interval, Undefined):
+        return wording.why_undefined(interval)
+    return wording.interval_words(interval, is_share=True)

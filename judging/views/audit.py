@@ -10,11 +10,13 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.audits.access import AUDIT
 from judging.audits.agreement import agreement_of
+from judging.audits.corrected import corrected_rates
 from judging.audits.home import listed_studies
 from judging.audits.matrices import audit_of
 from judging.audits.page import QUESTIONS, audit_page, draw, figures_of
+from judging.audits.report import whole_report
 from judging.audits.resampling import resampled
-from judging.audits.tables import TABLES
+from judging.audits.tables import TABLE_NAMES, TABLES
 from judging.models import Study
 from judging.reports import FORMATS, Table
 from judging.views.auditing import for_auditors
@@ -38,7 +40,7 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
         "audit": page.audit,
         "figures": page.figures,
         "is_first": True,
-        "tables": TABLES,
+        "tables": TABLE_NAMES,
         "formats": FORMATS,
         "is_evaluating": study.batches.active().exists(),
     }
@@ -53,7 +55,7 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
     audit = audit_of(study)
     intervals = resampled(audit)
     drawn = [draw(audit, key, intervals) for key in QUESTIONS] if audit.speaking else []
-    return _part(request, "judging/_audit_pictures.html", {"study": study, "drawn": drawn})
+    return as_part(request, "judging/_audit_pictures.html", {"study": study, "drawn": drawn})
 
 
 @require_safe
@@ -68,8 +70,9 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
         "audit": audit,
         "figures": figures_of(audit, intervals),
         "shares_tasks": intervals.shares_tasks,
+        "corrected": corrected_rates(audit),
     }
-    return _part(request, "judging/_audit_figures.html", context)
+    return as_part(request, "judging/_audit_figures.html", context)
 
 
 @require_safe
@@ -78,10 +81,10 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
 def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
     """The annotators against each other."""
     context = {"study": study, "agreement": agreement_of(study)}
-    return _part(request, "judging/_audit_agreement.html", context)
+    return as_part(request, "judging/_audit_agreement.html", context)
 
 
-def _part(request: AppRequest, part: str, context: dict[str, Any]) -> HttpResponse:
+def as_part(request: AppRequest, part: str, context: dict[str, Any]) -> HttpResponse:
     """A part of the page by itself, or on a page of its own for browsers without scripts."""
     if wants_partial(request):
         return render(request, part, context)
@@ -95,6 +98,19 @@ def audit_table(request: AppRequest, study: Study, name: str, ending: str) -> Ht
     if name not in TABLES or ending not in FORMATS:
         raise Http404
     return as_file(TABLES[name](study), ending)
+
+
+@require_safe
+@for_auditors
+def audit_report(request: AppRequest, study: Study, ending: str) -> HttpResponse:
+    """The whole audit as one document."""
+    try:
+        written = FORMATS[ending], whole_report(study, ending)
+    except (KeyError, ValueError) as error:
+        raise Http404 from error
+    response = HttpResponse(written[1], content_type=written[0].content_type)
+    response["Content-Disposition"] = f'attachment; filename="report.{ending}"'
+    return response
 
 
 @require_safe

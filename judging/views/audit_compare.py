@@ -3,6 +3,7 @@
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from judging.audits.ceiling import ceiling_of
 from judging.audits.comparison import compare, compare_all
@@ -12,7 +13,7 @@ from judging.compare_page import compare_page, default_pair, pair_rows
 from judging.models import Study
 from judging.people_page import people_page
 from judging.reports import FORMATS
-from judging.views.audit import as_file
+from judging.views.audit import as_file, as_part
 from judging.views.auditing import for_auditors
 from runs.views.fragments import AppRequest
 
@@ -20,17 +21,25 @@ from runs.views.fragments import AppRequest
 @require_safe
 @for_auditors
 def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
-    """What a second evaluator repairs and breaks of a first one, and all pairs below."""
+    """What a second evaluator repairs and breaks of a first one."""
     voices = voices_of(study)
     pair = _pair(request, voices)
     context = {
         "study": study,
         "voices": voices,
         "page": compare_page(study, voices, *pair) if pair else None,
-        "pairs": pair_rows(study, compare_all(study, voices)) if pair else [],
         "formats": FORMATS,
     }
     return render(request, "judging/audit_compare.html", context)
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@for_auditors
+def audit_pairs(request: AppRequest, study: Study) -> HttpResponse:
+    """All pairs of evaluators, which take longer than two of them."""
+    pairs = pair_rows(study, compare_all(study, voices_of(study)))
+    return as_part(request, "judging/_compare_pairs.html", {"study": study, "pairs": pairs})
 
 
 @require_safe

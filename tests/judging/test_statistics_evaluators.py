@@ -20,7 +20,12 @@ from judging.statistics.evaluator_intervals import (
     evaluator_intervals,
 )
 from judging.statistics.figures import Interval, Reason, Undefined
-from judging.statistics.proportions import Share, rogan_gladen, wilson_interval
+from judging.statistics.proportions import (
+    Share,
+    rogan_gladen,
+    rogan_gladen_interval,
+    wilson_interval,
+)
 
 BEFORE = ConfusionMatrix(tp=23, fn=16, tn=36, fp=0)
 AFTER = ConfusionMatrix(tp=40, fn=1, tn=34, fp=0)
@@ -176,6 +181,31 @@ def test_rogan_gladen_recovers_the_rate_behind_a_known_judge():
     true_rate, tpr, tnr = 0.4, 0.8, 0.9
     apparent = true_rate * tpr + (1 - true_rate) * (1 - tnr)
     assert rogan_gladen(apparent, tpr, tnr) == pytest.approx(true_rate)
+
+
+def test_interval_behind_a_judge_covers_the_truth_as_often_as_it_says():
+    """400 studies: 60 successes and 60 failures judged, then 200 runs of which 40 % succeed."""
+    generator = np.random.default_rng(11)
+    truth, covered = 0.4, 0
+    for _ in range(400):
+        found = rogan_gladen_interval(
+            Share(int(generator.binomial(200, truth * 0.8 + (1 - truth) * 0.1)), 200),
+            Share(int(generator.binomial(60, 0.8)), 60),
+            Share(int(generator.binomial(60, 0.9)), 60),
+        )
+        assert isinstance(found, Interval)
+        covered += found.low <= truth <= found.high
+    assert 0.92 <= covered / 400 <= 0.98
+
+
+def test_interval_behind_a_judge_says_why_there_is_none():
+    weak = rogan_gladen_interval(Share(5, 10), Share(6, 10), Share(5, 10))
+    assert weak == Undefined(Reason.WEAK_JUDGE)
+    assert rogan_gladen_interval(Share(0, 0), Share(9, 10), Share(9, 10)) == Undefined(
+        Reason.NO_RUNS
+    )
+    few = rogan_gladen_interval(Share(1, 1), Share(1, 1), Share(0, 0, Reason.NO_FAILURES))
+    assert few == Undefined(Reason.NO_FAILURES)
 
 
 def test_rogan_gladen_is_guarded():

@@ -16,6 +16,7 @@ from typing import Any
 
 from django.urls import reverse
 
+from judging.audits.tables import TABLES
 from tests.judging.blind_world import World
 
 
@@ -208,6 +209,7 @@ case(
 )
 case("judging:audit_compare", study_id=STUDIES)
 case("judging:audit_compare_file", study_id=STUDIES, ending=lambda _: ["csv", "json"])
+case("judging:audit_pairs", study_id=STUDIES)
 case("judging:audit_people", study_id=STUDIES)
 case(
     "judging:audit_left_out",
@@ -217,16 +219,10 @@ case(
 case(
     "judging:audit_table",
     study_id=STUDIES,
-    name=lambda _: [
-        "matrices",
-        "figures",
-        "agreement",
-        "causes",
-        "success_rates",
-        "tagged_errors",
-    ],
+    name=lambda _: list(TABLES),
     ending=lambda _: ["csv", "json", "md", "tex"],
 )
+case("judging:audit_report", study_id=STUDIES, ending=lambda _: ["json", "md", "tex"])
 case("judging:audit_picture", study_id=STUDIES, name=lambda _: ["fn_share", "fnr", "fpr"])
 case(
     "judging:audit_cells",

@@ -156,13 +156,10 @@ def walk_of(client: Any, address: str) -> tuple[str, str, str]:
     pane = client.get(f"{parts.path}judgements/?{parts.query}").content.decode()
     position = re.search(r"(\d+ of \d+)", pane)
     links = {rel: re.search(rf'rel="{rel}"[^>]*href="([^"]+)"', pane) for rel in ("prev", "next")}
-    return (
-        position[1] if position else "",
-        *(
-            found[1].replace("&amp;", "&") if (found := links[rel]) else ""
-            for rel in ("prev", "next")
-        ),
+    previous, following = (
+        found[1].replace("&amp;", "&") if (found := links[rel]) else "" for rel in ("prev", "next")
     )
+    return position[1] if position else "", previous, following
 
 
 @pytest.mark.parametrize("query", ["", "sort=task", "sort=-site", "differ=any", "kind=url_match"])

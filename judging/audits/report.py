@@ -1,0 +1,88 @@
+"""Everything that the audit of a study shows, as one document or as a folder of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+
+from judging.audits.matrices import Audit, audit_of
+from judging.audits.page import LEFT_OUT, QUESTIONS, draw
+from judging.audits.resampling import resampled
+from judging.audits.tables import PER_RUN, TABLES
+from judging.models import Guideline, Study
+from judging.reports import FORMATS, Column, Table, Value, write_json_of, write_tables
+
+ENDINGS: Mapping[str, str] = {"csv": "csv", "json": "json", "markdown": "md", "latex": "tex"}
+"""Endings of files by the name of their format."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The tables of a study's audit that fit a document: those of single runs are left out."""
+
+    title: str
+    tables: list[Table]
+
+
+def report_of(study: Study) -> Report:
+    """The report of a study."""
+    tables = [write(study) for name, write in TABLES.items() if name not in PER_RUN]
+    title = _("%(study)s: audit of the evaluators") % {"study": study.name}
+    return Report(title=title, tables=[protocol_table(study), *tables])
+
+
+def protocol_table(study: Study, audit: Audit | None = None) -> Table:
+    """What must be known of the study to read the other tables."""
+    population = (audit or audit_of(study)).population
+    guideline = Guideline.objects.filter(study=study).order_by("-version").first()
+    rows: list[list[Value]] = [
+        ["counted", _("runs with a reference verdict"), population.runs],
+        ["successes", _("of them successes"), population.references.successes],
+        ["failures", _("of them failures"), population.references.failures],
+        ["labels_per_run", _("labels per run"), study.labels_per_run],
+        ["sample_seed", _("seed of the sample"), study.sample_seed],
+        ["guideline", _("version of the guidelines"), guideline.version if guideline else None],
+    ]
+    rows += [
+        [f"left_out_{group}", _("left out: %(why)s") % {"why": why}, population.groups[group]]
+        for group, why in LEFT_OUT.items()
+        if population.groups.get(group)
+    ]
+    columns = [Column("key", _("key")), Column("what", _("what")), Column("value", _("value"))]
+    title = _("%(study)s: protocol and population") % {"study": study.name}
+    return Table(name="protocol", title=title, columns=columns, rows=rows)
+
+
+def whole_report(study: Study, ending: str) -> str:
+    """The report as one text.
+
+    Raises:
+        ValueError: for CSV, of which a file holds one table only.
+    """
+    report = report_of(study)
+    if ending == "json":
+        return write_json_of(report.title, report.tables)
+    if ending == "csv":
+        raise ValueError("one CSV file holds one table")
+    return write_tables(report.title, report.tables, ending)
+
+
+def report_files(study: Study, ending: str) -> Iterator[tuple[Path, str]]:
+    """All files of the report: a table each, those of single runs too, and the pictures.
+
+    Markdown and JSON come with the whole document beside them.
+    """
+    tables = {"protocol": protocol_table(study)}
+    tables |= {name: write(study) for name, write in TABLES.items()}
+    for name, table in tables.items():
+        yield Path(f"{name}.{ending}"), FORMATS[ending].write(table)
+    if ending != "csv":
+        yield Path(f"report.{ending}"), whole_report(study, ending)
+    audit = audit_of(study)
+    if audit.speaking:
+        intervals = resampled(audit)
+        for key in QUESTIONS:
+            yield Path("pictures") / f"{key}.svg", str(draw(audit, key, intervals).picture)
