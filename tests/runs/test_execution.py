@@ -25,7 +25,7 @@ from webagent.environment.failures import EnvironmentFailure, FailureKind
 from webagent.environment.leftovers import OWNER_VARIABLE
 from webagent.trajectory.bundles import run_content_hash
 from webagent.trajectory.live import Observation, StepResult
-from webagent.trajectory.records import EnvironmentRecord, Json, RunRecord, StepRecord
+from webagent.trajectory.records import EnvironmentRecord, Json, RunRecord, StepRecord, StepState
 
 pytestmark = pytest.mark.django_db
 PNG = bytes.fromhex(
@@ -301,6 +301,24 @@ def test_a_step_whose_answer_got_lost_is_stored_once(monkeypatch: pytest.MonkeyP
     store.steps.pop()
     store(record, {})
     assert run.steps.count() == 1
+
+
+def test_a_step_that_is_given_up_later_changes_its_state_and_nothing_else():
+    run = queued()
+    claimed = claim(run.pk)
+    assert claimed is not None
+    seen: list[int] = []
+    store = StepStore(claimed[1], lambda step: seen.append(step.index))
+    for index in range(2):
+        store(StepRecord(run_id=str(run.pk), index=index, thought="Hm."), {})
+    given_up = store.steps[1].model_copy(update={"state": StepState.SUPERSEDED})
+    store(given_up, {})
+    states = list(run.steps.order_by("index").values_list("state", "thought"))
+    assert states == [("live", "Hm."), ("superseded", "Hm.")]
+    assert store.steps[1] == given_up
+    stored = run.steps.get(index=1)
+    assert StepRecord.model_validate(stored.record) == given_up
+    assert seen == [0, 1]
 
 
 def test_writes_wait_for_a_database_that_comes_back(monkeypatch: pytest.MonkeyPatch):

@@ -199,3 +199,39 @@ def test_no_thought_is_none(thought):
     kept = Kept()
     record(Recorder("r1", kept), Decision(action="noop()", thought=thought), result())
     assert kept.steps[0].thought is None
+
+
+def test_a_point_on_a_button_that_writes_is_flagged_and_names_no_target():
+    kept = Kept()
+    tree = "RootWebArea 'x'\n\t[20] button 'Delete'"
+    record(
+        Recorder("r1", kept), Decision(action="mouse_click(25, 25)"), None, before=observation(tree)
+    )
+    assert kept.steps[0].write_like == "delete"
+    assert kept.steps[0].actions[0].target is None
+
+
+def test_steps_that_are_given_up_come_again_and_a_branch_begins():
+    kept = Kept()
+    recorder = Recorder("r1", kept)
+    for _ in range(3):
+        record(recorder, Decision(action="noop()"), result())
+    recorder.give_up([1, 2])
+    record(recorder, Decision(action="noop()"), result())
+    recorder.step(
+        observation(),
+        Decision(action="noop()"),
+        result(),
+        started_at=NOON,
+        acted_at=NOON,
+        ended_at=NOON,
+        final=False,
+        replays=0,
+    )
+    told = [(step.index, step.state.value, step.branch) for step in kept.steps]
+    assert told[:3] == [(0, "live", 0), (1, "live", 0), (2, "live", 0)]
+    assert told[3:5] == [(1, "superseded", 0), (2, "superseded", 0)]
+    assert told[5:] == [(3, "live", 1), (4, "replayed", 1)]
+    assert (kept.steps[-1].replays, recorder.steps) == (0, 5)
+    assert kept.steps[0].before is not None
+    assert kept.steps[0].before.fingerprint == observation().fingerprint
