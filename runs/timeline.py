@@ -236,7 +236,7 @@ def _label(event: Event, run: Run) -> str:
         target = event.detail.get("to_step")
         return _("back to step %(n)s") % {"n": target} if target is not None else _("went back")
     if event.kind == Event.Kind.MODEL_SWITCH and not hides_something(run):
-        model = event.detail.get("to_model")
+        model = event.detail.get("to_model") or event.detail.get("to_agent")
         if isinstance(model, str):
             return f"{_('model %(name)s takes over') % {'name': model}}, {span}"
     return f"{words.get(cast('Event.Kind', event.kind), event.kind)}, {span}"

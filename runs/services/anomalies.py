@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -13,31 +16,57 @@ DETECTOR = "mechanical-1"
 IDLE_KINDS = ("message", "wait")
 
 
+class _Seen(NamedTuple):
+    """A step as the detectors see it."""
+
+    number: int
+    did: tuple[str, str]
+    is_idle: bool
+
+
 @transaction.atomic
 def mark_anomalies(*, run_id: UUID) -> int:
     """Replace this detector's marks on the run; how many there are now.
 
-    Two steps count as the same if they did the same on the same address.
+    Two steps count as the same if they did the same on the same page: by its fingerprint where
+    there is one, else by its address. Replays are no repetition, and what the run itself has
+    noticed is not marked twice.
     """
-    steps = list(
+    steps = (
         Step.objects.filter(run_id=run_id)
         .exclude(action="")
+        .exclude(state=Step.State.REPLAYED)
         .order_by("index")
-        .values_list("index", "action", "url", "kind")
+        .values_list("branch", "index", "action", "url", "kind", "record__before__fingerprint")
     )
-    indices = [index for index, *_ in steps]
-    loops = find_loops([(action, url) for _, action, url, _ in steps])
-    idle = find_false_completions([kind in IDLE_KINDS for *_, kind in steps])
-    events = [
-        _event(run_id, kind, span, indices)
-        for kind, spans in ((Event.Kind.LOOP, loops), (Event.Kind.FALSE_COMPLETION, idle))
-        for span in spans
-    ]
+    branches: dict[int, list[_Seen]] = defaultdict(list)
+    for branch, index, action, url, kind, fingerprint in steps:
+        seen = _Seen(index, (action, fingerprint or url), kind in IDLE_KINDS)
+        branches[branch].append(seen)
+    events = [event for branch in branches.values() for event in _found(run_id, branch)]
     Event.objects.filter(run_id=run_id, detector=DETECTOR).delete()
+    told = list(Event.objects.filter(run_id=run_id, detector=""))
+    events = [event for event in events if not any(_meet(event, other) for other in told)]
     Event.objects.bulk_create(events)
     if events:
         Run.objects.filter(pk=run_id, has_anomaly=False).update(has_anomaly=True)
     return len(events)
+
+
+def _found(run_id: UUID, steps: list[_Seen]) -> Iterator[Event]:
+    indices = [step.number for step in steps]
+    for span in find_loops([step.did for step in steps]):
+        yield _event(run_id, Event.Kind.LOOP, span, indices)
+    for span in find_false_completions([step.is_idle for step in steps]):
+        yield _event(run_id, Event.Kind.FALSE_COMPLETION, span, indices)
+
+
+def _meet(one: Event, other: Event) -> bool:
+    return (
+        one.kind == other.kind
+        and one.first_step <= other.last_step
+        and other.first_step <= one.last_step
+    )
 
 
 def _event(run_id: UUID, kind: str, span: Span, indices: list[int]) -> Event:

@@ -45,6 +45,47 @@ def test_looking_twice_marks_once() -> None:
     assert run.events.count() == 1
 
 
+def test_the_same_action_on_changing_pages_is_no_loop() -> None:
+    run = make_run(steps=0, status="running")
+    Step.objects.bulk_create(
+        Step(
+            run=run,
+            index=index,
+            action="click('5')",
+            url="http://a/",
+            kind="click",
+            record={"before": {"fingerprint": f"{index:032}"}},
+        )
+        for index in range(20)
+    )
+    assert mark_anomalies(run_id=run.pk) == 0
+
+
+def test_a_replay_repeats_nothing() -> None:
+    """Ten steps, the same ten again as a replay, and ten of a new branch: no window of 15."""
+    run = make_run(steps=0, status="running")
+    Step.objects.bulk_create(
+        Step(
+            run=run,
+            index=index,
+            action="click('5')",
+            url="http://a/",
+            kind="click",
+            branch=min(index // 10, 1),
+            state=("live", "replayed", "live")[index // 10],
+        )
+        for index in range(30)
+    )
+    assert mark_anomalies(run_id=run.pk) == 0
+
+
+def test_what_the_run_noticed_itself_is_not_marked_twice() -> None:
+    run = looping_run()
+    Event.objects.create(run=run, kind=Event.Kind.LOOP, first_step=0, last_step=14)
+    assert mark_anomalies(run_id=run.pk) == 0
+    assert run.events.count() == 1
+
+
 def test_command_looks_at_stored_runs(capsys: pytest.CaptureFixture[str]) -> None:
     looping_run()
     make_run(steps=2)

@@ -19,6 +19,7 @@ from webagent.agents.scripted import (
     ListEverything,
     Looping,
     Replayer,
+    Stuck,
     Wrong,
 )
 
@@ -51,6 +52,7 @@ _KINDS = {
         AgentKind("oracle", "Solves MiniWoB++ tasks that it knows by reading the page.", Oracle),
         AgentKind("librarian", "Answers the questions of the Larkfield site.", Librarian),
         AgentKind("looping", "Repeats one action that changes nothing.", Looping),
+        AgentKind("stuck", "Sets out as told, then goes round and round.", Stuck),
         AgentKind("early_finisher", "Declares the task done at once.", EarlyFinisher),
         AgentKind("wrong", "Clicks on something plausible that nobody asked for.", Wrong),
         AgentKind("do_nothing", "Control: only waits.", DoNothing),

@@ -23,6 +23,7 @@ from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 SITE = "larkfield"
 HOST = "larkfield.localhost"
 VERSION = "1"
+ENDS_AT_FIRST_MESSAGE = True
 PAGES = Path(__file__).parent / "sites" / SITE
 
 

@@ -82,6 +82,17 @@ def task_names(prefix: str) -> tuple[str, ...]:
     return _suite(f"{prefix}.").task_names()
 
 
+def ends_at_first_message(task_name: str) -> bool:
+    """Whether the task is over as soon as the agent says something: no second message is sent.
+
+    A suite says so by `ENDS_AT_FIRST_MESSAGE = True`.
+
+    Raises:
+        UnknownTask: no suite here has it.
+    """
+    return bool(getattr(_suite(task_name), "ENDS_AT_FIRST_MESSAGE", False))
+
+
 def _suite(task_name: str) -> Suite:
     prefix, dot, _ = task_name.partition(".")
     if dot and prefix in _SUITES:

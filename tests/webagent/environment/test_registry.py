@@ -6,6 +6,7 @@ import pytest
 from webagent.environment import registry
 from webagent.environment.failures import FailureKind, UnknownTask
 from webagent.environment.registry import (
+    ends_at_first_message,
     make_environment,
     register_suite,
     suites,
@@ -25,6 +26,11 @@ def test_a_task_is_described_before_it_runs():
     assert task.id == task.external_id == "miniwob.click-test"
     assert task.task_set.name == "miniwob"
     assert task.start_urls == ("http://miniwob.localhost/miniwob/click-test.html",)
+
+
+def test_a_suite_tells_whether_a_message_ends_its_tasks():
+    assert ends_at_first_message("larkfield.dvd-late-fee")
+    assert not ends_at_first_message("miniwob.click-test")
 
 
 @pytest.mark.parametrize(
