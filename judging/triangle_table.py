@@ -9,15 +9,15 @@ from urllib.parse import urlencode
 import django_tables2 as tables
 from django.db.models import QuerySet
 from django.urls import reverse
-from django.utils.html import escape, format_html
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.audits.selection import SORTS, Selection, ordered
-from judging.audits.triangle import RunVoices, Said, voices_on
+from judging.audits.triangle import NOTHING, RunVoices, Said, voices_on
 from judging.audits.voices import Voice, Voices
-from judging.models import Study
+from judging.models import EvaluatorVersion, Study
 from judging.templatetags.audit import said as in_words
 from judging.wording import figure_words
 from runs.templatetags.interface import cell, verdict
@@ -25,15 +25,18 @@ from runs.templatetags.interface import cell, verdict
 if TYPE_CHECKING:
     from judging.audits.selection import SelectedItem
 
-FIT = {"td": {"class": "fit"}, "th": {"class": "fit"}}
+SHORT_ANSWER = 44
+_JUDGE = EvaluatorVersion.Kind.JUDGE
 
 
 class _LabelColumn(tables.Column):  # type: ignore[misc]
     """The label of one person, or the nth label of a run where many people share a study."""
 
+    keeps_case = True
+
     def __init__(self, name: str, voice: Voice | None, number: int) -> None:
         super().__init__(
-            verbose_name=escape(name),  # safe text keeps its small letter
+            verbose_name=name,
             accessor="pk",
             orderable=False,
             attrs={"td": {"class": "voice", "data-label": name}, "th": {"class": "voice"}},
@@ -57,11 +60,13 @@ class _LabelColumn(tables.Column):  # type: ignore[misc]
 class _VoiceColumn(tables.Column):  # type: ignore[misc]
     """What an evaluator, or one step of it, said."""
 
+    keeps_case = True
+
     def __init__(self, voice: Voice) -> None:
         name = voice.name
         step = " step" if voice.step else ""
         super().__init__(
-            verbose_name=escape(name),  # safe text keeps its small letter
+            verbose_name=name,
             accessor="pk",
             orderable=False,
             attrs={
@@ -110,6 +115,13 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
             "th": {"class": "num fit"},
         },
     )
+    why = tables.Column(
+        verbose_name=gettext_lazy("answer, and what decided"),
+        accessor="run__final_answer",
+        empty_values=(),
+        orderable=False,
+        attrs={"td": {"class": "answer"}},
+    )
     reference = tables.Column(
         verbose_name=gettext_lazy("reference"),
         accessor="verdict__verdict",
@@ -132,18 +144,22 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
         selection: Selection,
     ) -> None:
         self.study, self.voices, self.selection = study, voices, selection
-        self.shown = voices.columns(selection.evaluators or voices.evaluators, stages_only=True)
+        self.shown = shown_voices(voices, selection)
         labels = label_columns(study, voices)
+        # Who looks at one evaluator's cell wants to know why, more than where and how much.
+        left_out = ["site", "disagreement"] if selection.looked_at else ["why"]
         columns = [
             (f"voice_{number}", _VoiceColumn(voice)) for number, voice in enumerate(self.shown)
         ]
         super().__init__(
             data,
+            exclude=left_out,
             extra_columns=[*labels, *columns],
             sequence=(
                 "position",
                 "task",
                 "site",
+                "why",
                 "disagreement",
                 *(name for name, _column in labels),
                 "reference",
@@ -181,11 +197,40 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
             record.run.goal or task.goal or _("(no goal)"),
         )
 
+    def render_why(self, record: SelectedItem, value: str | None) -> SafeString:
+        voice = self.selection.looked_at
+        said = self.said(record).by(voice) if voice else NOTHING
+        decided = in_words(said.reason) or said.decided
+        answer = value or _("(no answer)")
+        return format_html(
+            '<span title="{}">{}</span> <span class="small muted">{}</span>',
+            answer[:1000],
+            answer if len(answer) <= SHORT_ANSWER else f"{answer[:SHORT_ANSWER]}…",
+            decided,
+        )
+
     def render_disagreement(self, value: float) -> str:
         return figure_words(value, is_share=True)
 
     def render_reference(self, value: str) -> SafeString:
         return verdict(value)
+
+
+def shown_voices(voices: Voices, selection: Selection) -> list[Voice]:
+    """The evaluators of a selection, stages before their judge.
+
+    Pipelines stand whole, for their stages are those of a judge; and beside one evaluator that is
+    looked at, the others do.
+    """
+    evaluators = selection.evaluators or voices.evaluators
+    looked_at = selection.looked_at
+    found: list[Voice] = []
+    for voice in evaluators:
+        is_looked_at = looked_at is not None and looked_at.evaluator == voice.evaluator
+        is_judge = voice.evaluator is not None and voice.evaluator.kind == _JUDGE
+        has_stages = is_looked_at or (looked_at is None and is_judge)
+        found += voices.columns([voice], stages_only=not is_looked_at) if has_stages else [voice]
+    return found
 
 
 def label_columns(study: Study, voices: Voices) -> list[tuple[str, _LabelColumn]]:

@@ -122,12 +122,13 @@ def read_selection(query: QueryDict, voices: Voices) -> Selection:
     differ = query.get("differ", "")
     pair = differ.split(AGAINST)
     sort = query.get("sort", DEFAULT_SORT)
+    shown = [voice for voice in voices.evaluators if voice.key in query.getlist("show")]
     return Selection(
         cells=[_in_cells(text, voices) for text in query.getlist("cell") if text],
         differ=(voices.named(pair[0]), voices.named(pair[1])) if len(pair) == 2 else None,
         spread=_spread(differ) if len(pair) != 2 else "",
         groups={name: value for name in GROUPINGS if (value := query.get(name))},
-        evaluators=[voice for voice in voices.evaluators if voice.key in query.getlist("show")],
+        evaluators=shown if len(shown) < len(voices.evaluators) else (),
         sort=sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT,
     )
 

@@ -25,6 +25,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from judging.audits.order import in_order
 from judging.audits.population import counted_items
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from judging.models.labels import Success
@@ -38,18 +39,6 @@ STEPS: Mapping[str, str | Promise] = {
     INCLUSION: gettext_lazy("stage 2"),
 }
 """Steps that an evaluator may take, in their order; each may be asked only where none passed."""
-_ORDER = {
-    kind.value: place
-    for place, kind in enumerate(
-        (
-            EvaluatorVersion.Kind.MATCHER,
-            EvaluatorVersion.Kind.JUDGE,
-            EvaluatorVersion.Kind.REWARD,
-            EvaluatorVersion.Kind.PIPELINE,
-        )
-    )
-}
-"""From the simple to what is made of it; other kinds come last."""
 _ASKS = (EvaluatorVersion.Kind.JUDGE, EvaluatorVersion.Kind.PIPELINE)
 
 
@@ -125,10 +114,7 @@ def voices_of(study: Study) -> Voices:
     """The voices of a study, in at most three queries."""
     runs = counted_items(study).order_by().values("run")
     said = Evaluation.objects.filter(evaluator=OuterRef("pk"), is_current=True, run__in=runs)
-    versions = sorted(
-        EvaluatorVersion.objects.filter(Exists(said)),
-        key=lambda version: (_ORDER.get(version.kind, len(_ORDER)), _rank(version.name)),
-    )
+    versions = in_order(EvaluatorVersion.objects.filter(Exists(said)))
     evaluators = [Voice(evaluator=version) for version in versions]
     labels = Label.objects.filter(
         annotator=OuterRef("pk"), is_repeat=False, item__in=counted_items(study).values("pk")
@@ -164,11 +150,6 @@ def _steps(study: Study, evaluators: Sequence[Voice]) -> dict[int, list[Voice]]:
         if len(steps) > 1:
             found[version.pk] = [Voice(evaluator=version, step=step) for step in steps]
     return found
-
-
-def _rank(name: str) -> tuple[bool, bool, str]:
-    """Before the repair, then after it: strict before repaired, `before` before `after`."""
-    return "repaired" in name, name == "after", name
 
 
 def _may_step(version: EvaluatorVersion) -> bool:

@@ -99,6 +99,11 @@ class Compared:
     """Why there would be no verdict, by run."""
 
     @property
+    def commonest_reasons(self) -> list[tuple[str, int]]:
+        """The same as pairs, the commonest first: templates cannot ask a counter."""
+        return self.reasons.most_common()
+
+    @property
     def is_partial(self) -> bool:
         return self.computed < self.total
 

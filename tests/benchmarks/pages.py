@@ -9,17 +9,10 @@ from django.test import Client
 
 from runs.models import Run, Step
 from tests.benchmarks.clock import seconds, tell
-from tests.judging import audited
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
 RUNS = 10_000
-CELL_MIX = ("tp", "tp", "tn", "fn", "fp")
 LIST = "SELECT * FROM runs_run WHERE NOT superseded ORDER BY created_at DESC, id DESC LIMIT 50"
-CELLS = """
-    SELECT v.verdict, e.verdict, COUNT(*) FROM judging_referenceverdict v
-    JOIN judging_evaluation e ON e.run_id = v.run_id AND e.is_current
-    WHERE e.evaluator_id = %s GROUP BY 1, 2
-"""
 
 
 def run() -> None:
@@ -39,7 +32,6 @@ def run() -> None:
             seconds(lambda run=run: client.get(f"/runs/{run.pk}/")),  # type: ignore[misc]
             seconds(lambda steps=steps: list(steps.all())),  # type: ignore[misc]
         )
-    _audits(client)
 
 
 def _fill() -> None:
@@ -53,19 +45,6 @@ def _fill() -> None:
         ),
         batch_size=500,
     )
-
-
-def _audits(client: Client) -> None:
-    for n in (100, 1000):
-        study = audited.study(f"study of {n}")
-        evaluator = audited.evaluator(f"matcher {n}")
-        audited.judged(study, evaluator, itertools.islice(itertools.cycle(CELL_MIX), n))
-        address = f"/studies/{study.study.pk}/audit/"
-        tell(
-            f"audit of {n} evaluations",
-            seconds(lambda address=address: client.get(address), 3),  # type: ignore[misc]
-            seconds(lambda evaluator=evaluator: _query(CELLS, evaluator.pk)),  # type: ignore[misc]
-        )
 
 
 def _query(sql: str, *arguments: int) -> list[tuple[object, ...]]:

@@ -44,7 +44,8 @@ def addresses() -> Iterator[tuple[str | None, str]]:
     yield "engineer", reverse("judging:audit", args=[study.pk])
     for cell in ("fn", "tp-fp"):
         yield "engineer", reverse("judging:audit_cells", args=[study.pk, strict.pk, cell])
-    yield "engineer", reverse("judging:audit_causes", args=[study.pk])
+    for page in ("audit_triangle", "audit_compare", "audit_people", "audit_causes"):
+        yield "engineer", reverse(f"judging:{page}", args=[study.pk])
     yield "engineer", reverse("judging:what_if", args=[study.pk]) + "?off=sentence"
     error = items_in_cells(study, strict, [Shown.FN]).values_list("run", flat=True)[0]
     walk = f"?study={study.pk}&audit={strict.pk}&cell=fn"

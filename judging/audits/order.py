@@ -1,0 +1,33 @@
+"""The order in which evaluators stand beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from judging.models import EvaluatorVersion
+
+_KINDS = {
+    kind.value: place
+    for place, kind in enumerate(
+        (
+            EvaluatorVersion.Kind.MATCHER,
+            EvaluatorVersion.Kind.JUDGE,
+            EvaluatorVersion.Kind.REWARD,
+            EvaluatorVersion.Kind.PIPELINE,
+        )
+    )
+}
+
+
+def in_order(versions: Iterable[EvaluatorVersion]) -> list[EvaluatorVersion]:
+    """From the simple to what is made of it, before the repair and then after it; others last."""
+    return sorted(
+        versions,
+        key=lambda version: (
+            _KINDS.get(version.kind, len(_KINDS)),
+            "repaired" in version.name,
+            version.name == "after",
+            version.name,
+            version.version,
+        ),
+    )
