@@ -77,10 +77,10 @@ class CauseTag(models.Model):
         ordering = ["item", "at", "id"]
         verbose_name = _("cause of an error")
 
+    def __str__(self) -> str:
+        return f"{self.error} of {self.evaluator_name}: {', '.join(self.causes)}"
+
     @property
     def cause_names(self) -> list[str]:
         """The causes for people."""
         return [str(Cause(cause).label) for cause in self.causes]
-
-    def __str__(self) -> str:
-        return f"{self.error} of {self.evaluator_name}: {', '.join(self.causes)}"

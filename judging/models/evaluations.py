@@ -7,7 +7,6 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.judges.stubs import is_stub
 
-
 MOST_NAMED = 4
 """Differences of a version that its name tells; more are cut."""
 

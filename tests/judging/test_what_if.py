@@ -376,6 +376,15 @@ class TestPages:
         client.force_login(user)
         return client.get(reverse(f"judging:{name}", args=[world.study.pk]), query)
 
+    def test_runs_without_a_verdict_then_are_told_with_their_reasons(
+        self, world: audited.Audited, repaired: EvaluatorVersion
+    ) -> None:
+        unspecified = audited.run(audited.task("free", spec=None), final_answer="42")
+        world.add("success", of=unspecified)
+        page = self.open(audited.auditor(), world)
+        assert page.status_code == 200
+        assert "the task has no evaluation specification" in page.content.decode()
+
     def test_every_rule_has_its_switch(
         self, world: audited.Audited, repaired: EvaluatorVersion
     ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,7 +15,16 @@ from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
 
 READ_CHUNK = 1 << 16
-READ_ERRORS = (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, NotImplementedError)
+READ_ERRORS = (
+    OSError,
+    EOFError,
+    ValueError,
+    IndexError,  # a member without a name, say
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+    NotImplementedError,
+)
 """What reading damaged archives and folders may raise."""
 
 

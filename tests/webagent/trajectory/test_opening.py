@@ -304,3 +304,18 @@ def test_damaged_zips_never_raise(data: st.DataObject) -> None:
             if isinstance(found, RunBundle):
                 for blob in found.blob_records():
                     found.read_blob(blob.sha256)
+
+
+def test_a_zip_with_a_nameless_member_is_refused_with_a_reason() -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as out:
+        out.writestr("x", "text")
+    # The name's length, in the central directory, becomes 0: the name is read as something else.
+    data = bytearray(content.getvalue())
+    start = data.index(b"PK\x01\x02")
+    data[start + 28] = 0
+    data[start + 30] = 1  # the byte belongs to the extra field now
+    with open_runs(io.BytesIO(bytes(data))) as source:
+        found = list(source)
+    assert not [item for item in found if isinstance(item, RunBundle)]
+    assert [item for item in found if isinstance(item, Rejection)]
