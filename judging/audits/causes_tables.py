@@ -22,7 +22,14 @@ VERSION = Column("version", gettext_lazy("version"))
 def causes_table(study: Study) -> Table:
     """One row a cause or place of repair of an evaluator, with its FNs and FPs."""
     rows: list[list[Value]] = [
-        [each.audit.evaluator.name, each.audit.evaluator.version, kind, key, count.fn, count.fp]
+        [
+            each.audit.evaluator.name,
+            each.audit.evaluator.full_version,
+            kind,
+            key,
+            count.fn,
+            count.fp,
+        ]
         for each in causes_of(study)
         for kind, key, count in _counts(each)
     ]
@@ -51,7 +58,7 @@ def _counts(causes: CauseAudit) -> Iterable[tuple[str, str, Counted]]:
 def success_rates_table(study: Study) -> Table:
     """One row a success rate: as it stands, as it would be if errors were repaired, and true."""
     rows = [
-        [each.audit.evaluator.name, each.audit.evaluator.version, key, *_share(share)]
+        [each.audit.evaluator.name, each.audit.evaluator.full_version, key, *_share(share)]
         for each in causes_of(study)
         for key, share in (
             ("now", each.rates.now),
@@ -94,7 +101,7 @@ def tags_table(study: Study) -> Table:
             rows.append(
                 [
                     evaluator.name,
-                    evaluator.version,
+                    evaluator.full_version,
                     item.position + 1,
                     str(item.run_id),
                     item.run.task.external_id,

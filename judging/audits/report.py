@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from judging.audits.matrices import Audit, audit_of
 from judging.audits.page import LEFT_OUT, QUESTIONS, draw
 from judging.audits.resampling import resampled
+from judging.audits.stubs import stubs_of
 from judging.audits.tables import PER_RUN, TABLES
 from judging.models import Guideline, Study
 from judging.reports import FORMATS, Column, Table, Value, write_json_of, write_tables
@@ -51,6 +52,9 @@ def protocol_table(study: Study, audit: Audit | None = None) -> Table:
         for group, why in LEFT_OUT.items()
         if population.groups.get(group)
     ]
+    if stubs := stubs_of(study):
+        names = ", ".join(map(str, stubs))
+        rows.append(["stubs", _("answered by a stub of fixed rules, no model"), names])
     columns = [Column("key", _("key")), Column("what", _("what")), Column("value", _("value"))]
     title = _("%(study)s: protocol and population") % {"study": study.name}
     return Table(name="protocol", title=title, columns=columns, rows=rows)

@@ -49,7 +49,7 @@ def matrices_table(study: Study) -> Table:
     rows = [
         (
             each.evaluator.name,
-            each.evaluator.version,
+            each.evaluator.full_version,
             each.matrix.runs,
             each.matrix.tp,
             each.matrix.fn,
@@ -95,7 +95,7 @@ def figures_table(study: Study) -> Table:
             rows.append(
                 [
                     each.evaluator.name,
-                    each.evaluator.version,
+                    each.evaluator.full_version,
                     kind.key,
                     kind.formula,
                     _number(found.value),
@@ -132,7 +132,7 @@ def corrected_table(study: Study) -> Table:
     rows: list[list[Value]] = [
         [
             each.audit.evaluator.name,
-            each.audit.evaluator.version,
+            each.audit.evaluator.full_version,
             each.passed.count,
             each.passed.total,
             _number(each.passed.value),

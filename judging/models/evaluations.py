@@ -41,8 +41,12 @@ class EvaluatorVersion(models.Model):
         verbose_name = _("evaluator")
 
     def __str__(self) -> str:
-        label = f"{self.name} {self.version}"
-        return f"{label} ({self.variant})" if self.variant else label
+        return f"{self.name} {self.full_version}"
+
+    @property
+    def full_version(self) -> str:
+        """The version, and behind it what is switched otherwise."""
+        return f"{self.version} ({self.variant})" if self.variant else self.version
 
     @property
     def variant(self) -> str:

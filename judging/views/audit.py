@@ -14,11 +14,13 @@ from judging.audits.corrected import corrected_rates
 from judging.audits.home import listed_studies
 from judging.audits.matrices import audit_of
 from judging.audits.page import QUESTIONS, audit_page, draw, figures_of
+from judging.audits.population import counted_items
 from judging.audits.report import whole_report
 from judging.audits.resampling import resampled
-from judging.audits.tables import TABLE_NAMES, TABLES
+from judging.audits.tables import PER_RUN, TABLE_NAMES, TABLES
 from judging.models import Study
 from judging.reports import FORMATS, Table
+from judging.services.unblinding import record_unblindings
 from judging.views.auditing import for_auditors
 from runs.views.fragments import AppRequest, wants_partial
 
@@ -97,6 +99,9 @@ def audit_table(request: AppRequest, study: Study, name: str, ending: str) -> Ht
     """One of the page's tables as a file."""
     if name not in TABLES or ending not in FORMATS:
         raise Http404
+    if name in PER_RUN:
+        items = counted_items(study)
+        record_unblindings(user=request.user, items=items, reason="table of an audit")
     return as_file(TABLES[name](study), ending)
 
 

@@ -76,6 +76,8 @@ def audit_cells_file(
         raise Http404 from error
     if ending not in FORMATS:
         raise Http404
+    items = items_in_cells(study, evaluator, shown)
+    record_unblindings(user=request.user, items=items, reason="runs of an audit")
     return as_file(cells_table(study, evaluator, shown), ending)
 
 
