@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 INSTALLED := .venv/.installed
 INSTALLED_DEV := .venv/.installed-dev
 
-.PHONY: run test check unit integration browser-test install format messages lock benchmarks clean
+.PHONY: run test check unit integration catalogue browser-test install format messages lock benchmarks clean
 
 run: install
 	@scripts/find_browser.sh || true
@@ -16,8 +16,10 @@ run: install
 test: $(INSTALLED_DEV)
 	@scripts/install_services.sh
 	@$(MAKE) --no-print-directory check
-	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory integration
+	@# Both phases side by side, each on a core; the second one speaks when the first is done.
+	@$(MAKE) --no-print-directory integration >.venv/integration.log 2>&1 & second=$$!; \
+	$(MAKE) --no-print-directory unit; first=$$?; \
+	wait $$second; second=$$?; cat .venv/integration.log; exit $$((first || second))
 
 install: $(INSTALLED)
 
@@ -38,20 +40,21 @@ check: $(INSTALLED_DEV)
 	$(PYTHON) scripts/messages.py check
 
 # SQLite, the file-system broker and files on disk: what `make run` uses.
-unit: $(INSTALLED_DEV)
-	@$(PYTHON) scripts/messages.py compile
+unit: $(INSTALLED_DEV) catalogue
 	.venv/bin/pytest
 
 # The same suite on PostgreSQL and Redis, started for the occasion. Left out is what cannot tell
 # them apart: the engine and the matchers, which by contract import no database.
 PURE := tests/webagent tests/judging/matching
-integration: $(INSTALLED_DEV)
-	@$(PYTHON) scripts/messages.py compile
+integration: $(INSTALLED_DEV) catalogue
 	$(PYTHON) scripts/with_services.py .venv/bin/pytest $(addprefix --ignore=,$(PURE))
 
 format: $(INSTALLED_DEV)
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
+
+catalogue: $(INSTALLED_DEV)
+	@$(PYTHON) scripts/messages.py compile
 
 messages: $(INSTALLED_DEV)
 	$(PYTHON) scripts/messages.py update
