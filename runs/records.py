@@ -56,6 +56,7 @@ class RunColumns(TypedDict):
     final_url: str | None
     error_message: str
     error_origin: str
+    fault: str
     evidence: Any
     has_anomaly: bool
     input_tokens: int | None
@@ -84,6 +85,7 @@ def run_columns(run: RunRecord, task_goal: tuple[GoalPart, ...]) -> RunColumns:
         "final_url": run.final_url,
         "error_message": run.error.message if run.error else "",
         "error_origin": run.error.origin.value if run.error else "",
+        "fault": run.error.fault.value if run.error and run.error.fault else "",
         "evidence": run.evidence,
         "has_anomaly": any(event.kind in ANOMALIES for event in run.events),
         "input_tokens": _fitting(run.totals.input_tokens, 0, MAX_BIGINT),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         shown_outcome: str | None
         shown_reward: float | None
         shown_end_reason: str | None
+        shown_fault: str | None
         shown_anomaly: bool | None
         shown_agent: str | None
         shown_model: str | None

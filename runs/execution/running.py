@@ -23,6 +23,7 @@ from runs.workers import is_stopping
 from webagent.agents.running import SOURCE_FORMAT, never, run_episode
 from webagent.environment.leftovers import end_leftovers, mark_browsers
 from webagent.trajectory.bundles import run_content_hash
+from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import (
     AgentRecord,
     EndReason,
@@ -149,7 +150,9 @@ def _place(run: Run) -> dict[str, object]:
 
 def _handed_back(record: RunRecord) -> RunRecord:
     """The record of a run whose worker was asked to stop: nobody cancelled it."""
-    error = ErrorRecord(message="The worker was shut down.", origin=ErrorOrigin.HARNESS)
+    error = ErrorRecord(
+        message="The worker was shut down.", origin=ErrorOrigin.HARNESS, fault=Fault.WORKER_LOST
+    )
     return record.model_copy(
         update={
             "outcome": Outcome.ERROR,
@@ -174,6 +177,10 @@ def _broken(run: Run, error: Exception, *, retriable: bool) -> RunRecord:
         ended_at=now,
         outcome=Outcome.ERROR,
         end_reason=EndReason.EXCEPTION,
-        error=ErrorRecord(message=f"{type(error).__name__}: {error}", origin=ErrorOrigin.HARNESS),
+        error=ErrorRecord(
+            message=f"{type(error).__name__}: {error}",
+            origin=ErrorOrigin.HARNESS,
+            fault=Fault.HARNESS if retriable else Fault.TASK_UNAVAILABLE,
+        ),
         extra={"retriable": retriable},
     )

@@ -41,6 +41,7 @@ def end_abandoned(run: Run) -> bool:
             "outcome": Run.Outcome.ERROR,
             "end_reason": Run.EndReason.KILLED if started else Run.EndReason.NEVER_STARTED,
             "error_origin": Run.ErrorOrigin.HARNESS,
+            "fault": Run.Fault.WORKER_LOST,
             "error_message": f"The worker {run.lease_owner} died or froze: "
             f"it gave no sign of life for {settings.ENV.LEASE_S} s.",
         }

@@ -106,6 +106,26 @@ class Run(models.Model):
         HARNESS = "harness", _("harness")
         UNKNOWN = "unknown", _("unknown")
 
+    class Fault(models.TextChoices):
+        """Classes of infrastructure errors; none of them ever counts against the agent."""
+
+        BROWSER_CRASH = "browser_crash", _("browser crashed")
+        BROWSER_HUNG = "browser_hung", _("browser did not answer")
+        BROWSER_MISSING = "browser_missing", _("no browser")
+        NAVIGATION_TIMEOUT = "navigation_timeout", _("page did not load in time")
+        HTTP_429 = "http_429", _("site limits requests (429)")
+        HTTP_5XX = "http_5xx", _("site's server error (5xx)")
+        SITE_NOT_READY = "site_not_ready", _("site not ready")
+        LOGIN_FAILED = "login_failed", _("log-in to the site failed")
+        TASK_UNAVAILABLE = "task_unavailable", _("task not available here")
+        ENVIRONMENT_OTHER = "environment_other", _("another fault of the environment")
+        PROVIDER_RATE_LIMITED = "provider_rate_limited", _("model provider limits requests (429)")
+        PROVIDER_OVERLOADED = "provider_overloaded", _("model provider's error (5xx)")
+        PROVIDER_UNREACHABLE = "provider_unreachable", _("model provider not reached")
+        PROVIDER_OTHER = "provider_other", _("model provider refuses us")
+        WORKER_LOST = "worker_lost", _("worker lost")
+        HARNESS = "harness", _("a fault of our own")
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     task = models.ForeignKey("runs.Task", models.PROTECT, related_name="runs")
     agent = models.ForeignKey(AgentConfiguration, models.PROTECT, related_name="runs")
@@ -126,6 +146,8 @@ class Run(models.Model):
     final_url = models.TextField(null=True, blank=True)
     error_message = models.TextField(blank=True)
     error_origin = models.CharField(max_length=20, choices=ErrorOrigin, blank=True)
+    fault = models.CharField(max_length=30, choices=Fault, blank=True)
+    """What of the infrastructure failed; empty where a run ended otherwise."""
     evidence = models.JSONField(null=True, blank=True)
     """What the page showed when the run ended, for scoring offline."""
 
@@ -190,6 +212,11 @@ class Run(models.Model):
             models.Index(fields=["experiment", "-created_at"], name="run_by_experiment"),
             models.Index(fields=["outcome", "-created_at"], name="run_by_outcome"),
             models.Index(fields=["task", "agent"], name="run_by_task_agent"),
+            models.Index(
+                fields=["fault", "-created_at"],
+                name="run_by_fault",
+                condition=~models.Q(fault=""),
+            ),
             models.Index(
                 fields=["status", "not_before"],
                 name="run_waiting",

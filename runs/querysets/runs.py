@@ -46,10 +46,10 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         """Runs that the person may open, with what is hidden from them blanked.
 
         Adds `is_blind`, `is_anonymous` (booleans) and `shown_outcome`, `shown_reward`,
-        `shown_end_reason`, `shown_anomaly` (one kind is a detector's verdict), `shown_agent`,
-        `shown_model`, `shown_experiment` (its name may tell the agent), `shown_cost`. Pages
-        filter, sort and show only these, never the bare columns, so that not even an order or
-        a count carries what is hidden.
+        `shown_end_reason`, `shown_fault`, `shown_anomaly` (one kind is a detector's verdict),
+        `shown_agent`, `shown_model`, `shown_experiment` (its name may tell the agent),
+        `shown_cost`. Pages filter, sort and show only these, never the bare columns, so that
+        not even an order or a count carries what is hidden.
         """
         policy = run_policy()
         blind, anonymous = policy.blind(user), policy.anonymous(user)
@@ -62,6 +62,7 @@ class RunQuerySet(QueueQuerySet[RunRow]):
             shown_outcome=unblind("outcome", CharField()),
             shown_reward=unblind("reward", FloatField()),
             shown_end_reason=unblind("end_reason", CharField()),
+            shown_fault=unblind("fault", CharField()),
             shown_anomaly=unblind("has_anomaly", BooleanField()),
             shown_agent=named("agent__name", CharField()),
             shown_model=named("agent__model", CharField()),

@@ -21,9 +21,10 @@ from runs.models import Run, RunStatus
 from runs.services.reruns import queue_run
 from runs.task_rows import task_record
 from webagent.agents.running import run_episode
-from webagent.environment.failures import EnvironmentFailure, FailureKind
+from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.leftovers import OWNER_VARIABLE
 from webagent.trajectory.bundles import run_content_hash
+from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import EnvironmentRecord, Json, RunRecord, StepRecord, StepState
 
@@ -164,16 +165,13 @@ def test_a_second_message_finds_nothing_to_do(page: Page):
 
 @pytest.mark.parametrize("fails_at", [0, 2])
 def test_an_environment_that_fails_is_an_error_and_tried_again(page: Page, fails_at: int):
-    page.failure = EnvironmentFailure("the browser crashed", FailureKind.BROWSER_CRASHED)
+    page.failure = EnvironmentFailure("the browser crashed", Fault.BROWSER_CRASH)
     page.fails_at = fails_at
     run = queued()
     execute(run.pk)
     stored = now(run)
-    assert (stored.status, stored.outcome, stored.error_origin) == (
-        "failed",
-        "error",
-        "environment",
-    )
+    assert (stored.status, stored.outcome) == ("failed", "error")
+    assert (stored.error_origin, stored.fault) == ("environment", "browser_crash")
     assert stored.error_message == "the browser crashed"
     assert stored.reward is None
     assert stored.superseded
@@ -183,7 +181,7 @@ def test_an_environment_that_fails_is_an_error_and_tried_again(page: Page, fails
 
 
 def test_what_time_does_not_cure_is_not_tried_again(page: Page):
-    page.failure = EnvironmentFailure("no Chromium", FailureKind.BROWSER_MISSING)
+    page.failure = EnvironmentFailure("no Chromium", Fault.BROWSER_MISSING)
     run = queued()
     execute(run.pk)
     assert now(run).outcome == "error"
@@ -191,7 +189,7 @@ def test_what_time_does_not_cure_is_not_tried_again(page: Page):
 
 
 def test_the_last_attempt_is_not_followed(page: Page):
-    page.failure = EnvironmentFailure("the browser crashed", FailureKind.BROWSER_CRASHED)
+    page.failure = EnvironmentFailure("the browser crashed", Fault.BROWSER_CRASH)
     run = queued(attempt=settings.ENV.MAX_ATTEMPTS)
     execute(run.pk)
     assert not Run.objects.filter(retry_of=run).exists()

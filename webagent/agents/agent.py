@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord, ErrorOrigin
 
@@ -13,7 +14,8 @@ class AgentFailure(Exception):
     """The agent could not decide, through no choice of its own: the run ends in an error.
 
     `decision` holds what it went through until then (its model calls). `kind` names the failure,
-    `retriable` says whether another attempt may be spared it; None where that is not known.
+    `fault` its class where it is one of the infrastructure; `retriable` says whether another
+    attempt may be spared it; None where that is not known.
     """
 
     def __init__(
@@ -23,12 +25,14 @@ class AgentFailure(Exception):
         *,
         decision: Decision | None = None,
         kind: str | None = None,
+        fault: Fault | None = None,
         retriable: bool | None = None,
     ) -> None:
         super().__init__(message)
         self.origin = origin
         self.decision = decision or Decision(action=None)
         self.kind = kind
+        self.fault = fault
         self.retriable = retriable
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from webagent.agents.agent import AgentFailure, OutOfBudget
 from webagent.environment.failures import EnvironmentFailure
+from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Decision, StepResult
 from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome
 
@@ -21,7 +22,7 @@ _PLACES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run came to its end. `error_kind` and `retriable` are the failure's own."""
+    """How a run came to its end. `error_kind` is the provider's own word for its failure."""
 
     outcome: Outcome
     reason: EndReason
@@ -54,8 +55,7 @@ def environment_failed(failure: EnvironmentFailure) -> Ending:
     return Ending(
         Outcome.ERROR,
         EndReason.EXCEPTION,
-        _error(failure, ErrorOrigin.ENVIRONMENT),
-        error_kind=failure.kind.value,
+        _error(failure, ErrorOrigin.ENVIRONMENT, failure.fault),
         retriable=failure.retriable,
     )
 
@@ -67,7 +67,7 @@ def agent_failed(failure: AgentFailure, result: StepResult | None) -> Ending:
     return Ending(
         Outcome.ERROR,
         EndReason.EXCEPTION,
-        _error(failure, failure.origin),
+        _error(failure, failure.origin, failure.fault),
         error_kind=failure.kind,
         retriable=failure.retriable,
     )
@@ -75,12 +75,16 @@ def agent_failed(failure: AgentFailure, result: StepResult | None) -> Ending:
 
 def errored(error: Exception, origin: ErrorOrigin) -> Ending:
     """The ending of a run that an exception broke."""
-    return Ending(Outcome.ERROR, EndReason.EXCEPTION, _error(error, origin))
+    fault = Fault.HARNESS if origin is ErrorOrigin.HARNESS else None
+    return Ending(Outcome.ERROR, EndReason.EXCEPTION, _error(error, origin, fault))
 
 
-def _error(error: Exception, origin: ErrorOrigin) -> ErrorRecord:
+def _error(error: Exception, origin: ErrorOrigin, fault: Fault | None) -> ErrorRecord:
     # Where this machine keeps its files is nobody's business who reads the run.
     stack = _PLACES.sub('File "', "".join(traceback.format_exception(error)))
     return ErrorRecord(
-        message=str(error) or type(error).__name__, stack=stack[-MAX_STACK_CHARS:], origin=origin
+        message=str(error) or type(error).__name__,
+        stack=stack[-MAX_STACK_CHARS:],
+        origin=origin,
+        fault=fault,
     )

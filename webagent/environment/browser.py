@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from webagent.environment.failures import EnvironmentFailure, FailureKind
+from webagent.environment.failures import EnvironmentFailure
+from webagent.trajectory.faults import Fault
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class BrowserNotFound(EnvironmentFailure):
     """There is no Chromium to drive; the message says where was looked and what to do."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, FailureKind.BROWSER_MISSING)
+        super().__init__(message, Fault.BROWSER_MISSING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from typing import Any, Self, TypeVar
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_session import BrowserGymSession
 from webagent.environment.browsergym_task import TaskEntrypoint
-from webagent.environment.failures import EnvironmentFailure, FailureKind
+from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.local_site import LocalSite
 from webagent.environment.own_thread import OwnThread, StillRunning
+from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import EnvironmentRecord, Json
 
@@ -150,7 +151,7 @@ class BrowserGymEnvironment:
             # Nothing more will come of it, and what hangs would hang `close` too.
             _kill_browsers(self._session)
             raise EnvironmentFailure(
-                f"the browser did not answer within {timeout_s:g} seconds", FailureKind.TIMEOUT
+                f"the browser did not answer within {timeout_s:g} seconds", Fault.BROWSER_HUNG
             ) from None
 
     def _open_session(self) -> BrowserGymSession:

@@ -20,9 +20,10 @@ from webagent.environment.browsergym_browsers import start_playwright, stop_play
 from webagent.environment.browsergym_observation import live_observation
 from webagent.environment.browsergym_task import TaskEntrypoint, WatchedTask
 from webagent.environment.evidence import capture_evidence
-from webagent.environment.failures import EnvironmentFailure, FailureKind
+from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.network import check_destination
 from webagent.trajectory.actions import parse_browsergym_actions
+from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import ActionOutcome, Observation, StepResult
 from webagent.trajectory.records import ActionRecord, Json
 
@@ -199,7 +200,7 @@ class BrowserGymSession:
         except Exception as caught:  # noqa: BLE001 (any error of an action is news for the agent)
             error = f"{type(caught).__name__}: {caught}"
             if not self._env.browser.is_connected() or "crashed" in error:
-                raise EnvironmentFailure(error, FailureKind.BROWSER_CRASHED) from caught
+                raise EnvironmentFailure(error, Fault.BROWSER_CRASH) from caught
         return ActionOutcome(
             executed=True, error=error, started_at=started_at, ended_at=datetime.now(UTC)
         )
@@ -224,11 +225,11 @@ class BrowserGymSession:
         message = f"{type(error).__name__}: {error}"
         browser = self._env.browser
         if isinstance(error, playwright.sync_api.TimeoutError):
-            return EnvironmentFailure(message, FailureKind.TIMEOUT)
+            return EnvironmentFailure(message, Fault.NAVIGATION_TIMEOUT)
         if browser is None or not browser.is_connected():
-            return EnvironmentFailure(message, FailureKind.BROWSER_CRASHED)
+            return EnvironmentFailure(message, Fault.BROWSER_CRASH)
         if "net::ERR_" in message:
-            return EnvironmentFailure(message, FailureKind.SITE_NOT_READY)
+            return EnvironmentFailure(message, Fault.SITE_NOT_READY)
         return EnvironmentFailure(message)
 
 

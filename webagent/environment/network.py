@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 from playwright.sync_api import BrowserContext, Error, Page, Request, Response
 
 from webagent.environment.browser import Hosts
-from webagent.environment.failures import EnvironmentFailure, FailureKind
+from webagent.environment.failures import EnvironmentFailure
+from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import Json
 
 MAX_EVENTS = 50
@@ -48,7 +49,7 @@ class NetworkWatch:
         page.on("crash", self._on_crash)
 
     def _on_crash(self, page: Page) -> None:
-        self._fail(f"the page crashed: {page.url}", FailureKind.BROWSER_CRASHED)
+        self._fail(f"the page crashed: {page.url}", Fault.BROWSER_CRASH)
 
     def _on_failed(self, request: Request) -> None:
         reason = request.failure or "failed"
@@ -56,21 +57,21 @@ class NetworkWatch:
         if host not in self._hosts:
             self._note({"type": "blocked", "url": request.url[:2000], "reason": reason})
         elif reason != _ABORTED and _is_page(request):
-            self._fail(f"{request.url}: {reason}", FailureKind.SITE_NOT_READY)
+            self._fail(f"{request.url}: {reason}", Fault.SITE_NOT_READY)
 
     def _on_response(self, response: Response) -> None:
         if response.status < (400 if self._starting else 500) and response.status != 429:
             return
         self._note({"type": "http_error", "url": response.url[:2000], "status": response.status})
         if _is_page(response.request):
-            self._fail(f"{response.url}: HTTP {response.status}", FailureKind.SITE_NOT_READY)
+            self._fail(f"{response.url}: HTTP {response.status}", Fault.SITE_NOT_READY)
 
     def _note(self, event: Json) -> None:
         # The browser tries again by itself, which is no news.
         if event not in self._events and len(self._events) < MAX_EVENTS:
             self._events.append(event)
 
-    def _fail(self, message: str, kind: FailureKind) -> None:
+    def _fail(self, message: str, kind: Fault) -> None:
         if self._failure is None:
             self._failure = EnvironmentFailure(message, kind)
 

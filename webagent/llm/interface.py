@@ -8,6 +8,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Literal, Protocol
 
+from webagent.trajectory.faults import Fault
+
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
@@ -120,6 +122,23 @@ class FailureKind(StrEnum):
             FailureKind.TIMED_OUT,
             FailureKind.UNREACHABLE,
         )
+
+    @property
+    def fault(self) -> Fault | None:
+        """The class of infrastructure errors it belongs to; None for what the model said or did."""
+        return _FAULTS.get(self)
+
+
+_FAULTS = {
+    FailureKind.RATE_LIMITED: Fault.PROVIDER_RATE_LIMITED,
+    FailureKind.OVERLOADED: Fault.PROVIDER_OVERLOADED,
+    FailureKind.UNREADABLE: Fault.PROVIDER_OVERLOADED,
+    FailureKind.TIMED_OUT: Fault.PROVIDER_UNREACHABLE,
+    FailureKind.UNREACHABLE: Fault.PROVIDER_UNREACHABLE,
+    FailureKind.REJECTED: Fault.PROVIDER_OTHER,
+    FailureKind.NOT_AUTHORISED: Fault.PROVIDER_OTHER,
+    FailureKind.NOT_CONFIGURED: Fault.PROVIDER_OTHER,
+}
 
 
 class ModelFailure(Exception):

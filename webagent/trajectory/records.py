@@ -18,6 +18,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
+from webagent.trajectory.faults import Fault
+
 FORMAT_NAME = "crosscheck-runs"
 FORMAT_VERSION = 1
 
@@ -175,6 +177,8 @@ class ErrorRecord(Record):
     message: str
     stack: str | None = None
     origin: ErrorOrigin = ErrorOrigin.UNKNOWN
+    fault: Fault | None = None
+    """What of the infrastructure failed, where it was that."""
 
 
 class Totals(Record):

@@ -10,7 +10,8 @@ from tests.webagent.pages import observation
 from webagent.agents.agent import AgentFailure
 from webagent.agents.registry import make_agent
 from webagent.agents.running import run_episode
-from webagent.environment.failures import EnvironmentFailure, FailureKind
+from webagent.environment.failures import EnvironmentFailure
+from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import ActionOutcome, Decision, Observation, StepResult
 from webagent.trajectory.records import (
     AgentRecord,
@@ -193,9 +194,9 @@ def test_a_bad_action_is_the_steps_error_and_not_the_runs():
     assert [step.actions[0].error for step in steps] == ["ValueError: no 99", None]
 
 
-@pytest.mark.parametrize("kind", [FailureKind.BROWSER_CRASHED, FailureKind.BROWSER_MISSING])
-def test_a_broken_environment_is_an_error_and_never_a_failure(kind):
-    broken = EnvironmentFailure("it broke", kind)
+@pytest.mark.parametrize("fault", [Fault.BROWSER_CRASH, Fault.BROWSER_MISSING])
+def test_a_broken_environment_is_an_error_and_never_a_failure(fault):
+    broken = EnvironmentFailure("it broke", fault)
     for room, n_steps in ((Room(reset=broken), 0), (Room(nothing(), broken), 2)):
         record, steps = run(room)
         assert (record.outcome, record.end_reason) == (Outcome.ERROR, EndReason.EXCEPTION)
@@ -203,7 +204,8 @@ def test_a_broken_environment_is_an_error_and_never_a_failure(kind):
         assert (record.error.message, record.error.origin) == ("it broke", ErrorOrigin.ENVIRONMENT)
         assert record.reward is None
         assert record.evidence is None
-        assert record.extra == {"error_kind": kind.value, "retriable": broken.retriable}
+        assert record.error.fault is fault
+        assert record.extra == {"retriable": broken.retriable}
         assert len(steps) == n_steps
     assert steps[-1].actions[0].status == "unknown"
     assert steps[-1].after is None
@@ -296,7 +298,7 @@ def test_what_is_for_the_caller_gets_there_and_the_environment_is_closed(place):
 
 def test_evidence_that_cannot_be_captured_is_a_gap():
     room = Room(nothing(reward=1.0, terminated=True))
-    room.broken_evidence = EnvironmentFailure("the browser is gone", FailureKind.BROWSER_CRASHED)
+    room.broken_evidence = EnvironmentFailure("the browser is gone", Fault.BROWSER_CRASH)
     record, _ = run(room)
     assert record.outcome is Outcome.SUCCESS
     assert record.evidence is None
@@ -326,8 +328,9 @@ def test_an_unknown_task_is_an_error_of_the_environment():
         "webarena.3", make_agent("looping"), run_id="r1", sink=lambda step, blobs: None
     )
     assert record.outcome is Outcome.ERROR
-    assert record.extra == {"error_kind": "unknown_task", "retriable": False}
+    assert record.extra == {"retriable": False}
     assert record.error is not None
+    assert record.error.fault is Fault.TASK_UNAVAILABLE
     assert "browsergym-webarena" in record.error.message
 
 

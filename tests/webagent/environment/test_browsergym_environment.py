@@ -15,9 +15,10 @@ from PIL import Image
 
 from tests.webagent.processes import browsers, descendants, left_of
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
-from webagent.environment.failures import EnvironmentFailure, FailureKind
+from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.interface import Environment
 from webagent.environment.registry import make_environment
+from webagent.trajectory.faults import Fault
 
 pytestmark = pytest.mark.browser
 
@@ -213,7 +214,7 @@ def test_a_page_that_is_not_there_at_the_start_is_the_sites_failure(site):
         pytest.raises(EnvironmentFailure, match="HTTP 404") as caught,
     ):
         environment.reset(1)
-    assert caught.value.kind is FailureKind.SITE_NOT_READY
+    assert caught.value.fault is Fault.SITE_NOT_READY
     assert caught.value.retriable
 
 
@@ -222,7 +223,7 @@ def test_a_site_that_goes_away_is_the_sites_failure(opened):
     opened._sites[0].close()
     with pytest.raises(EnvironmentFailure, match="two.html") as caught:
         opened.step(f"click({two!r})")
-    assert caught.value.kind is FailureKind.SITE_NOT_READY
+    assert caught.value.fault is Fault.SITE_NOT_READY
     opened._sites.clear()
 
 
@@ -232,7 +233,7 @@ def test_a_browser_that_dies_is_the_environments_failure_and_leaves_nothing(open
     os.kill(browser, signal.SIGKILL)
     with pytest.raises(EnvironmentFailure) as caught:
         opened.step("click('1')")
-    assert caught.value.kind is FailureKind.BROWSER_CRASHED
+    assert caught.value.fault is Fault.BROWSER_CRASH
     opened.close()
     assert left_of(processes) == []
 
@@ -243,7 +244,7 @@ def test_a_page_that_hangs_is_given_up_and_leaves_nothing(opened):
     opened._step_timeout_s = 2.0
     with pytest.raises(EnvironmentFailure, match="within 2 seconds") as caught:
         opened.step(f"click({hang!r})")
-    assert caught.value.kind is FailureKind.TIMEOUT
+    assert caught.value.fault is Fault.BROWSER_HUNG
     opened.close()
     assert left_of(processes) == []
 

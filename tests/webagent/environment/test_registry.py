@@ -4,7 +4,7 @@ from types import ModuleType
 import pytest
 
 from webagent.environment import registry
-from webagent.environment.failures import FailureKind, UnknownTask
+from webagent.environment.failures import UnknownTask
 from webagent.environment.registry import (
     ends_at_first_message,
     make_environment,
@@ -13,6 +13,7 @@ from webagent.environment.registry import (
     task_names,
     task_record,
 )
+from webagent.trajectory.faults import Fault
 
 
 def test_miniwob_is_here_with_all_its_tasks():
@@ -47,7 +48,7 @@ def test_a_suite_tells_whether_a_message_ends_its_tasks():
 def test_an_unknown_task_says_what_is_missing(name, says):
     with pytest.raises(UnknownTask, match=says) as caught:
         make_environment(name)
-    assert caught.value.kind is FailureKind.UNKNOWN_TASK
+    assert caught.value.fault is Fault.TASK_UNAVAILABLE
     assert not caught.value.retriable
 
 

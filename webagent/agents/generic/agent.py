@@ -170,5 +170,6 @@ def _failure(failure: ModelFailure, decision: Decision) -> AgentFailure:
         ErrorOrigin.MODEL,
         decision=decision,
         kind=failure.kind.value,
+        fault=failure.kind.fault,
         retriable=failure.kind.is_temporary or failure.kind is FailureKind.UNREADABLE,
     )

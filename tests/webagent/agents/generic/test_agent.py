@@ -24,6 +24,7 @@ from webagent.agents.generic.agent import GenericAgent
 from webagent.agents.generic.reply import UnusableReply, read_reply
 from webagent.agents.running import run_episode
 from webagent.llm.interface import FailureKind, ModelFailure, Usage
+from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Decision, StepResult, Taken
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
 
@@ -132,21 +133,23 @@ def test_a_reply_cut_off_or_refused_is_the_agents_and_fed_back(kind):
 
 
 @pytest.mark.parametrize(
-    ("kind", "retriable"),
+    ("kind", "fault", "retriable"),
     [
-        (FailureKind.RATE_LIMITED, True),
-        (FailureKind.OVERLOADED, True),
-        (FailureKind.UNREADABLE, True),
-        (FailureKind.NOT_AUTHORISED, False),
-        (FailureKind.REJECTED, False),
+        (FailureKind.RATE_LIMITED, Fault.PROVIDER_RATE_LIMITED, True),
+        (FailureKind.OVERLOADED, Fault.PROVIDER_OVERLOADED, True),
+        (FailureKind.TIMED_OUT, Fault.PROVIDER_UNREACHABLE, True),
+        (FailureKind.UNREADABLE, Fault.PROVIDER_OVERLOADED, True),
+        (FailureKind.NOT_AUTHORISED, Fault.PROVIDER_OTHER, False),
+        (FailureKind.REJECTED, Fault.PROVIDER_OTHER, False),
     ],
 )
-def test_a_provider_that_fails_is_no_fault_of_the_agents(kind, retriable):
+def test_a_provider_that_fails_is_no_fault_of_the_agents(kind, fault, retriable):
     model = Scripted("No.", ModelFailure(kind, "no luck"))
     with pytest.raises(AgentFailure, match="no luck") as caught:
         agent(model).act(observation())
     failure = caught.value
     assert (failure.origin, failure.kind) == (ErrorOrigin.MODEL, kind.value)
+    assert failure.fault is fault
     assert failure.retriable is retriable
     assert [call.problem is not None for call in failure.decision.llm_calls] == [True, True]
     assert len(failure.decision.blobs) == 4
