@@ -1,4 +1,6 @@
-"""Finished runs never change: the database itself refuses it, on SQLite and PostgreSQL.
+"""Finished runs and policies never change: the database itself refuses it.
+
+It does so on SQLite and PostgreSQL.
 
 The triggers are made anew after every `migrate`, because SQLite forgets them whenever a
 migration rebuilds a table, and because they name the columns of the models as they are now.
@@ -12,7 +14,7 @@ from typing import Any
 from django.db import connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from runs.models import Run, RunStatus, Step
+from runs.models import RetryPolicy, Run, RunStatus, Step
 
 NOT_CONTENT = {
     # Where the run stands among others, and what has been noticed in it since.
@@ -32,8 +34,9 @@ NOT_CONTENT = {
     "dispatched_at",
     "cancel_requested_at",
 }
-GUARDED: tuple[type[models.Model], ...] = (Run, Step)
+GUARDED: tuple[type[models.Model], ...] = (Run, Step, RetryPolicy)
 MESSAGE = "a finished run never changes"
+MESSAGE_OF_POLICIES = "a policy never changes: save the next version"
 
 
 def install_guards(using: str = "default", **_: Any) -> None:
@@ -64,33 +67,35 @@ def _tables(connection: BaseDatabaseWrapper) -> set[str]:
 
 
 def _statements(connection: BaseDatabaseWrapper) -> list[str]:
-    runs, steps = Run._meta.db_table, Step._meta.db_table
+    runs = Run._meta.db_table
     differs = "IS NOT" if connection.vendor == "sqlite" else "IS DISTINCT FROM"
     ended = ", ".join(f"'{status}'" for status in RunStatus.ended())
     run_changes = f"OLD.status IN ({ended}) AND ({_any_change(Run, NOT_CONTENT, differs)})"
     # Only names and words of our own stand in these.
     of_ended_run = f"(SELECT status FROM {runs} WHERE id = OLD.run_id) IN ({ended})"  # noqa: S608
     step_changes = f"{of_ended_run} AND ({_any_change(Step, set(), differs)})"
+    # Who made a policy may be forgotten with their account.
+    policy_changes = _any_change(RetryPolicy, {"created_by"}, differs)
+    refused: list[tuple[type[models.Model], str, str]] = [
+        (Run, run_changes, MESSAGE),
+        (Step, step_changes, MESSAGE),
+        (RetryPolicy, policy_changes, MESSAGE_OF_POLICIES),
+    ]
     if connection.vendor == "sqlite":
-        body = f"BEGIN SELECT RAISE(ABORT, '{MESSAGE}'); END"
         return [
-            f"CREATE TRIGGER {_trigger_name(Run)} BEFORE UPDATE ON {runs}"
-            f" WHEN {run_changes} {body}",
-            f"CREATE TRIGGER {_trigger_name(Step)} BEFORE UPDATE ON {steps}"
-            f" WHEN {step_changes} {body}",
+            f"CREATE TRIGGER {_trigger_name(model)} BEFORE UPDATE ON {model._meta.db_table}"
+            f" WHEN {change} BEGIN SELECT RAISE(ABORT, '{message}'); END"
+            for model, change, message in refused
         ]
-    refuse = f"RAISE EXCEPTION '{MESSAGE}' USING ERRCODE = 'check_violation';"
     # A condition on a row of another table cannot stand in WHEN.
-    functions = {
-        Run: f"IF {run_changes} THEN {refuse} END IF; RETURN NEW;",
-        Step: f"IF {step_changes} THEN {refuse} END IF; RETURN NEW;",
-    }
     return [
         statement
-        for model, body in functions.items()
+        for model, change, message in refused
         for statement in (
             f"CREATE OR REPLACE FUNCTION {_trigger_name(model)}() RETURNS trigger"
-            f" LANGUAGE plpgsql AS $$ BEGIN {body} END $$",
+            f" LANGUAGE plpgsql AS $$ BEGIN IF {change} THEN"
+            f" RAISE EXCEPTION '{message}' USING ERRCODE = 'check_violation';"
+            f" END IF; RETURN NEW; END $$",
             f"CREATE TRIGGER {_trigger_name(model)} BEFORE UPDATE ON {model._meta.db_table}"
             f" FOR EACH ROW EXECUTE FUNCTION {_trigger_name(model)}()",
         )

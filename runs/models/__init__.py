@@ -4,6 +4,7 @@ from runs.models.blobs import Attachment, Blob
 from runs.models.events import Event
 from runs.models.imports import ImportJob
 from runs.models.people import User
+from runs.models.policies import RetryPolicy
 from runs.models.runs import AgentConfiguration, Experiment, Run, RunStatus
 from runs.models.steps import Step
 from runs.models.tasks import Task, TaskRevision, TaskSet
@@ -16,6 +17,7 @@ __all__ = [
     "Event",
     "Experiment",
     "ImportJob",
+    "RetryPolicy",
     "Run",
     "RunStatus",
     "Step",

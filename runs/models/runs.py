@@ -137,6 +137,17 @@ class Run(models.Model):
     seed = models.BigIntegerField(null=True, blank=True)
     trial = models.PositiveIntegerField(default=1)
     max_steps = models.PositiveIntegerField(null=True, blank=True)
+    policy = models.ForeignKey(
+        "runs.RetryPolicy", models.PROTECT, null=True, blank=True, related_name="runs"
+    )
+    """What is done if it breaks or gets stuck; without one, as the settings say."""
+    launch = models.UUIDField(null=True, blank=True, editable=False, db_index=True)
+    """The same for runs that were launched together: one budget holds for all of them."""
+    rerun_rule = models.CharField(max_length=64, blank=True, editable=False)
+    """The rule of its policy that had it made, by its key; empty where a person chose it.
+
+    As hidden as an outcome: it tells how the run before it went.
+    """
 
     status = models.CharField(max_length=10, choices=RunStatus, default=RunStatus.QUEUED)
     outcome = models.CharField(max_length=20, choices=Outcome, default=Outcome.UNKNOWN)
