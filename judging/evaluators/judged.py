@@ -29,6 +29,7 @@ REASONS: Mapping[str, str] = {
     FailureKind.NOT_AUTHORISED: gettext_noop("the model's provider rejects the key"),
     FailureKind.UNREADABLE: gettext_noop("the model's provider sent something else"),
     FailureKind.OUT_OF_BUDGET: gettext_noop("the budget is spent"),
+    FailureKind.NO_CREDIT: gettext_noop("the account at the model's provider has no credit left"),
     FailureKind.NOT_CONFIGURED: gettext_noop("the model is not set up"),
 }
 """Why a judge came to no verdict, by kind of error."""

@@ -11,7 +11,9 @@ from decimal import Decimal
 from webagent.llm.budget import Budget
 from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request
 
-HOPELESS = frozenset({FailureKind.NOT_AUTHORISED, FailureKind.NOT_CONFIGURED})
+HOPELESS = frozenset(
+    {FailureKind.NOT_AUTHORISED, FailureKind.NOT_CONFIGURED, FailureKind.NO_CREDIT}
+)
 """Failures that every other request would meet as well, until somebody changes something."""
 LONGEST_STREAK = 20
 """So many failures without a reply between them: the provider is away, not this one request."""

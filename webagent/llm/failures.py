@@ -17,9 +17,9 @@ _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|pk|rk|key|Bearer)[-_ ][\w*.…-]{6,}", 
 _CODES = {
     "rate_limit_exceeded": FailureKind.RATE_LIMITED,
     "rate_limit_error": FailureKind.RATE_LIMITED,
-    "insufficient_quota": FailureKind.OUT_OF_BUDGET,
-    "billing_error": FailureKind.OUT_OF_BUDGET,
-    "billing_hard_limit_reached": FailureKind.OUT_OF_BUDGET,
+    "insufficient_quota": FailureKind.NO_CREDIT,
+    "billing_error": FailureKind.NO_CREDIT,
+    "billing_hard_limit_reached": FailureKind.NO_CREDIT,
     "overloaded_error": FailureKind.OVERLOADED,
     "timeout_error": FailureKind.OVERLOADED,
     "authentication_error": FailureKind.NOT_AUTHORISED,
@@ -44,7 +44,7 @@ _VAGUE = {
 """Words that say less than a status does."""
 _STATUSES = {
     401: FailureKind.NOT_AUTHORISED,
-    402: FailureKind.OUT_OF_BUDGET,
+    402: FailureKind.NO_CREDIT,
     403: FailureKind.NOT_AUTHORISED,
     408: FailureKind.OVERLOADED,
     413: FailureKind.TOO_LONG,
@@ -61,7 +61,7 @@ _WORDS = {
     FailureKind.TOO_LONG: "the request is longer than the model can take",
     FailureKind.REJECTED: "the provider rejects the request",
     FailureKind.NOT_AUTHORISED: "the provider does not accept the key",
-    FailureKind.OUT_OF_BUDGET: "the account at the provider has no credit left",
+    FailureKind.NO_CREDIT: "the account at the provider has no credit left",
 }
 
 
@@ -103,7 +103,7 @@ def _refined(kind: FailureKind, words: str) -> FailureKind:
     if kind is FailureKind.REJECTED and _SAYS_TOO_LONG.search(words):
         return FailureKind.TOO_LONG
     if kind is FailureKind.REJECTED and "credit balance" in words:
-        return FailureKind.OUT_OF_BUDGET
+        return FailureKind.NO_CREDIT
     return kind
 
 

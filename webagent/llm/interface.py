@@ -110,6 +110,9 @@ class FailureKind(StrEnum):
     UNREADABLE = "unreadable"
     """A reply that is not what the protocol promises."""
     OUT_OF_BUDGET = "out_of_budget"
+    """It does not fit into our own cap on spending."""
+    NO_CREDIT = "no_credit"
+    """The account at the provider has none left: nobody's cap, and no doing of an agent."""
     NOT_CONFIGURED = "not_configured"
     """No such model in the registry, or no key for it."""
 
@@ -137,6 +140,7 @@ _FAULTS = {
     FailureKind.UNREACHABLE: Fault.PROVIDER_UNREACHABLE,
     FailureKind.REJECTED: Fault.PROVIDER_OTHER,
     FailureKind.NOT_AUTHORISED: Fault.PROVIDER_OTHER,
+    FailureKind.NO_CREDIT: Fault.PROVIDER_OTHER,
     FailureKind.NOT_CONFIGURED: Fault.PROVIDER_OTHER,
 }
 

@@ -313,6 +313,13 @@ def test_a_run_over_its_budget_ends_at_the_limit():
         agent(Scripted(ModelFailure(FailureKind.OUT_OF_BUDGET, "spent"))).act(observation())
 
 
+def test_an_account_without_credit_is_an_error_and_no_failure_of_the_agent():
+    record, _, _ = run(Scripted(ModelFailure(FailureKind.NO_CREDIT, "pay first")))
+    assert (record.outcome, record.end_reason) == (Outcome.ERROR, EndReason.EXCEPTION)
+    assert record.error.origin is ErrorOrigin.MODEL
+    assert record.extra == {"error_kind": "no_credit", "retriable": False}
+
+
 def test_unknown_bids_are_not_known_where_the_page_has_none():
     seen = replace(observation(), boxes={})
     assert agent(Scripted(GOOD)).act(seen).action == "click('20')"
