@@ -20,11 +20,12 @@ from webagent.agents.endings import (
 )
 from webagent.agents.recovering import Recovery, Way
 from webagent.agents.replaying import Replay
+from webagent.agents.spending import Spending
 from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.interface import Environment
 from webagent.trajectory.live import Decision, Observation, StepResult
 from webagent.trajectory.recording import Recorder
-from webagent.trajectory.records import EndReason, ErrorOrigin, LlmCall
+from webagent.trajectory.records import EndReason, ErrorOrigin
 
 T = TypeVar("T")
 
@@ -34,6 +35,7 @@ class Episode:
 
     Args:
         max_steps: how often agents may decide; what a replay repeats is nobody's decision.
+        spending: what model calls may take in all, and have taken.
         recovery: what gets a stuck agent out; without it the agent is left alone.
     """
 
@@ -47,6 +49,7 @@ class Episode:
         time_limit_s: float | None,
         should_stop: Callable[[], bool],
         let_through: tuple[type[Exception], ...],
+        spending: Spending | None = None,
         recovery: Recovery | None = None,
     ) -> None:
         self._environment = environment
@@ -59,10 +62,10 @@ class Episode:
         self._decided = 0
         self._seed = 0
         self.recovery = recovery
+        self.spending = spending or Spending()
         self.first: Observation | None = None
         self.last: Observation | None = None
         self.result: StepResult | None = None
-        self.llm_calls: list[LlmCall] = []
         self.claimed_success: bool | None = None
 
     def play(self, seed: int) -> Ending:
@@ -192,6 +195,8 @@ class Episode:
             return Ending(outcome, EndReason.AGENT_STOPPED)
         if result.truncated or self._decided >= self._max_steps:
             return Ending(outcome, EndReason.MAX_STEPS)
+        if (spent := self.spending.end) is not None:
+            return Ending(outcome, spent)
         return self._interrupted()
 
     def _interrupted(self) -> Ending | None:
@@ -205,7 +210,7 @@ class Episode:
         self._decided += 1
         agent = self._agent if self.recovery is None else self.recovery.acting
         decision = self._as_agent(lambda: agent.act(before))
-        self.llm_calls += decision.llm_calls
+        self.spending.add(decision.llm_calls)
         if decision.finished or decision.gave_up:
             self.claimed_success = decision.finished
         return decision
@@ -217,7 +222,7 @@ class Episode:
         except self._let_through:
             raise
         except AgentFailure as failure:
-            self.llm_calls += failure.decision.llm_calls
+            self.spending.add(failure.decision.llm_calls)
             raise Broken(agent_failed(failure, self.result), failure.decision) from failure
         except Exception as error:  # an agent may be anybody's code: its crash ends its run only
             raise Broken(errored(error, ErrorOrigin.AGENT)) from error

@@ -13,6 +13,7 @@ from webagent.agents.agent import Agent
 from webagent.agents.endings import Ending, environment_failed
 from webagent.agents.episode import Episode
 from webagent.agents.recovering import Recovery
+from webagent.agents.spending import Spending
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.interface import Environment
@@ -49,6 +50,8 @@ def run_episode(
     seed: int | None = None,
     max_steps: int = 15,
     time_limit_s: float | None = None,
+    max_tokens: int | None = None,
+    max_cost: Decimal | None = None,
     step_timeout_s: float = 60.0,
     should_stop: Callable[[], bool] = never,
     evaluation: Json | None = None,
@@ -69,7 +72,9 @@ def run_episode(
             it raises ends the run and is raised.
         task_id: id of the task in the record, if that is not its name.
         seed: of the task; drawn and recorded if there is none.
-        time_limit_s: no further step begins after so many seconds.
+        time_limit_s: no further step begins after so many seconds,
+        max_tokens: or once the model calls of all agents took so many tokens,
+        max_cost: or so many US dollars; calls without a known price count for nothing.
         step_timeout_s: longest wait for the browser in one step.
         should_stop: asked before and after all that takes time; what it raises is raised.
         evaluation: the task's own specification, for the evidence to capture at the end.
@@ -104,6 +109,7 @@ def run_episode(
         time_limit_s=time_limit_s,
         should_stop=should_stop,
         let_through=let_through,
+        spending=Spending(max_tokens, max_cost),
         recovery=None if policy is None else Recovery(policy, agent, other_agent),
     )
     try:
@@ -114,7 +120,7 @@ def run_episode(
     finally:
         environment.close()
     record = _ended(_with_course(record, episode), ending)
-    return _with_recovery(record, episode, recorder.steps)
+    return _with_limits(_with_recovery(record, episode, recorder.steps), episode.spending)
 
 
 def _with_evidence(
@@ -141,8 +147,8 @@ def _with_course(record: RunRecord, episode: Episode) -> RunRecord:
         "infeasible_claim": _last_text(said, "infeasible"),
         "final_url": last.url,
         "claimed_success": episode.claimed_success,
-        "models": tuple(dict.fromkeys(call.model for call in episode.llm_calls)),
-        "totals": _totals(episode.llm_calls),
+        "models": tuple(dict.fromkeys(call.model for call in episode.spending.calls)),
+        "totals": _totals(episode.spending.calls),
     }
     if (result := episode.result) is not None and result.scored:
         reward = result.recorded_reward
@@ -158,6 +164,14 @@ def _with_recovery(record: RunRecord, episode: Episode, n_steps: int) -> RunReco
     events = episode.recovery.events(n_steps)
     extra = {**(record.extra or {}), "recovery": episode.recovery.summary()}
     return record.model_copy(update={"events": events, "extra": extra})
+
+
+def _with_limits(record: RunRecord, spending: Spending) -> RunRecord:
+    """The record with the limits on model calls that held for it, if there were any."""
+    limits = spending.summary()
+    if limits is None:
+        return record
+    return record.model_copy(update={"extra": {**(record.extra or {}), "limits": limits}})
 
 
 def _ended(record: RunRecord, ending: Ending) -> RunRecord:

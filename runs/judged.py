@@ -1,0 +1,58 @@
+"""What is said of runs above this app, for rules that ask for it; reached by a setting's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from runs.models import Run, User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Verdicts on one run: True is a success; what has no verdict is None or missing."""
+
+    reference: bool | None = None
+    evaluators: Mapping[str, bool] = field(default_factory=dict)
+    causes: frozenset[str] = frozenset()
+    """Causes of failure that people marked in labels."""
+
+
+class Judgements(Protocol):
+    """Verdicts by run, and the studies that gather runs. `user` None sees everything."""
+
+    def of(self, run_ids: Iterable[UUID], user: User | None) -> Mapping[UUID, Judged]:
+        """What the person may know of these runs; the caller leaves out what they are blind on."""
+        ...
+
+    def evaluators(self) -> list[tuple[str, str]]:
+        """Evaluators by name, with words for each."""
+        ...
+
+    def causes(self) -> list[tuple[str, str]]:
+        """Causes of failure that studies offer, by key, with words for each."""
+        ...
+
+    def studies(self, user: User) -> list[tuple[int, str]]:
+        """Studies that the person may open, with their names, newest first."""
+        ...
+
+    def runs_of_study(self, study_id: int, user: User | None) -> QuerySet[Run] | None:
+        """The runs in a study; None if there is none that the person may open."""
+        ...
+
+
+@cache
+def judgements() -> Judgements:
+    """What the setting `JUDGEMENTS` names."""
+    found: Judgements = import_string(settings.JUDGEMENTS)()
+    return found
