@@ -12,10 +12,10 @@ from django.conf import settings
 
 from runs.bounds import import_bounds
 from runs.execution.pulse import Pulse
-from runs.execution.storing import import_runs
+from runs.execution.storing import ImportedRun, import_runs
 from runs.import_reports import ImportReport
 from runs.models import ImportJob
-from webagent.trajectory.reading import open_runs
+from webagent.trajectory.reading import Rejection, open_runs
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +82,9 @@ def _import(job: ImportJob) -> tuple[str, dict[str, object]]:
             )
             for item in found:
                 report.add(item)
-                _note(job, n_done=report.n_done)
+                # Hostile files may bring problems without end; only runs are progress.
+                if isinstance(item, ImportedRun | Rejection):
+                    _note(job, n_done=report.n_done)
     except ImportLostError:
         raise
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)

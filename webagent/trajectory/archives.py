@@ -18,6 +18,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 CENTRAL_HEADER = b"PK\x01\x02"
 CENTRAL_HEADER_BYTES = 300
 """Honest entries stay under this on average: 46 bytes and the name, stored once."""
+GZIP_MEMBERS = 100
+"""Honest files have one; each further one costs a copy of all that is left of the file."""
 
 
 class ZipTree:
@@ -77,7 +79,7 @@ class ZipTree:
         for member in members:
             if member.is_dir() and not member.file_size:
                 continue
-            _check_ratio(member.file_size, member.compress_size, bounds)
+            check_ratio(member.file_size, member.compress_size, bounds)
             reason = (
                 "the name stands there twice"
                 if copies[member.filename] > 1
@@ -99,11 +101,14 @@ def gunzip(content: bytes, bounds: Bounds, limit: int) -> bytes:
     """The decompressed bytes of a gzip file, however many members it has.
 
     Raises:
-        BoundError: more than `limit` bytes, or compressed suspiciously well.
+        BoundError: more than `limit` bytes, too many members, or compressed suspiciously well.
         TreeError: damaged or cut short.
     """
-    out, total, rest = [], 0, content
+    out, total, members, rest = [], 0, 0, content
     while rest:
+        members += 1
+        if members > GZIP_MEMBERS:
+            raise BoundError(f"more than {GZIP_MEMBERS} gzip members")
         inflate = zlib.decompressobj(wbits=31)
         while not inflate.eof:
             try:
@@ -114,7 +119,7 @@ def gunzip(content: bytes, bounds: Bounds, limit: int) -> bytes:
             total += len(piece)
             if total > limit:
                 raise BoundError(f"more than {limit} bytes when decompressed")
-            _check_ratio(total, len(content), bounds)
+            check_ratio(total, len(content), bounds)
             out.append(piece)
             if not piece and not rest and not inflate.eof:
                 raise TreeError("cut short")
@@ -138,7 +143,8 @@ def _why_member_is_refused(member: zipfile.ZipInfo, bounds: Bounds) -> str | Non
     return why_name_is_refused(member.orig_filename, bounds)
 
 
-def _check_ratio(size: int, packed: int, bounds: Bounds) -> None:
+def check_ratio(size: int, packed: int, bounds: Bounds) -> None:
+    """Refuse what decompresses suspiciously well. Raises BoundError."""
     if size > bounds.ratio_from_bytes and size > bounds.ratio * max(packed, 1):
         raise BoundError(f"decompresses to more than {bounds.ratio} times its size")
 

@@ -36,6 +36,8 @@ class Bounds:
     json_depth: int = 64
     line_bytes: int = 32 * MIB
     """One line of a JSON Lines file."""
+    lines: int = 2_000_000
+    """Lines of one JSON Lines file: where each lies is held in memory."""
     text_chars: int = 1_000_000
     """One string inside a record; longer ones are cut, and the cut is said."""
     blob_bytes: int = 64 * MIB

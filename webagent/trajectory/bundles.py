@@ -8,7 +8,7 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -38,12 +38,7 @@ class Problem:
     reason: str
 
     def to_json(self) -> dict[str, str]:
-        return {
-            "source": self.source,
-            "file": self.file,
-            "field": self.field,
-            "reason": self.reason,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +181,6 @@ class RunBundle:
     def read_blob(self, sha256: str) -> bytes:
         """The verified bytes of one blob. Raises BlobError."""
         return self.blobs.read(sha256)
-
-    def with_experiment(self, name: str) -> RunBundle:
-        """The same run, said to belong to another experiment."""
-        return replace(self, run=self.run.model_copy(update={"experiment": name}))
 
 
 def blobs_of(value: object) -> Iterator[BlobRecord]:

@@ -67,8 +67,10 @@ def _step_faults(steps: tuple[StepRecord, ...], run_id: str) -> Iterator[tuple[s
 
 
 def _event_faults(event: EventRecord) -> Iterator[tuple[str, str]]:
-    if event.last_step < event.first_step or event.last_step > _INT32:
+    if event.last_step < event.first_step:
         yield "run.events", "ends before it begins"
+    if event.last_step > _INT32:
+        yield "run.events", f"ends after step {_INT32}"
 
 
 def _blob_faults(blob: BlobRecord) -> Iterator[tuple[str, str]]:

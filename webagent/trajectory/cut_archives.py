@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from webagent.trajectory.archives import check_ratio
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.trees import TreeError, why_name_is_refused
@@ -24,6 +25,8 @@ _ZIP64_FIELD = 1
 
 @dataclass(frozen=True, slots=True)
 class _Member:
+    """What its header says; the bytes of the last one may end before `packed`."""
+
     start: int
     packed: int
     size: int
@@ -75,11 +78,13 @@ class CutZipTree:
             raise TreeError("not there")
         member = self._members[name]
         self._file.seek(member.start)
-        packed = self._file.read(member.packed)
+        packed = self._file.read(min(member.packed, self._end - member.start))
         if not member.deflated:
             return io.BytesIO(packed)
         try:
-            return io.BytesIO(zlib.decompressobj(-15).decompress(packed, member.size))
+            # For zlib a limit of 0 is none at all, and sizes may lie.
+            unpacked = zlib.decompressobj(-15).decompress(packed, max(member.size, 1))
+            return io.BytesIO(unpacked[: member.size])
         except zlib.error as error:
             raise TreeError(f"damaged: {error}") from error
 
@@ -88,24 +93,29 @@ class CutZipTree:
             self._file.close()
 
     def _scan(self) -> None:
-        position, total = 0, 0
+        bounds = self._bounds
+        position = total = count = 0
         while header := self._header(position):
             name, member = header
-            reason = why_name_is_refused(name, self._bounds)
+            count += 1
             total += member.size
+            if count > bounds.members:
+                raise BoundError(f"more than {bounds.members} members")
+            if max(member.size, member.packed) > bounds.member_bytes or total > bounds.total_bytes:
+                raise BoundError("more bytes than allowed when decompressed")
+            check_ratio(member.size, member.packed, bounds)
+            reason = why_name_is_refused(name, bounds)
             if name in self._members:
                 reason = "the name stands there twice"
-            if member.size > self._bounds.member_bytes or total > self._bounds.total_bytes:
-                raise BoundError("more bytes than allowed when decompressed")
-            if member.size > max(self._bounds.ratio_from_bytes, self._bounds.ratio * member.packed):
-                raise BoundError(f"decompresses to more than {self._bounds.ratio} times its size")
-            if len(self._members) >= self._bounds.members:
-                raise BoundError(f"more than {self._bounds.members} members")
             if reason:
-                self._problems.append(Problem(self.label, name, "name", reason))
+                self._refuse(name, reason)
             elif not name.endswith("/"):
                 self._members[name] = member
             position = member.start + member.packed
+
+    def _refuse(self, name: str, reason: str) -> None:
+        if len(self._problems) < self._bounds.problems:
+            self._problems.append(Problem(self.label, name[:200], "name", reason))
 
     def _header(self, position: int) -> tuple[str, _Member] | None:
         self._file.seek(position)
@@ -127,9 +137,8 @@ class CutZipTree:
                 return None
             size, packed = sizes
         start = position + _LOCAL.size + name_len + extra_len
-        whole = min(packed, self._end - start)
         text = name.decode("utf-8", "replace")
-        return text, _Member(start, whole, size, method == _DEFLATED)
+        return text, _Member(start, packed, size, method == _DEFLATED)
 
 
 def _zip64_sizes(extra: bytes) -> tuple[int, int] | None:

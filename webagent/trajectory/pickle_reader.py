@@ -181,6 +181,4 @@ def _is_suspicious(name: str) -> bool:
     module, _, attribute = name.partition(".")
     if module in _BUILTIN_MODULES:
         return attribute.split(".")[0] in _SUSPICIOUS_BUILTINS or "__" in attribute
-    return module in _SUSPICIOUS_MODULES or bool(
-        re.search(r"__\w+__|\.(system|popen|eval|exec)\b", name)
-    )
+    return module in _SUSPICIOUS_MODULES or bool(_SUSPICIOUS_ATTRIBUTE.search(name))

@@ -247,6 +247,12 @@ class TestGzip:
         with pytest.raises(BoundError, match="times"):
             gunzip(bomb, Bounds(), 1000 * MIB)
 
+    def test_many_small_members_are_too_many(self) -> None:
+        member = gzip.compress(b"x")
+        assert gunzip(member * 100, Bounds(), 1000) == b"x" * 100
+        with pytest.raises(BoundError, match="gzip members"):
+            gunzip(member * 101, Bounds(), 1000)
+
     def test_other_things_are_no_gzip(self) -> None:
         for content in (b"hello", b"\x1f\x8b", zlib.compress(b"x")):
             with pytest.raises(TreeError):
@@ -264,6 +270,45 @@ def test_the_same_runs_from_a_zip_and_from_a_folder(tmp_path: Path) -> None:
         from_folder = {b.content_hash for b in folder if isinstance(b, RunBundle)}
         from_zip = {b.content_hash for b in zipped if isinstance(b, RunBundle)}
     assert from_folder == from_zip
+
+
+def _cut(content: bytes) -> io.BytesIO:
+    """A zip without its end, which lists the members."""
+    return io.BytesIO(content[: content.index(b"PK\x01\x02")])
+
+
+def test_a_cut_zip_gives_no_more_than_it_says() -> None:
+    """zlib takes a limit of 0 for none: 64 MiB came out of a member that says it is empty."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("bomb", b"\0" * (64 * MIB))
+    data = bytearray(content.getvalue())
+    struct.pack_into("<L", data, 22, 0)  # the size in the member's own header
+    tree = open_tree(_cut(bytes(data)), Bounds())
+    assert tree.size("bomb") == 0
+    assert read_file(tree, "bomb", 100) == b""
+
+
+def test_a_large_member_that_is_cut_is_no_bomb() -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr("whole", "x")
+        out.writestr("cut", os.urandom(8 * MIB))
+    tree = open_tree(io.BytesIO(content.getvalue()[: 10 * KIB]), Bounds())
+    assert tree.names == ("cut", "whole")
+    assert read_file(tree, "whole", 10) == b"x"
+
+
+def test_a_cut_zip_has_bounded_members_and_problems() -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as out:
+        out.writestr("good", "x")
+        for number in range(30):
+            out.writestr(f"../{number}", "x")
+    tree = open_tree(_cut(content.getvalue()), Bounds(problems=5))
+    assert (tree.names, len(tree.problems)) == (("good",), 5)
+    with pytest.raises(BoundError, match="members"):
+        open_tree(_cut(content.getvalue()), Bounds(members=20))
 
 
 def test_several_formats_in_one_upload(tmp_path: Path) -> None:

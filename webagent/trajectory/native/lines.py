@@ -67,6 +67,9 @@ class Lines:
                 line = next(lines, b"")
                 if not line:
                     break
+                if number > bounds.lines:
+                    report(number, LineError(f"more than {bounds.lines} lines"))
+                    break
                 digest.update(line)
                 self._spool.write(line)
                 owner = read_json(line, bounds).get(key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -142,11 +143,15 @@ class _NativeFile:
                 return
             for run_id in files[RUNS]:
                 yield self._run(run_id, files)
-            for name in (STEPS, EVALUATIONS, LABELS, ADJUDICATIONS):
-                for run_id in files[name]:
-                    if run_id not in files[RUNS]:
-                        reason = f"run {run_id} is not in {RUNS}"
-                        yield Problem(self._source, self._root + name, "run_id", reason)
+            strays = (
+                (name, run_id)
+                for name in (STEPS, EVALUATIONS, LABELS, ADJUDICATIONS)
+                for run_id in files[name]
+                if run_id not in files[RUNS]
+            )
+            for name, run_id in islice(strays, self._bounds.problems):
+                reason = f"run {run_id[:200]} is not in {RUNS}"
+                yield Problem(self._source, self._root + name, "run_id", reason)
         finally:
             for lines in files.values():
                 lines.close()
