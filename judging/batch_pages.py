@@ -9,6 +9,7 @@ from decimal import Decimal
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from judging.addresses import read_number
 from judging.audits.access import EVALUATE, studies_hidden_from
 from judging.batch_words import cost_in_words
 from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem
@@ -91,7 +92,8 @@ def moves(batches: Iterable[EvaluationBatch]) -> bool:
 
 def for_study(study_id: str) -> Q:
     """The condition of one study's batches; none for anything that is no number."""
-    return Q(study=int(study_id)) if study_id.isdecimal() else Q()
+    number = read_number(study_id)
+    return Q() if number is None else Q(study=number)
 
 
 def _row(batch: EvaluationBatch, may_evaluate: bool) -> BatchRow:

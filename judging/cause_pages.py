@@ -189,7 +189,7 @@ def cause_pane(
 
 def walked_pane(user: User, walk: Mapping[str, str], run_id: UUID) -> CausePane | None:
     """The form for a run opened from a cell, for those who may tag."""
-    if walk.keys() < {"study", "audit", "cell"} or not user.has_perm(TAG):
+    if not walk.keys() >= {"study", "audit", "cell"} or not user.has_perm(TAG):
         return None
     study = Study.objects.filter(pk=walk["study"]).first()
     evaluator = EvaluatorVersion.objects.filter(pk=walk["audit"]).first()

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.http import QueryDict
 from django.urls import reverse
 
+from judging.addresses import read_number
 from judging.audits.cells import Neighbours, items_in_cells, neighbours, read_cells
 from judging.audits.selection import neighbours_in, read_selection, selected_items
 from judging.audits.voices import voices_of
@@ -30,7 +31,7 @@ def read_walk(query: Mapping[str, str], current_url: str) -> Walk:
     walk = {
         key: value
         for key, value in given.items()
-        if value and (key in WORDS or (value.isdecimal() and len(value) < 10))
+        if value and (key in WORDS or read_number(value) is not None)
     }
     if "triangle" in query or "triangle" in page:
         # Empty where nothing is filtered, which is a way through all runs.

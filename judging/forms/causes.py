@@ -9,6 +9,7 @@ from django.forms.boundfield import BoundWidget
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
+from judging.addresses import read_number
 from judging.models import Cause, CauseTag, Repair
 from judging.services.causes import Tagging
 
@@ -75,7 +76,7 @@ class SelectedErrorsForm(CauseForm):
     def chosen(self) -> list[int]:
         """Ids of the chosen study items."""
         given = self.data.getlist("item") if isinstance(self.data, QueryDict) else []
-        return [int(pk) for pk in given if pk.isdecimal() and len(pk) < 19]
+        return [pk for text in given if (pk := read_number(text)) is not None]
 
 
 class UndoForm(forms.Form):

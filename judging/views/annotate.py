@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from judging.addresses import read_number
 from judging.annotation import annotate_context, done_context, own_comments
 from judging.forms.labels import CommentForm, LabelForm, SkipForm, read_draft, read_seconds
 from judging.models import Assignment, Label, Study
@@ -161,10 +162,10 @@ def step_comment(request: AppRequest, study: Study) -> HttpResponse:
     """Add a remark on a step, or take one's own away; answers with the list of them."""
     assignment = own_assignment(request, study)
     form = CommentForm(request.POST)
-    removed = request.POST.get("remove", "")
+    removed = read_number(request.POST.get("remove", ""))
     try:
-        if removed.isdecimal():
-            remove_comment(comment_id=int(removed), user=request.user)
+        if removed is not None:
+            remove_comment(comment_id=removed, user=request.user)
         elif form.is_valid():
             add_comment(
                 assignment=assignment,

@@ -7,6 +7,7 @@ from typing import Concatenate, ParamSpec
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 
+from judging.addresses import read_number
 from judging.models import Assignment, Study, StudyMember
 from runs.views.fragments import AppRequest
 
@@ -29,11 +30,10 @@ def for_annotators(view: Callable[Concatenate[AppRequest, Study, P], HttpRespons
 
 def own_assignment(request: AppRequest, study: Study) -> Assignment:
     """The assignment that the posted form is about; 404 where it is not the person's own."""
-    given = request.POST.get("assignment", "")
     assignments = Assignment.objects.select_related("item__study", "item__run__task")
     return get_object_or_404(
         assignments,
-        pk=int(given) if given.isdecimal() and len(given) < 19 else None,
+        pk=read_number(request.POST.get("assignment", "")),
         user=request.user,
         item__study=study,
     )

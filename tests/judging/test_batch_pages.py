@@ -237,6 +237,13 @@ class TestWatching:
         assert "imported-reward" in page(client, f"{address('batch_list')}?study={world.study.pk}")
         assert "No batch yet" in page(client, f"{address('batch_list')}?study={other.study.pk}")
 
+    @pytest.mark.parametrize("number", ["none", "9" * 30])
+    def test_study_that_is_no_number_filters_nothing(
+        self, world: audited.Audited, number: str
+    ) -> None:
+        start_batch(evaluator=evaluator_named("imported-reward"), study=world.study)
+        assert "imported-reward" in page(client_of(), f"{address('batch_list')}?study={number}")
+
 
 class TestCancelAndResume:
     def test_cancel_then_resume(self, world: audited.Audited) -> None:
