@@ -85,9 +85,6 @@ class CellTable(tables.Table):  # type: ignore[misc]
         self.walk = walk
         self.can_choose = chooses and not left_out
 
-    def render_position(self, value: int) -> int:
-        return value + 1
-
     def render_goal(self, record: JudgedItem) -> SafeString:
         address = reverse("runs:run_detail", args=[record.run_id])
         return format_html(
@@ -114,7 +111,7 @@ class CellTable(tables.Table):  # type: ignore[misc]
         return format_html(
             '<input type="checkbox" name="item" value="{}" form="cause-form" aria-label="{}">',
             record.pk,
-            _("choose run %(n)s") % {"n": record.position + 1},
+            _("choose run %(n)s") % {"n": record.position},
         )
 
     def render_causes(self, record: TaggedItem) -> str:

@@ -185,9 +185,6 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
             walk["cell"] = "-".join(self.selection.cells[0].cells)
         return f"{reverse('runs:run_detail', args=[record.run_id])}?{urlencode(walk)}"
 
-    def render_position(self, value: int) -> int:
-        return value + 1
-
     def render_task(self, record: SelectedItem) -> SafeString:
         task = record.run.task
         return format_html(

@@ -102,7 +102,7 @@ def tags_table(study: Study) -> Table:
                 [
                     evaluator.name,
                     evaluator.full_version,
-                    item.position + 1,
+                    item.position,
                     str(item.run_id),
                     item.run.task.external_id,
                     item.cell,

@@ -221,7 +221,7 @@ def cells_table(study: Study, evaluator: EvaluatorVersion, cells: Sequence[Shown
     items = items_in_cells(study, evaluator, cells)
     rows = [
         (
-            item.position + 1,
+            item.position,
             str(item.run_id),
             item.run.task.external_id,
             item.run.task.site,

@@ -79,7 +79,7 @@ def _row(
         found = said.by(voice)
         verdicts += [found.verdict or None, found.cell or None]
     return [
-        item.position + 1,
+        item.position,
         str(item.run_id),
         task.external_id,
         task.site,

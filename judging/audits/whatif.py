@@ -162,7 +162,7 @@ def _add(compared: Compared, item: JudgedItem, finding: Finding) -> None:
         compared.flips.setdefault(moved, []).append(
             Flip(
                 run_id=item.run_id,
-                number=item.position + 1,
+                number=item.position,
                 goal=item.run.goal or item.run.task.goal,
                 answer=item.run.final_answer or "",
                 now=shown(now),

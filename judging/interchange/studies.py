@@ -29,7 +29,7 @@ def imported_item(name: str | None, run: Run) -> StudyItem | None:
     if not study.run_filter.get(IMPORTED):
         return None
     item, _ = StudyItem.objects.select_related("study").get_or_create(
-        study=study, run=run, defaults={"position": study.items.count()}
+        study=study, run=run, defaults={"position": study.items.count() + 1}
     )
     return item
 

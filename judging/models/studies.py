@@ -106,6 +106,7 @@ class StudyItem(models.Model):
     study = models.ForeignKey(Study, models.CASCADE, related_name="items")
     run = models.ForeignKey("runs.Run", models.PROTECT, related_name="study_items")
     position = models.PositiveIntegerField()
+    """Its number on every page and in every table of the study, from 1."""
     status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
     n_labels = models.PositiveSmallIntegerField(default=0)
     """Submitted labels (hidden repeats apart); kept by the services, never above the protocol's."""

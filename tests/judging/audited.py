@@ -112,7 +112,7 @@ class Audited:
         elif len(labels) >= self.study.labels_per_run:
             status = StudyItem.Status.DISPUTED
         item = StudyItem.objects.create(
-            study=self.study, run=of, position=number, status=status, n_labels=len(labels)
+            study=self.study, run=of, position=number + 1, status=status, n_labels=len(labels)
         )
         for annotator, success in labels:
             label(item, annotator, success)

@@ -47,8 +47,10 @@ def form_of(world: audited.Audited, place: int) -> str:
 
 
 def current() -> list[tuple[int, list[str], str]]:
+    """Places in the world's list, causes and repairs of the errors that are tagged."""
     tags = CauseTag.objects.filter(is_current=True).order_by("item__position")
-    return list(tags.values_list("item__position", "causes", "repair"))
+    rows = tags.values_list("item__position", "causes", "repair")
+    return [(number - 1, causes, repair) for number, causes, repair in rows]
 
 
 class TestOneRun:
@@ -159,6 +161,14 @@ class TestPane:
     ) -> None:
         assert "data-causes" not in self.pane(world, tagger, 1, "tp")
         assert "data-causes" not in self.pane(world, audited.auditor(), 0)
+
+    def test_opened_from_the_triangle_there_is_a_pane_and_no_form(
+        self, world: audited.Audited, tagger: User
+    ) -> None:
+        path = reverse("judging:run_judgements", args=[world.items[0].run_id])
+        answer = client_of(tagger).get(path, {"study": world.study.pk, "triangle": ""})
+        assert answer.status_code == 200
+        assert "data-causes" not in answer.content.decode()
 
 
 class TestManyRuns:

@@ -54,7 +54,7 @@ def found(world: audited.Audited, judge: EvaluatorVersion) -> CauseAudit:
 def places(world: audited.Audited, judge: EvaluatorVersion, address: str) -> list[int]:
     cells = items_in_cells(world.study, judge, [Shown.FN, Shown.FP])
     items = with_tags(cells, judge, read_tag_filter(address))
-    return [item.position for item in items]
+    return [item.position - 1 for item in items]
 
 
 class TestTheSourcePapersTable:
@@ -166,7 +166,7 @@ def test_only_errors_are_tagged(judge: EvaluatorVersion, user: User) -> None:
     world.items.append(stranger)
     done = tag(world, judge, user, range(7), FORMAT)
     assert (done.changed, done.no_errors) == (2, 5)
-    assert set(CauseTag.objects.values_list("item__position", "error")) == {(1, "fn"), (3, "fp")}
+    assert set(CauseTag.objects.values_list("item__position", "error")) == {(2, "fn"), (4, "fp")}
 
 
 def test_history_is_kept_and_saying_the_same_again_adds_nothing(

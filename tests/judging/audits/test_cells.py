@@ -10,7 +10,7 @@ from django.urls import reverse
 from judging.audits.cells import Shown, items_in_cells, neighbours, read_cells
 from runs.models import Run
 from tests.judging import audited
-from tests.judging.audits.pages import logged_in, open_page
+from tests.judging.audits.pages import logged_in, open_page, pk
 
 pytestmark = pytest.mark.django_db
 
@@ -76,3 +76,16 @@ def test_run_table_of_a_cell_sorts_by_what_is_shown(mixed: audited.Audited) -> N
     expected = items_in_cells(mixed.study, judge, [Shown.TP, Shown.FN]).reverse()
     assert runs == [str(item.run_id) for item in expected]
     assert Run.objects.filter(pk=runs[0]).exists()
+
+
+def test_a_run_has_one_number_on_all_pages_of_its_study(world: audited.Audited) -> None:
+    reader = logged_in(audited.person("manager", "judging.view_audit", "judging.view_study"))
+    of_study = reader.get(reverse("judging:study_detail", args=[world.study.pk])).content.decode()
+    of_triangle = open_page(reader, "audit_triangle", world.study.pk).content.decode()
+    of_cell = open_page(
+        reader, "audit_cells", world.study.pk, pk("strict"), "none"
+    ).content.decode()
+    number = re.compile(r'<td[^>]*class="[^"]*num fit[^"]*desk[^"]*"[^>]*>\s*(\d+)\s*</td>')
+    assert sorted(map(int, number.findall(of_study))) == [1, 2, 3, 4, 5, 6]
+    assert sorted(map(int, number.findall(of_triangle))) == [1, 2, 3, 4, 5, 6]
+    assert number.findall(of_cell)[:1] == ["6"]

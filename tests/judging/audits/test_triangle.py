@@ -23,10 +23,12 @@ from tests.judging.audits.pages import logged_in, open_page, pk
 pytestmark = pytest.mark.django_db
 
 
-def numbers(world: audited.Audited, query: str) -> list[int]:
+def places(world: audited.Audited, query: str) -> list[int]:
+    """Which of the world's runs are selected, in order."""
     voices = voices_of(world.study)
     selection = read_selection(QueryDict(query), voices)
-    return [item.position for item in selected_items(world.study, selection, voices)]
+    items = selected_items(world.study, selection, voices)
+    return [world.items.index(item) for item in items]
 
 
 def test_disagreement_by_hand(world: audited.Audited) -> None:
@@ -35,8 +37,8 @@ def test_disagreement_by_hand(world: audited.Audited) -> None:
     found = [item.disagreement for item in selected_items(world.study, selection, voices)]
     # p of success and f of failure: 3/1, 2/2, 4/0, 1/3, 0/4, 0/1
     assert found == pytest.approx([6 / 12, 8 / 12, 0, 6 / 12, 0, 0])
-    assert numbers(world, "") == [1, 0, 3, 2, 4, 5]
-    assert numbers(world, "sort=disagreement") == [2, 4, 5, 0, 3, 1]
+    assert places(world, "") == [1, 0, 3, 2, 4, 5]
+    assert places(world, "sort=disagreement") == [2, 4, 5, 0, 3, 1]
 
 
 def test_disagreement_is_of_the_evaluators_shown(world: audited.Audited) -> None:
@@ -68,7 +70,7 @@ def test_filters_by_hand(world: audited.Audited) -> None:
         "kind=string_match": [0, 2, 4],
         f"kind=string_match&cell={strict}_fn": [0],
     }
-    assert {query: sorted(numbers(world, query)) for query in expected} == expected
+    assert {query: sorted(places(world, query)) for query in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,7 @@ def test_walking_keeps_the_selection_and_its_order(world: audited.Audited, query
         place, previous, link = walk_of(client, link)
         assert place == f"{len(walked)} of {len(rows_of(page))}"
         assert bool(previous) == (len(walked) > 1)
-    runs = [str(world.items[number].run_id) for number in numbers(world, query)]
+    runs = [str(world.items[place].run_id) for place in places(world, query)]
     assert walked == [f"/runs/{run}/" for run in runs]
 
 
