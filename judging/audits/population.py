@@ -17,8 +17,8 @@ FAILURE = ReferenceVerdict.Verdict.FAILURE
 
 
 # Lists of their own, looked up once: joined, the task of every run would be looked at.
-_TASKS = Task.objects.infeasible().order_by().values("pk")
-INFEASIBLE = Run.objects.filter(task__in=_TASKS).order_by().values("pk")
+INFEASIBLE_TASKS = Task.objects.infeasible().order_by().values("pk")
+INFEASIBLE = Run.objects.filter(task__in=INFEASIBLE_TASKS).order_by().values("pk")
 
 
 class Group(StrEnum):

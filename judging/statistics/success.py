@@ -22,9 +22,6 @@ class Mean:
     clusters: int | None = None
 
 
-_NO_RUNS = Mean(value=Undefined(Reason.NO_RUNS), standard_error=Undefined(Reason.NO_RUNS), runs=0)
-
-
 def success_rate(successes: int, runs: int) -> Mean:
     """Share of successes among single trials; SE = sqrt(p(1 − p)/n)."""
     if not 0 <= successes <= runs:
@@ -78,6 +75,24 @@ def clustered_mean(values: Sequence[float], tasks: Sequence[Hashable]) -> Mean:
     return Mean(value=centre, standard_error=error, runs=count, clusters=groups)
 
 
+def clustered_rate(trials: Sequence[tuple[int, int]]) -> Mean:
+    """`clustered_mean` of successes and failures, from (trials, successes) of each task.
+
+    SE² = G/(G − 1) · Σ_g (c_g − n_g·p)² / n², p = Σ c_g / n, n = Σ n_g.
+    """
+    groups = [(n, c) for n, c in trials if n]
+    runs = sum(n for n, _ in groups)
+    if not runs:
+        reason = Undefined(Reason.NO_RUNS)
+        return Mean(value=reason, standard_error=reason, runs=0, clusters=0)
+    rate = sum(c for _, c in groups) / runs
+    error: Figure = Undefined(Reason.ONE_CLUSTER)
+    if len(groups) > 1:
+        spread = sum((c - n * rate) ** 2 for n, c in groups)
+        error = sqrt(len(groups) / (len(groups) - 1) * spread) / runs
+    return Mean(value=rate, standard_error=error, runs=runs, clusters=len(groups))
+
+
 def pass_at_k(trials: int, successes: int, k: int) -> Figure:
     """Chance that at least one of k trials of a task succeeds, estimated without bias.
 
@@ -102,6 +117,43 @@ def pass_hat_k(trials: int, successes: int, k: int) -> Figure:
     if trials < k:
         return Undefined(Reason.TOO_FEW_TRIALS)
     return comb(successes, k) / comb(trials, k)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picked:
+    """Trials of one task by what a selector says of them, and successes among either kind."""
+
+    passed: int
+    passed_successes: int
+    other: int
+    other_successes: int
+
+    @property
+    def trials(self) -> int:
+        return self.passed + self.other
+
+
+def best_of_k(task: Picked, k: int) -> Figure:
+    """Chance that the trial picked out of k succeeds, over all ways of drawing k of n trials.
+
+    The selector picks at random among the drawn trials that it passes, among all of them where
+    it passes none: q = C(f, k)/C(n, k) is the chance of that, f trials not passed, and the figure
+    (1 − q)·a/p + q·b/f, with a successes among the p passed and b among the f others. A selector
+    that passes exactly the successes gives `pass_at_k`.
+    """
+    if task.trials < k:
+        return Undefined(Reason.TOO_FEW_TRIALS)
+    _check_trials(task.passed, task.passed_successes, k)
+    _check_trials(task.other, task.other_successes, k)
+    none_passes = comb(task.other, k) / comb(task.trials, k)
+    of_passed = task.passed_successes / task.passed if task.passed else 0.0
+    of_others = task.other_successes / task.other if task.other else 0.0
+    return (1 - none_passes) * of_passed + none_passes * of_others
+
+
+def mean_best_of_k(tasks: Sequence[Picked], k: int) -> TaskMean:
+    """`best_of_k` averaged over tasks."""
+    return _over_tasks([best_of_k(task, k) for task in tasks])
 
 
 def _check_trials(trials: int, successes: int, k: int) -> None:

@@ -1,0 +1,1 @@
+"""What an experiment says of its agents: figures, pairs of runs, controls. No writes."""

@@ -1,0 +1,218 @@
+"""What each agent configuration of an experiment achieved, took and cost."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db.models import Count, Max, Min, Sum
+
+from judging.experiments.population import COUNTED, DECIDED, Scope, Standing
+from judging.experiments.sources import Source
+from judging.statistics.proportions import Share
+from judging.statistics.success import Mean, clustered_rate, success_rate
+from runs.models import AgentConfiguration
+
+Trials = tuple[int, int]
+"""Trials with a verdict, and successes among them."""
+
+
+class Sums(NamedTuple):
+    """Runs of one configuration on one task that stand alike, added up."""
+
+    agent: int
+    task: int
+    standing: Standing
+    runs: int
+    seconds: float | None
+    timed: int
+    cost: Decimal | None
+    priced: int
+    steps: int
+    first: datetime | None
+    last: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """What runs took, of those of which it is known: unknown is not nothing."""
+
+    total: float | Decimal | None
+    known: int
+    runs: int
+
+    @property
+    def mean(self) -> float | None:
+        """Per run of which it is known; None where it is known of none."""
+        return float(self.total) / self.known if self.known and self.total is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """One configuration. `standings` counts all its runs, the rest speaks of those that count."""
+
+    agent: AgentConfiguration
+    name: str
+    standings: Mapping[Standing, int]
+    trials: Mapping[int, Trials]
+    """By task, of those with a verdict."""
+    tasks: int
+    seconds: Amount
+    cost: Amount
+    steps: Amount
+    spent: Amount
+    """The cost of everything: errors and earlier attempts too."""
+    started: datetime | None
+    ended: datetime | None
+
+    @property
+    def successes(self) -> int:
+        return self.standings.get(Standing.SUCCESS, 0)
+
+    @property
+    def failures(self) -> int:
+        return self.standings.get(Standing.FAILURE, 0)
+
+    @property
+    def decided(self) -> int:
+        """n: runs with a verdict."""
+        return self.successes + self.failures
+
+    @property
+    def undecided(self) -> int:
+        """Runs that count and have no verdict from this source."""
+        return self.standings.get(Standing.NONE, 0)
+
+    @property
+    def counted(self) -> int:
+        return self.decided + self.undecided
+
+    @property
+    def accuracy(self) -> Share:
+        """Successes among the runs with a verdict, with Wilson's interval."""
+        return Share(self.successes, self.decided)
+
+    @property
+    def naive(self) -> Mean:
+        """The same with the standard error of independent runs."""
+        return success_rate(self.successes, self.decided)
+
+    @property
+    def clustered(self) -> Mean:
+        """The same with a standard error that knows that runs share tasks."""
+        return clustered_rate(list(self.trials.values()))
+
+    @property
+    def wall_seconds(self) -> float | None:
+        """From the first start to the last end, whatever ran side by side."""
+        if self.started is None or self.ended is None:
+            return None
+        return max(0.0, (self.ended - self.started).total_seconds())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentFigures:
+    """All configurations of an experiment under one source, and how many runs stand where."""
+
+    source: Source
+    configurations: Sequence[Figures]
+    sums: Sequence[Sums] = field(repr=False)
+
+    @property
+    def standings(self) -> Counter[Standing]:
+        total: Counter[Standing] = Counter()
+        for each in self.configurations:
+            total.update(each.standings)
+        return total
+
+    @property
+    def decided(self) -> int:
+        return sum(each.decided for each in self.configurations)
+
+    @property
+    def counted(self) -> int:
+        return sum(each.counted for each in self.configurations)
+
+    @property
+    def shares_tasks(self) -> bool:
+        """Whether some configuration has several trials of a task."""
+        return any(n > 1 for each in self.configurations for n, _ in each.trials.values())
+
+    def named(self, pk: int) -> Figures | None:
+        return next((each for each in self.configurations if each.agent.pk == pk), None)
+
+
+def figures_of(scope: Scope, source: Source) -> ExperimentFigures:
+    """The figures, in two queries, however many runs there are."""
+    sums = _sums(scope, source)
+    by_agent: defaultdict[int, list[Sums]] = defaultdict(list)
+    for each in sums:
+        by_agent[each.agent].append(each)
+    agents = list(AgentConfiguration.objects.filter(pk__in=by_agent))
+    names = configuration_names(agents)
+    found = [_figures(agent, names[agent.pk], by_agent[agent.pk]) for agent in agents]
+    found.sort(key=lambda each: (each.name, each.agent.pk))
+    return ExperimentFigures(source=source, configurations=found, sums=sums)
+
+
+def configuration_names(agents: Iterable[AgentConfiguration]) -> dict[int, str]:
+    """Name, version and model of each; a number behind where that tells two of them not apart."""
+    bare = {agent.pk: f"{agent} · {agent.model}" if agent.model else str(agent) for agent in agents}
+    often = Counter(bare.values())
+    return {pk: f"{name} #{pk}" if often[name] > 1 else name for pk, name in bare.items()}
+
+
+def _sums(scope: Scope, source: Source) -> list[Sums]:
+    rows = (
+        scope.standing(source)
+        .values_list("agent", "task", "standing")
+        .annotate(
+            n=Count("*"),
+            sum_seconds=Sum("seconds"),
+            timed=Count("seconds"),
+            sum_cost=Sum("cost"),
+            priced=Count("cost"),
+            sum_steps=Sum("n_steps"),
+            first=Min("started_at"),
+            last=Max("ended_at"),
+        )
+    )
+    return [Sums(agent, task, Standing(word), *rest) for agent, task, word, *rest in rows]
+
+
+def _figures(agent: AgentConfiguration, name: str, sums: Sequence[Sums]) -> Figures:
+    told = [each for each in sums if each.standing is not Standing.HIDDEN]
+    counted = [each for each in told if each.standing in COUNTED]
+    standings: Counter[Standing] = Counter()
+    trials: defaultdict[int, Counter[Standing]] = defaultdict(Counter)
+    for each in sums:
+        standings[each.standing] += each.runs
+        if each.standing in DECIDED:
+            trials[each.task][each.standing] += each.runs
+    starts = [each.first for each in told if each.first is not None]
+    ends = [each.last for each in told if each.last is not None]
+    runs = sum(each.runs for each in counted)
+    return Figures(
+        agent=agent,
+        name=name,
+        standings=standings,
+        trials={task: (n.total(), n[Standing.SUCCESS]) for task, n in trials.items()},
+        tasks=len({each.task for each in counted}),
+        seconds=Amount(
+            sum(each.seconds or 0.0 for each in counted), sum(each.timed for each in counted), runs
+        ),
+        cost=_cost(counted),
+        steps=Amount(float(sum(each.steps for each in counted)), runs, runs),
+        spent=_cost(told),
+        started=min(starts, default=None),
+        ended=max(ends, default=None),
+    )
+
+
+def _cost(sums: Sequence[Sums]) -> Amount:
+    total = sum((each.cost or Decimal(0) for each in sums), Decimal(0))
+    return Amount(total, sum(each.priced for each in sums), sum(each.runs for each in sums))

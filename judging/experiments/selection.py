@@ -1,0 +1,153 @@
+"""The runs behind a number of an experiment, as an address names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from judging.experiments.endings import MODES, Mode, with_mode
+from judging.experiments.groups import GROUPINGS, tasks_in
+from judging.experiments.population import COUNTED, WORDS, Scope, Standing
+from judging.experiments.recovery import with_detections
+from judging.experiments.sources import Source
+from runs.models import AgentConfiguration, Experiment, Run
+
+AND_MORE = "+"
+BETWEEN = "-"
+NAMES: Mapping[str, Promise] = {
+    "agent": gettext_lazy("configuration"),
+    "control": gettext_lazy("control"),
+    "standing": gettext_lazy("stands as"),
+    "site": gettext_lazy("site"),
+    "template": gettext_lazy("template"),
+    "level": gettext_lazy("level"),
+    "kind": gettext_lazy("kind of evaluation"),
+    "steps": gettext_lazy("steps"),
+    "detections": gettext_lazy("anomalies noticed"),
+    "recovered": gettext_lazy("recovery"),
+    "end": gettext_lazy("end reason"),
+    "mode": gettext_lazy("failure mode"),
+}
+"""What runs can be chosen by. The empty text is a value of its own: tasks that name no site."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Some runs of an experiment under one source."""
+
+    source: Source
+    chosen: Mapping[str, str]
+
+    @property
+    def query(self) -> str:
+        return urlencode({"verdict": self.source.key, **self.chosen})
+
+    @property
+    def chips(self) -> list[tuple[str, str, str]]:
+        """What is chosen: name, value in words, and the query without it."""
+        return [(str(NAMES[key]), self._words(key), self._without(key)) for key in self.chosen]
+
+    def runs(self, scope: Scope) -> QuerySet[Any]:
+        """The runs, with `standing`, `detections` and `recoveries`; hidden ones never."""
+        runs = with_detections(scope.standing(self.source))
+        wanted = _standings(self.chosen.get("standing", ""))
+        runs = runs.filter(standing__in=wanted)
+        for key, value in self.chosen.items():
+            if key in GROUPINGS:
+                runs = runs.filter(tasks_in(key, value))
+            elif key == "mode":
+                runs = with_mode(runs).filter(mode=value)
+            elif key != "standing":
+                runs = runs.filter(**_condition(key, value))
+        return runs
+
+    def _words(self, key: str) -> str:
+        value = self.chosen[key]
+        if key == "standing":
+            return ", ".join(str(WORDS[each]) for each in _standings(value))
+        if key == "agent":
+            return str(AgentConfiguration.objects.filter(pk=value).first() or value)
+        if key == "mode":
+            return str(MODES[Mode(value)])
+        if key == "end":
+            return str(Run.EndReason(value).label)
+        if key == "recovered":
+            return _("yes") if value == "yes" else _("none")
+        return value or "—"
+
+    def _without(self, key: str) -> str:
+        left = {name: value for name, value in self.chosen.items() if name != key}
+        return Selection(self.source, left).query
+
+
+def read_selection(query: QueryDict, source: Source) -> Selection:
+    """The selection of an address.
+
+    Raises:
+        ValueError: a value is none that runs could have.
+    """
+    chosen = {name: query.get(name, "") for name in NAMES if name in query}
+    for key, value in chosen.items():
+        _check(key, value)
+    return Selection(source, chosen)
+
+
+def runs_url(experiment: Experiment, source: Source, **chosen: object) -> str:
+    """Where the runs behind a number are listed."""
+    selection = Selection(source, {key: str(value) for key, value in chosen.items()})
+    return f"{reverse('judging:experiment_runs', args=[experiment.pk])}?{selection.query}"
+
+
+def joined(standings: tuple[Standing, ...]) -> str:
+    """Several standings as one value of an address."""
+    return BETWEEN.join(standings)
+
+
+def _check(key: str, value: str) -> None:
+    if key == "standing":
+        _standings(value)
+    elif key == "mode":
+        Mode(value)
+    elif key == "end":
+        Run.EndReason(value)
+    elif key not in GROUPINGS:
+        _condition(key, value)
+
+
+def _standings(value: str) -> list[Standing]:
+    found = [Standing(word) for word in value.split(BETWEEN)] if value else list(COUNTED)
+    if Standing.HIDDEN in found:
+        raise ValueError("what is hidden is not listed")
+    return found
+
+
+def _condition(key: str, value: str) -> dict[str, object]:
+    if key == "agent":
+        return {"agent": _number(value)}
+    if key == "control":
+        return {"agent__name": value}
+    if key == "end":
+        return {"end_reason": value}
+    if key == "recovered":
+        return {"recoveries__gt": 0} if value == "yes" else {"recoveries": 0}
+    if key == "detections" and value.endswith(AND_MORE):
+        return {"detections__gte": _number(value.removesuffix(AND_MORE))}
+    if key == "steps" and BETWEEN in value:
+        first, last = value.split(BETWEEN, 1)
+        return {"n_steps__range": (_number(first), _number(last))}
+    return {{"detections": "detections", "steps": "n_steps"}[key]: _number(value)}
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise ValueError(f"{text} is no number")
+    return int(text)

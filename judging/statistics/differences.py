@@ -1,0 +1,61 @@
+"""How far two shares or two means lie apart, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from judging.statistics.figures import Figure, Interval, Undefined, normal_quantile
+from judging.statistics.proportions import Share
+from judging.statistics.success import clustered_mean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """The second minus the first, with an interval where there is one."""
+
+    value: Figure
+    interval: Interval | Undefined
+
+
+def difference_of_shares(first: Share, second: Share, level: float = 0.95) -> Difference:
+    """p₂ − p₁ of independent runs, with Newcombe's hybrid of two Wilson intervals.
+
+    low = d − sqrt((p₂ − l₂)² + (u₁ − p₁)²), high = d + sqrt((u₂ − p₂)² + (p₁ − l₁)²).
+
+    Source: Newcombe (1998), Statistics in Medicine 17, method 10.
+    """
+    one, two = first.value, second.value
+    of_first, of_second = first.interval, second.interval
+    if isinstance(one, Undefined) or isinstance(of_first, Undefined):
+        return Difference(value=Undefined(first.reason), interval=Undefined(first.reason))
+    if isinstance(two, Undefined) or isinstance(of_second, Undefined):
+        return Difference(value=Undefined(second.reason), interval=Undefined(second.reason))
+    between = two - one
+    low = between - sqrt((two - of_second.low) ** 2 + (of_first.high - one) ** 2)
+    high = between + sqrt((of_second.high - two) ** 2 + (one - of_first.low) ** 2)
+    return Difference(
+        value=between, interval=Interval(low=low, high=high, level=level, method="Newcombe")
+    )
+
+
+def paired_difference(
+    differences: Sequence[float], tasks: Sequence[Hashable], level: float = 0.95
+) -> Difference:
+    """The mean of what pairs of runs differ by, the standard error clustered by task.
+
+    mean ± z·SE, SE as `clustered_mean` has it.
+
+    Source: Miller (2024), Adding Error Bars to Evals, arXiv 2411.00640, section 4.
+    """
+    found = clustered_mean(differences, tasks)
+    if isinstance(found.value, Undefined):
+        return Difference(value=found.value, interval=found.value)
+    if isinstance(found.standard_error, Undefined):
+        return Difference(value=found.value, interval=found.standard_error)
+    half = normal_quantile(level) * found.standard_error
+    interval = Interval(
+        low=found.value - half, high=found.value + half, level=level, method="paired, by task"
+    )
+    return Difference(value=found.value, interval=interval)
