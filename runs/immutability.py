@@ -31,7 +31,10 @@ NOT_CONTENT = {
     "lease_token",
     "lease_expires_at",
     "heartbeat_at",
-    "dispatched_at",
+    "priority",
+    "lane",
+    "queued_at",
+    "claimed_at",
     "cancel_requested_at",
 }
 GUARDED: tuple[type[models.Model], ...] = (Run, Step, RetryPolicy)
@@ -71,8 +74,7 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
     differs = "IS NOT" if connection.vendor == "sqlite" else "IS DISTINCT FROM"
     ended = ", ".join(f"'{status}'" for status in RunStatus.ended())
     run_changes = f"OLD.status IN ({ended}) AND ({_any_change(Run, NOT_CONTENT, differs)})"
-    # Only names and words of our own stand in these.
-    of_ended_run = f"(SELECT status FROM {runs} WHERE id = OLD.run_id) IN ({ended})"  # noqa: S608
+    of_ended_run = f"(SELECT status FROM {runs} WHERE id = OLD.run_id) IN ({ended})"  # noqa: S608 (our own words)
     step_changes = f"{of_ended_run} AND ({_any_change(Step, set(), differs)})"
     # Who made a policy may be forgotten with their account.
     policy_changes = _any_change(RetryPolicy, {"created_by"}, differs)

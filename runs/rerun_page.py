@@ -8,7 +8,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from django.db.models import Avg, Case, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import (
+    Avg,
+    Case,
+    Count,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
 from django.utils import timezone
 
 from runs.models import Run, RunStatus, Step, User
@@ -17,9 +28,7 @@ if TYPE_CHECKING:
     from runs.visibility import ShownRun
 
 PER_PAGE = 50
-QUEUED_HERE = (
-    Q(status__in=RunStatus.active()) | Q(dispatched_at__isnull=False) | Q(lease_token__gt=0)
-)
+QUEUED_HERE = Q(status__in=RunStatus.active()) | Q(queued_at__isnull=False) | Q(lease_token__gt=0)
 """Runs that went through this installation's queue; imported ones never did, whoever made them."""
 
 
@@ -73,12 +82,12 @@ def rerun_rows(runs: Iterable[Run]) -> list[RerunRow]:
 
 def counts_of(user: User) -> dict[str, int]:
     """How many of the person's visible runs run and wait."""
-    active = Run.objects.shown_to(user)
-    running = Q(status__in=[RunStatus.LEASED, RunStatus.RUNNING])
-    return {
-        "running": active.filter(running).count(),
-        "queued": active.filter(status=RunStatus.QUEUED).count(),
-    }
+    active = Run.objects.shown_to(user).filter(status__in=RunStatus.active()).order_by()
+    waiting = Q(status=RunStatus.QUEUED)
+    counts: dict[str, int] = active.aggregate(
+        running=Count("pk", filter=~waiting), queued=Count("pk", filter=waiting)
+    )
+    return counts
 
 
 def _row(run: Run, usual: float | None, now: datetime) -> RerunRow:
@@ -98,8 +107,7 @@ def _row(run: Run, usual: float | None, now: datetime) -> RerunRow:
         run=shown,
         # That a run broke is its outcome, which a blind person does not see.
         status=RunStatus.FINISHED if shown.is_blind and ended_badly else run.status,
-        # Annotated by the query above.
-        thumbnail=run.last_picture,  # type: ignore[attr-defined]
+        thumbnail=run.last_picture,  # type: ignore[attr-defined]  (annotated by the query above)
         elapsed=elapsed,
         left=left,
         waits=waits,

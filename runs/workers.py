@@ -15,15 +15,18 @@ from typing import Any
 from celery.signals import worker_init, worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
 from django.db import DatabaseError, connection
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from runs.models import WorkerBeat
+from runs.models import Run, RunStatus, WorkerBeat
 from runs.querysets.queue import from_now
 from webagent.environment.leftovers import end_leftovers
 
 logger = logging.getLogger(__name__)
 
 FORGOTTEN_AFTER_S = 24 * 3600
+BROWSER = "browser"
+"""The queue of what needs a browser."""
 
 _using_database = threading.Lock()
 # The pool replaces a dead child by forking this process, and a connection that another thread
@@ -35,13 +38,14 @@ os.register_at_fork(
 )
 
 
-class Pulse(threading.Thread):
+class SignsOfLife(threading.Thread):
     """Says every few seconds that this worker is well, and ends browsers nobody owns."""
 
-    def __init__(self, worker: str, queues: list[str]) -> None:
-        super().__init__(name="pulse", daemon=True)
+    def __init__(self, worker: str, queues: list[str], slots: int) -> None:
+        super().__init__(name="signs-of-life", daemon=True)
         self._worker = worker
         self._queues = queues
+        self._slots = slots
         self._stopped = threading.Event()
 
     def run(self) -> None:
@@ -61,20 +65,20 @@ class Pulse(threading.Thread):
     def _beat(self) -> None:
         with _using_database:
             try:
-                beat(self._worker, self._queues)
+                beat(self._worker, self._queues, self._slots)
             except DatabaseError:
                 logger.warning("The worker could not give its sign of life.", exc_info=True)
             finally:
                 connection.close()
 
 
-def beat(worker: str, queues: list[str]) -> None:
+def beat(worker: str, queues: list[str], slots: int = 1) -> None:
     """Note that the worker is well now, and forget those that are long gone."""
     WorkerBeat.objects.bulk_create(
-        [WorkerBeat(name=worker, queues=queues, at=Now())],
+        [WorkerBeat(name=worker, queues=queues, slots=slots, at=Now())],
         update_conflicts=True,
         unique_fields=["name"],
-        update_fields=["queues", "at"],
+        update_fields=["queues", "slots", "at"],
     )
     WorkerBeat.objects.filter(at__lt=from_now(-FORGOTTEN_AFTER_S)).delete()
 
@@ -87,8 +91,25 @@ def all_queues() -> set[str]:
 
 def unserved_queues() -> set[str]:
     """Queues of which no worker gave a sign of life within the last three beats."""
-    lately = WorkerBeat.objects.filter(at__gt=from_now(-3 * settings.ENV.HEARTBEAT_S))
-    return all_queues().difference(*lately.values_list("queues", flat=True))
+    return all_queues().difference(*_living().values_list("queues", flat=True))
+
+
+def browsers() -> int:
+    """How many runs all living workers together can have under way."""
+    return sum(
+        slots for queues, slots in _living().values_list("queues", "slots") if BROWSER in queues
+    )
+
+
+def idle_browsers() -> int | None:
+    """How many more runs they could take now; None if no worker lives that takes any."""
+    every = browsers()
+    busy = Run.objects.filter(status__in=[RunStatus.LEASED, RunStatus.RUNNING]).count()
+    return max(every - busy, 0) if every else None
+
+
+def _living() -> QuerySet[WorkerBeat]:
+    return WorkerBeat.objects.filter(at__gt=from_now(-3 * settings.ENV.HEARTBEAT_S))
 
 
 def is_stopping() -> bool:
@@ -97,7 +118,7 @@ def is_stopping() -> bool:
 
 
 _stopping: Event | None = None
-_pulse: Pulse | None = None
+_signs: SignsOfLife | None = None
 
 
 @worker_init.connect
@@ -109,9 +130,10 @@ def _prepare(**_: Any) -> None:
 
 @worker_ready.connect
 def _start(sender: Any, **_: Any) -> None:
-    global _pulse
-    _pulse = Pulse(sender.hostname, sorted(sender.app.amqp.queues.consume_from))
-    _pulse.start()
+    global _signs
+    queues = sorted(sender.app.amqp.queues.consume_from)
+    _signs = SignsOfLife(sender.hostname, queues, sender.controller.concurrency)
+    _signs.start()
 
 
 @worker_shutting_down.connect
@@ -123,5 +145,5 @@ def _hand_back(**_: Any) -> None:
 
 @worker_shutdown.connect
 def _stop(**_: Any) -> None:
-    if _pulse is not None:
-        _pulse.stop()
+    if _signs is not None:
+        _signs.stop()

@@ -8,8 +8,9 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models.functions import Now
 
-from runs.models import Run, RunStatus, User
+from runs.models import Experiment, ExperimentState, Run, RunStatus, User
 from runs.querysets.queue import from_now
 from runs.signals import announce_end
 
@@ -30,9 +31,17 @@ def follow_up(run: Run) -> Run | None:
 
     Call it in the transaction that ends the run: either both stand or neither.
     """
-    if run.attempt >= settings.ENV.MAX_ATTEMPTS:
+    if run.attempt >= settings.ENV.MAX_ATTEMPTS or _is_called_off(run):
         return None
     return next_attempt(run, delay_s=backoff_s(run.attempt))
+
+
+def _is_called_off(run: Run) -> bool:
+    """Whether its experiment was cancelled meanwhile."""
+    if run.experiment_id is None:
+        return False
+    cancelled = Experiment.objects.filter(state=ExperimentState.CANCELLED)
+    return cancelled.filter(pk=run.experiment_id).exists()
 
 
 def next_attempt(run: Run, *, delay_s: float = 0, created_by: User | None = None) -> Run:
@@ -48,6 +57,8 @@ def next_attempt(run: Run, *, delay_s: float = 0, created_by: User | None = None
         seed=run.seed,
         trial=run.trial,
         max_steps=run.max_steps,
+        priority=run.priority,
+        queued_at=Now(),
         policy=run.policy,
         launch=run.launch,
         rerun_rule=run.rerun_rule,

@@ -62,6 +62,17 @@ class Lease:
 
 def claim(run_id: UUID) -> tuple[Run, Lease] | None:
     """The run and the right to it; None if it is not there to be had."""
-    owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-    run = Run.objects.claim(run_id, owner=owner, lease_s=settings.ENV.LEASE_S)
+    return _with_lease(Run.objects.claim(run_id, owner=_new_owner(), lease_s=settings.ENV.LEASE_S))
+
+
+def claim_next() -> tuple[Run, Lease] | None:
+    """The run whose turn it is and the right to it; None if none is due."""
+    return _with_lease(Run.objects.claim_next(owner=_new_owner(), lease_s=settings.ENV.LEASE_S))
+
+
+def _new_owner() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+
+
+def _with_lease(run: Run | None) -> tuple[Run, Lease] | None:
     return (run, Lease(run.pk, run.lease_token)) if run else None

@@ -13,7 +13,7 @@ from django.db import transaction
 from runs.blobs import known_hashes
 from runs.execution.attempts import announce, follow_up
 from runs.execution.heartbeat import Heartbeat
-from runs.execution.leases import Lease, LeaseLostError, claim
+from runs.execution.leases import Lease, LeaseLostError, claim, claim_next
 from runs.execution.steps import StepStore, patiently
 from runs.models import Attachment, Event, Run, RunStatus
 from runs.records import attachment_rows, event_rows, run_columns
@@ -45,16 +45,34 @@ OnStep = Callable[[StepRecord], None]
 def execute(
     run_id: UUID, *, on_step: OnStep | None = None, should_stop: Callable[[], bool] = never
 ) -> bool:
-    """Carry out a queued run; False if it was not there to be had (a second message, say).
+    """Carry out this queued run; False if it was not there to be had (a worker took it, say)."""
+    claimed = claim(run_id)
+    if claimed is not None:
+        carry_out(*claimed, on_step=on_step, should_stop=should_stop)
+    return claimed is not None
+
+
+def execute_next() -> bool:
+    """Carry out the run whose turn it is; False if none is due."""
+    claimed = claim_next()
+    if claimed is not None:
+        carry_out(*claimed)
+    return claimed is not None
+
+
+def carry_out(
+    run: Run,
+    lease: Lease,
+    *,
+    on_step: OnStep | None = None,
+    should_stop: Callable[[], bool] = never,
+) -> None:
+    """Carry out a run that was claimed.
 
     Every step is stored when it happens. Whatever goes wrong ends the run; only a worker that
     lost its run ends without a word, since another one or the sweep has spoken already.
     When `should_stop` says so, the run ends as cancelled.
     """
-    claimed = claim(run_id)
-    if claimed is None:
-        return False
-    run, lease = claimed
     mark_browsers()
     end_leftovers()
     try:
@@ -65,7 +83,6 @@ def execute(
         patiently(lambda: _end(run, lease, record, steps))
     except LeaseLostError as lost:
         logger.warning("Stopped: %s.", lost)
-    return True
 
 
 def _play(

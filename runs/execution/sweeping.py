@@ -17,6 +17,7 @@ def sweep_runs() -> None:
         if run.status == RunStatus.RUNNING or run.lease_token >= settings.ENV.MAX_ATTEMPTS:
             end_abandoned(run)
     Run.objects.requeue_expired()
+    Run.objects.call_off()
     for run_id in Run.objects.end_cancelled():
         announce(run_id)
 

@@ -2,10 +2,11 @@
 
 from runs.models.blobs import Attachment, Blob
 from runs.models.events import Event
+from runs.models.experiments import Experiment, ExperimentState
 from runs.models.imports import ImportJob
 from runs.models.people import User
 from runs.models.policies import RetryPolicy
-from runs.models.runs import AgentConfiguration, Experiment, Run, RunStatus
+from runs.models.runs import AgentConfiguration, Run, RunStatus
 from runs.models.steps import Step
 from runs.models.tasks import Task, TaskRevision, TaskSet
 from runs.models.workers import WorkerBeat
@@ -16,6 +17,7 @@ __all__ = [
     "Blob",
     "Event",
     "Experiment",
+    "ExperimentState",
     "ImportJob",
     "RetryPolicy",
     "Run",

@@ -4,9 +4,13 @@ import uuid
 
 from django.conf import settings
 from django.db import models
+from django.db.models import F, Value
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
+from runs.models.experiments import Experiment
 from runs.querysets.runs import RunQuerySet
+from runs.querysets.turns import LANES_PER_PERSON
 
 
 class AgentConfiguration(models.Model):
@@ -27,22 +31,6 @@ class AgentConfiguration(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}".strip()
-
-
-class Experiment(models.Model):
-    """Runs that belong together because somebody wants to compare them."""
-
-    name = models.CharField(max_length=200, unique=True)
-    description = models.TextField(blank=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["-created_at"]
-        verbose_name = _("experiment")
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class RunStatus(models.TextChoices):
@@ -98,6 +86,13 @@ class Run(models.Model):
         KILLED = "killed", _("killed")
         NEVER_STARTED = "never_started", _("never started")
         UNKNOWN = "unknown", _("unknown")
+
+    class Priority(models.IntegerChoices):
+        """What goes first: lower numbers do."""
+
+        BY_HAND = 0, _("by hand")
+        EXPERIMENT = 1, _("experiment")
+        BACKGROUND = 2, _("when nothing else waits")
 
     class ErrorOrigin(models.TextChoices):
         AGENT = "agent", _("agent")
@@ -193,13 +188,24 @@ class Run(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
 
+    priority = models.PositiveSmallIntegerField(choices=Priority, default=Priority.BY_HAND)
+    lane = models.GeneratedField(
+        expression=Coalesce(F("created_by_id"), Value(0)) * Value(LANES_PER_PERSON)
+        + Coalesce(F("experiment_id"), Value(0)),
+        output_field=models.BigIntegerField(),
+        db_persist=True,
+    )
+    """Person and experiment as one number: runs of one lane are taken in order."""
+    queued_at = models.DateTimeField(null=True, blank=True)
+    """When it was put into the queue of this installation; empty for imported runs."""
+    claimed_at = models.DateTimeField(null=True, blank=True)
+    """When a worker last took it."""
     not_before = models.DateTimeField(null=True, blank=True)
     lease_owner = models.CharField(max_length=200, blank=True)
     lease_token = models.PositiveIntegerField(default=0)
     """Fencing token: grows with every claim, and writes carry it; a stale one is refused."""
     lease_expires_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
-    dispatched_at = models.DateTimeField(null=True, blank=True)
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
 
     objects = RunQuerySet.as_manager()
@@ -232,6 +238,16 @@ class Run(models.Model):
                 fields=["status", "not_before"],
                 name="run_waiting",
                 condition=models.Q(status__in=["queued", "leased", "running"]),
+            ),
+            models.Index(
+                fields=["lane", "priority", "created_at", "id"],
+                name="run_by_lane",
+                condition=models.Q(status="queued"),
+            ),
+            models.Index(
+                fields=["created_by", "-claimed_at"],
+                name="run_last_claimed",
+                condition=models.Q(claimed_at__isnull=False),
             ),
         ]
 

@@ -8,6 +8,8 @@ class WorkerBeat(models.Model):
 
     name = models.CharField(max_length=200, primary_key=True)
     queues = models.JSONField(default=list)
+    slots = models.PositiveSmallIntegerField(default=1)
+    """How many tasks it does at a time."""
     at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -11,14 +11,19 @@ from datetime import timedelta
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import DateTimeField, ExpressionWrapper, F, Q, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
+from django.utils import timezone
+
+from runs.querysets.turns import First, firsts_in_turn
 
 # The words of `runs.models.RunStatus`, which stands above this layer.
 QUEUED, LEASED, RUNNING, FAILED, CANCELLED = "queued", "leased", "running", "failed", "cancelled"
 HELD = (LEASED, RUNNING)
+TRIES = 50
+"""So often another worker may be quicker before one gives up; each time a run was started."""
 
 RunRow = TypeVar("RunRow", bound=models.Model, covariant=True)
 
@@ -34,9 +39,14 @@ class QueueQuerySet(models.QuerySet[RunRow]):
     """The verbs of the queue of runs."""
 
     def due(self) -> Self:
-        """Queued runs that may start now, in the order they came."""
+        """Queued runs that may start now, as far as that does not hang on their experiment."""
         waited = Q(not_before=None) | Q(not_before__lte=Now())
-        return self.filter(waited, status=QUEUED).order_by("created_at", "pk")
+        return self.filter(waited, status=QUEUED, cancel_requested_at=None)
+
+    def due_somewhere(self, most: int) -> int:
+        """How many runs could start now if there were workers enough, counted up to `most`."""
+        lanes = [first.lane for first in firsts_in_turn(self, timezone.now())]
+        return self.due().order_by().filter(lane__in=lanes)[:most].count() if lanes else 0
 
     def held(self, run_id: UUID, token: int) -> Self:
         """The run, if the claim with this token still owns it."""
@@ -49,22 +59,50 @@ class QueueQuerySet(models.QuerySet[RunRow]):
     def claim(self, run_id: UUID, *, owner: str, lease_s: float) -> RunRow | None:
         """Lease one due run to `owner`; None if it is not there to be had.
 
-        The returned row carries the fencing token in `lease_token`. `owner` must be a name
-        that no other claim uses.
+        A run of an experiment that is paused, cancelled or waiting is not. The returned row
+        carries the fencing token in `lease_token`. `owner` must be a name that no other claim
+        uses.
         """
+        experiments: Any = self.model._meta.get_field("experiment").related_model
+        moving = experiments._default_manager.filter(state=RUNNING)
         won = (
             self.due()
             .order_by()
-            .filter(pk=run_id, cancel_requested_at=None)
+            .filter(Q(experiment=None) | Q(experiment__in=moving.values("pk")), pk=run_id)
             .update(
                 status=LEASED,
                 lease_owner=owner,
                 lease_token=F("lease_token") + 1,
                 lease_expires_at=from_now(lease_s),
                 heartbeat_at=Now(),
+                claimed_at=Now(),
             )
         )
         return self.filter(pk=run_id, lease_owner=owner, status=LEASED).first() if won else None
+
+    def claim_next(self, *, owner: str, lease_s: float) -> RunRow | None:
+        """Lease the run whose turn it is to `owner`; None if none is due. See `turns`."""
+        for _ in range(TRIES):
+            firsts = firsts_in_turn(self, timezone.now())
+            if not firsts:
+                return None
+            if run := self._claim_first(firsts[0], owner=owner, lease_s=lease_s):
+                return run
+        return None
+
+    def _claim_first(self, first: First, *, owner: str, lease_s: float) -> RunRow | None:
+        """Claim it, unless its experiment has come to have as many runs as it may meanwhile."""
+        with transaction.atomic(using=self.db):
+            experiments: Any = self.model._meta.get_field("experiment").related_model
+            # Locked, so that of two claims of the same experiment the second counts the first.
+            bounded = experiments._default_manager.select_for_update().filter(
+                pk=first.experiment, parallelism__isnull=False
+            )
+            for experiment in bounded:
+                held = self.filter(experiment=experiment, status__in=HELD)
+                if held.count() >= experiment.parallelism:
+                    return None
+            return self.claim(first.run_id, owner=owner, lease_s=lease_s)
 
     def start(self, run_id: UUID, token: int) -> bool:
         """leased -> running; False if the lease is no longer ours."""
@@ -94,7 +132,7 @@ class QueueQuerySet(models.QuerySet[RunRow]):
         return (
             self.expired()
             .filter(status=LEASED)
-            .update(status=QUEUED, lease_owner="", lease_expires_at=None, dispatched_at=None)
+            .update(status=QUEUED, lease_owner="", lease_expires_at=None)
         )
 
     def request_cancel(self, run_id: UUID) -> bool:
@@ -102,26 +140,21 @@ class QueueQuerySet(models.QuerySet[RunRow]):
         active = self.filter(pk=run_id, status__in=(QUEUED, *HELD))
         return bool(active.update(cancel_requested_at=Now()))
 
+    def call_off(self) -> int:
+        """Ask that all runs of cancelled experiments stop; returns of how many that is new."""
+        experiments: Any = self.model._meta.get_field("experiment").related_model
+        cancelled = experiments._default_manager.filter(state=CANCELLED)
+        active = self.filter(status__in=(QUEUED, *HELD), cancel_requested_at=None)
+        return active.filter(experiment__in=cancelled.values("pk")).update(
+            cancel_requested_at=Now()
+        )
+
     def end_cancelled(self) -> list[UUID]:
         """End waiting runs that were asked to stop; returns their ids."""
-        waiting = self.filter(status=QUEUED, cancel_requested_at__isnull=False)
+        waiting = self.filter(status=QUEUED, cancel_requested_at__isnull=False).order_by()
         return [pk for pk in waiting.values_list("pk", flat=True) if self._cancel(pk)]
 
     def _cancel(self, run_id: UUID) -> bool:
         waiting = self.filter(pk=run_id, status=QUEUED, cancel_requested_at__isnull=False)
         ended = {"outcome": "incomplete", "end_reason": "cancelled", "ended_at": Now()}
         return bool(waiting.update(status=CANCELLED, **ended))
-
-    def take_undispatched(self, *, older_than_s: float, limit: int | None = None) -> list[UUID]:
-        """Mark due runs without a (recent) message as dispatched; returns their ids.
-
-        A message that nobody took for `older_than_s` counts as lost. A second message does no
-        harm: the claim lets one through.
-        """
-        unsent = Q(dispatched_at=None) | Q(dispatched_at__lt=from_now(-older_than_s))
-        ids = self.due().filter(unsent).values_list("pk", flat=True)[:limit]
-        return [pk for pk in ids if self.filter(unsent, pk=pk).update(dispatched_at=Now())]
-
-    def undispatch(self, run_ids: list[UUID]) -> None:
-        """Forget that messages were sent, since they were not."""
-        self.filter(pk__in=run_ids, status=QUEUED).update(dispatched_at=None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -14,16 +13,18 @@ from django.utils.translation import gettext as _
 
 from runs.agents import store_agent
 from runs.execution.attempts import announce, next_attempt
-from runs.models import AgentConfiguration, Experiment, Run, RunStatus, User
+from runs.models import AgentConfiguration, Experiment, ExperimentState, Run, RunStatus, User
 from runs.runnable import DEFAULT_MAX_STEPS, OUR_FORMAT, agent_for, why_not_runnable
 from runs.task_rows import store_task
-from runs.tasks import dispatch
+from runs.tasks import wake_workers
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
 from webagent.environment.failures import UnknownTask
 from webagent.environment.registry import task_record as environment_task_record
 from webagent.trajectory.records import AgentRecord, Json
 
 MAX_NEW_RUNS = 500
+MOST_BY_HAND = 5
+"""Somebody waits for so few runs; more go through the queue like an experiment."""
 
 
 class RerunError(Exception):
@@ -72,8 +73,18 @@ def launch_reruns(*, runs: Iterable[Run], wish: Wish, user: User) -> Launch:
     refused = [(run, why) for run in sources if (why := why_not_runnable(run, wish.agent))]
     hopeless = {run.pk for run, _why in refused}
     experiment = _experiment(wish.experiment, user)
+    is_by_hand = len(sources) * wish.trials <= MOST_BY_HAND
+    priority = Run.Priority.BY_HAND if is_by_hand else Run.Priority.EXPERIMENT
     wanted = [
-        _rerun(run, trial, wish=wish, agent=agent, experiment=experiment, user=user)
+        _rerun(
+            run,
+            trial,
+            wish=wish,
+            agent=agent,
+            experiment=experiment,
+            user=user,
+            priority=priority,
+        )
         for run in sources
         if run.pk not in hopeless
         for agent in (agent_for(run, wish.agent),)
@@ -83,7 +94,7 @@ def launch_reruns(*, runs: Iterable[Run], wish: Wish, user: User) -> Launch:
         raise RerunError(refused[0][1] if refused else _("Select at least one run."))
     Run.objects.bulk_create(wanted, ignore_conflicts=True)
     ids = [run.pk for run in wanted]
-    transaction.on_commit(partial(dispatch, ids))
+    transaction.on_commit(wake_workers)
     return Launch(list(Run.objects.filter(pk__in=ids)), refused)
 
 
@@ -101,7 +112,7 @@ def queue_run(
 ) -> Run:
     """A queued run of a task by its name, about which the caller tells a worker, or is one.
 
-    For the length of a lease no sweep hands it to another worker.
+    A caller that is to carry it out itself claims it in the same transaction.
 
     Raises:
         RerunError: there is no such task or agent here.
@@ -121,7 +132,7 @@ def queue_run(
         max_steps=max_steps or record.max_steps or _own_max_steps(described) or DEFAULT_MAX_STEPS,
         source_format=OUR_FORMAT,
         created_by=user,
-        dispatched_at=Now(),
+        queued_at=Now(),
     )
 
 
@@ -144,10 +155,12 @@ def retry_run(*, run: Run, user: User) -> Run:
         raise RerunError(_("Only runs that broke or were cancelled can be retried; rerun it."))
     if why := why_not_runnable(run, None):
         raise RerunError(why)
+    if run.experiment and run.experiment.state == ExperimentState.CANCELLED:
+        raise RerunError(_("Its experiment was cancelled. Rerun it instead."))
     try:
         with transaction.atomic():
             later = next_attempt(run, created_by=user)
-            transaction.on_commit(partial(dispatch, [later.pk]))
+            transaction.on_commit(wake_workers)
             return later
     except IntegrityError:
         return Run.objects.get(retry_of=run)
@@ -161,6 +174,7 @@ def _rerun(
     agent: AgentConfiguration,
     experiment: Experiment | None,
     user: User,
+    priority: int,
 ) -> Run:
     """A new row whose id follows from the wish, so that the same wish makes the same row."""
     pk = uuid.uuid5(wish.token, f"{user.pk} {run.pk} {trial} {wish}")
@@ -182,6 +196,8 @@ def _rerun(
         rerun_of=run,
         family=run.root,
         created_by=user,
+        priority=priority,
+        queued_at=Now(),
     )
 
 
@@ -195,4 +211,9 @@ def _experiment(name: str, user: User | None) -> Experiment | None:
     name = name.strip()
     if not name:
         return None
-    return Experiment.objects.get_or_create(name=name, defaults={"created_by": user})[0]
+    experiment, _is_new = Experiment.objects.get_or_create(name=name, defaults={"created_by": user})
+    if experiment.state == ExperimentState.CANCELLED:
+        raise RerunError(
+            _("The experiment %(name)s was cancelled. Choose another name.") % {"name": name}
+        )
+    return experiment

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from celery import shared_task
 from django.conf import settings
 
 from runs.execution.heartbeat import GRACE_S
-from runs.execution.running import execute
+from runs.execution.running import execute_next
 from runs.execution.sweeping import sweep_runs
-from runs.tasks.dispatching import EXECUTE_RUN, dispatch_due
 from runs.tasks.sweeping import swept
+from runs.tasks.waking import EXECUTE_NEXT, wake_workers
 
 LAST_RESORT_S = settings.ENV.RUN_TIME_LIMIT_S + 2 * GRACE_S
 
 
-@shared_task(name=EXECUTE_RUN, time_limit=LAST_RESORT_S)
-def execute_run(run_id: str) -> None:
-    """Carry out the run at most once: a second delivery finds nothing to claim.
+@shared_task(name=EXECUTE_NEXT, time_limit=LAST_RESORT_S)
+def execute_next_run() -> None:
+    """Carry out the run whose turn it is, if there is any; a message too many does no harm.
 
-    The worker that is free now asks for the next one, in case its message was lost.
+    A worker that becomes free asks for the next one itself.
     """
-    if execute(UUID(run_id)):
-        dispatch_due(limit=1)
+    if execute_next():
+        wake_workers(most=1)
 
 
 swept(sweep_runs)
-swept(dispatch_due)
+swept(wake_workers)

@@ -118,15 +118,12 @@ class Site:
         """A queued run of which no worker has been told; the sweep will tell one."""
         if agent == "looping":
             options.setdefault("agent_config", SLOW)
-        run = queue_run(task="miniwob.click-test", agent=agent, seed=1, max_steps=steps, **options)
-        Run.objects.filter(pk=run.pk).update(dispatched_at=None)
-        return run
+        return queue_run(task="miniwob.click-test", agent=agent, seed=1, max_steps=steps, **options)
 
-    def tell(self, run: Run, times: int = 1) -> None:
-        """Send messages about a run, and note it as the site would."""
+    def tell(self, times: int = 1) -> None:
+        """Send so many messages that there is work."""
         for _ in range(times):
-            self.broker.send_task("runs.tasks.execute_run", (str(run.pk),), queue="browser")
-        Run.objects.filter(pk=run.pk, dispatched_at=None).update(dispatched_at=run.created_at)
+            self.broker.send_task("runs.tasks.execute_next_run", queue="browser")
 
     def messages(self) -> int:
         """How many messages wait for a browser."""

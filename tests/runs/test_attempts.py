@@ -93,7 +93,7 @@ def test_what_was_leased_but_never_started_waits_again():
     run = held(RunStatus.LEASED)
     sweep_runs()
     run.refresh_from_db()
-    assert (run.status, run.dispatched_at) == ("queued", None)
+    assert (run.status, run.lease_owner) == ("queued", "")
 
 
 def test_what_kills_every_worker_that_leases_it_is_not_leased_for_ever():

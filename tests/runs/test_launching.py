@@ -25,11 +25,11 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def told(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
-    """The runs of which workers were told."""
-    ids: list[uuid.UUID] = []
-    monkeypatch.setattr(reruns, "dispatch", lambda run_ids: ids.extend(run_ids))
-    return ids
+def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many runs were there each time that workers were told."""
+    counts: list[int] = []
+    monkeypatch.setattr(reruns, "wake_workers", lambda: counts.append(Run.objects.count()))
+    return counts
 
 
 def ours(agent: str = "oracle", config: dict[str, Any] | None = None, **fields: Any) -> Run:
@@ -56,7 +56,7 @@ def test_the_same_again(told, django_capture_on_commit_callbacks):
     assert (new.status, new.rerun_of_id, new.created_by_id) == ("queued", run.pk, user.pk)
     assert (new.task_id, new.agent_id, new.seed, new.trial) == (run.task_id, run.agent_id, 4, 1)
     assert (new.attempt, new.retry_of_id, new.max_steps) == (1, None, run.max_steps)
-    assert told == [new.pk]
+    assert told == [2]
     run.refresh_from_db()
     assert not run.superseded
 
@@ -160,7 +160,7 @@ def test_retrying_twice_makes_one_attempt(status, told, django_capture_on_commit
     again = retry_run(run=shown(run), user=user)
     assert first == again
     assert (first.retry_of_id, first.attempt, first.created_by_id) == (run.pk, 2, user.pk)
-    assert told == [first.pk]
+    assert told == [2]
     run.refresh_from_db()
     assert run.superseded
 

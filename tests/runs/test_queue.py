@@ -150,18 +150,3 @@ def test_what_was_leased_but_never_started_waits_again_and_the_old_owner_is_out(
     assert again.lease_token == run.lease_token + 1
     assert not Run.objects.start(run.pk, run.lease_token)
     assert Run.objects.start(run.pk, again.lease_token)
-
-
-def test_messages_are_sent_once_then_again_when_they_seem_lost():
-    first, second = queued(), queued()
-    queued(not_before=timezone.now() + timedelta(hours=1))
-    make_run()
-    take = Run.objects.take_undispatched
-    assert take(older_than_s=60, limit=1) == [first.pk]
-    assert take(older_than_s=60) == [second.pk]
-    assert take(older_than_s=60) == []
-    long_ago = timezone.now() - timedelta(seconds=61)
-    Run.objects.filter(pk=first.pk).update(dispatched_at=long_ago)
-    assert take(older_than_s=60) == [first.pk]
-    Run.objects.undispatch([second.pk])
-    assert take(older_than_s=60) == [second.pk]

@@ -25,7 +25,7 @@ HTMX = {"HX-Request": "true"}
 
 @pytest.fixture(autouse=True)
 def nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reruns, "dispatch", lambda run_ids: None)
+    monkeypatch.setattr(reruns, "wake_workers", lambda: None)
 
 
 def browser_of(user: User) -> Client:

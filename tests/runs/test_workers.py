@@ -74,8 +74,7 @@ def test_a_killed_worker_leaves_no_browser_and_the_next_one_goes_on(site: Site):
 
 def test_no_run_is_lost_with_the_broker(site: Site):
     runs = [site.queue("oracle") for _ in range(6)]
-    for run in runs:
-        site.tell(run)
+    site.tell(6)
     assert site.messages() >= 6
     site.empty_broker()
     assert site.messages() == 0
@@ -157,8 +156,7 @@ def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker
 
 def test_messages_ten_times_over_run_it_once(site: Site, worker: Worker):
     runs = [site.queue("oracle") for _ in range(3)]
-    for run in runs:
-        site.tell(run, times=10)
+    site.tell(30)
     wait_until(lambda: all(has_ended(run.pk) for run in runs), what="the end of all")
     wait_until(lambda: site.messages() == 0, what="the last message")
     for run in runs:

@@ -210,7 +210,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {
-    "runs.tasks.execute_run": {"queue": "browser"},
+    "runs.tasks.execute_next_run": {"queue": "browser"},
     "judging.tasks.evaluate_batch": {"queue": "judge"},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(QUEUE_DIR / "beat")
@@ -230,6 +230,8 @@ RUN_POLICY = "judging.blinding.StudyPolicy"
 # What other apps add to runs on their way in and out.
 RUN_EXTENSIONS = ["judging.interchange.Judgements"]
 RUN_LIST_EXTENSION = "judging.run_list.ReferenceVerdictColumn"
+# Verdicts that rules of reruns ask for, and the studies that gather runs.
+JUDGEMENTS = "judging.rerun_facts.RerunFacts"
 
 DJANGO_TABLES2_TEMPLATE = "_fragments/table.html"
 LOGGING = {

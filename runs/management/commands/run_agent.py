@@ -11,8 +11,10 @@ from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
-from runs.execution.running import execute
+from runs.execution.leases import Lease, claim
+from runs.execution.running import carry_out, execute
 from runs.models import Run
 from runs.services.reruns import RerunError, queue_run
 from webagent.trajectory.records import StepRecord
@@ -56,14 +58,12 @@ class Command(BaseCommand):
         if any(run.outcome == Run.Outcome.ERROR for run in ended):
             raise CommandError("A run ended in an error.", returncode=1)
 
-    def _carry_out(self, run: Run, interrupted: threading.Event) -> Run:
-        """The last attempt, ended. An attempt that a background worker took is waited for."""
+    def _carry_out(self, claimed: tuple[Run, Lease], interrupted: threading.Event) -> Run:
+        """The last attempt, ended. A later attempt that a background worker took is waited for."""
+        run, lease = claimed
+        should_stop = interrupted.is_set
+        carry_out(run, lease, on_step=partial(self._progress, run), should_stop=should_stop)
         while True:
-            taken = execute(
-                run.pk,
-                on_step=partial(self._progress, run),
-                should_stop=interrupted.is_set,
-            )
             run = Run.objects.select_related("task", "agent").get(pk=run.pk)
             later = Run.objects.filter(retry_of=run).select_related("task").first()
             if later is not None and not interrupted.is_set():
@@ -71,7 +71,7 @@ class Command(BaseCommand):
                 run = later
             elif not run.is_active or interrupted.is_set():
                 return run
-            elif not taken:
+            if not execute(run.pk, on_step=partial(self._progress, run), should_stop=should_stop):
                 time.sleep(POLL_S)
 
     def _progress(self, run: Run, step: StepRecord) -> None:
@@ -92,9 +92,11 @@ class Command(BaseCommand):
             self.stdout.write(f"{text}: {run.error_message}" if run.error_message else text)
 
 
-def _queue(trial: int, options: dict[str, Any]) -> Run:
+@transaction.atomic
+def _queue(trial: int, options: dict[str, Any]) -> tuple[Run, Lease]:
+    """A new run, ours before any worker can see it."""
     try:
-        return queue_run(
+        run = queue_run(
             task=options["task"],
             agent=options["agent"],
             agent_config=options["agent_config"],
@@ -105,6 +107,10 @@ def _queue(trial: int, options: dict[str, Any]) -> Run:
         )
     except RerunError as error:
         raise CommandError(str(error)) from None
+    claimed = claim(run.pk)
+    if claimed is None:
+        raise CommandError(f"The experiment {options['experiment']} is paused. Resume it first.")
+    return claimed
 
 
 def _summary(run: Run) -> dict[str, Any]:

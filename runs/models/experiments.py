@@ -1,0 +1,44 @@
+"""Experiments: runs that belong together, as they came in or as somebody planned them."""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class ExperimentState(models.TextChoices):
+    """What its people want of it. That it has finished follows from its runs."""
+
+    WAITING = "waiting", _("waits for its sites")
+    RUNNING = "running", _("running")
+    PAUSED = "paused", _("paused")
+    CANCELLED = "cancelled", _("cancelled")
+
+
+class Experiment(models.Model):
+    """Runs that belong together because somebody wants to compare them.
+
+    No run starts while `state` is not `running`: every claim asks for it.
+    """
+
+    name = models.CharField(max_length=200, unique=True)
+    description = models.TextField(blank=True)
+    plan = models.JSONField(default=dict)
+    """What was launched, a `runs.experiment_plans.Plan` in words; empty for runs that came in."""
+    token = models.UUIDField(null=True, blank=True, unique=True, editable=False)
+    """Names the form or command that it was launched with: the same launches it once."""
+    state = models.CharField(
+        max_length=10, choices=ExperimentState, default=ExperimentState.RUNNING
+    )
+    parallelism = models.PositiveSmallIntegerField(null=True, blank=True)
+    """The most of its runs at a time; empty for as many as there are browsers."""
+    waits_because = models.TextField(blank=True)
+    """Which sites it waits for, and what is wrong with them."""
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name = _("experiment")
+
+    def __str__(self) -> str:
+        return self.name
