@@ -22,13 +22,17 @@ _PLACES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run came to its end. `error_kind` is the provider's own word for its failure."""
+    """How a run came to its end. `error_kind` is the provider's own word for its failure.
+
+    `retry_after_s` is how long the site asks to stay away before the next attempt.
+    """
 
     outcome: Outcome
     reason: EndReason
     error: ErrorRecord | None = None
     error_kind: str | None = None
     retriable: bool | None = None
+    retry_after_s: float | None = None
 
 
 class Broken(Exception):
@@ -57,6 +61,7 @@ def environment_failed(failure: EnvironmentFailure) -> Ending:
         EndReason.EXCEPTION,
         _error(failure, ErrorOrigin.ENVIRONMENT, failure.fault),
         retriable=failure.retriable,
+        retry_after_s=failure.retry_after_s,
     )
 
 

@@ -179,7 +179,11 @@ def _ended(record: RunRecord, ending: Ending) -> RunRecord:
     ended_at = datetime.now(UTC)
     extra: dict[str, JsonValue] = dict(record.extra or {})
     if ending.outcome is Outcome.ERROR:
-        extra = {"error_kind": ending.error_kind, "retriable": ending.retriable}
+        extra = {
+            "error_kind": ending.error_kind,
+            "retriable": ending.retriable,
+            "retry_after_s": ending.retry_after_s,
+        }
     seconds = (ended_at - record.started_at).total_seconds() if record.started_at else None
     return record.model_copy(
         update={

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from webagent.environment.failures import EnvironmentFailure
 from webagent.trajectory.faults import Fault
@@ -66,13 +67,21 @@ class Hosts:
 
     `allowed` are host names as they are; `local` maps a host name to the `address:port` that
     answers for it on this machine, so that recorded URLs stay the same from run to run.
+    `foreign` are those among them that the task does not call its own, as `host` or as
+    `host:port` where several sites share a host: what fails there is not the task's site.
     """
 
     allowed: frozenset[str] = frozenset()
     local: dict[str, str] = field(default_factory=dict)
+    foreign: frozenset[str] = frozenset()
 
     def __contains__(self, host: object) -> bool:
         return host in self.allowed or host in self.local
+
+    def owns(self, url: str) -> bool:
+        """Whether the address is on one of the task's own sites."""
+        parts = urlsplit(url)
+        return parts.hostname in self and not {parts.hostname, parts.netloc} & self.foreign
 
     def __str__(self) -> str:
         return ", ".join(sorted({*self.allowed, *self.local})) or "none"

@@ -18,6 +18,7 @@ from webagent.environment.browsergym_task import TaskEntrypoint
 from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.local_site import LocalSite
 from webagent.environment.own_thread import OwnThread, StillRunning
+from webagent.environment.patience import Patience
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import EnvironmentRecord, Json
@@ -39,7 +40,10 @@ class BrowserGymEnvironment:
         sites: folders of pages to serve while it is open, by the host name the browser uses.
         allowed_hosts: hosts out on the network that the task needs.
         packages: what to name in the record beside BrowserGym and Playwright.
+        foreign_hosts: those among the hosts that are none of the task's own sites, as `host` or
+            `host:port`: an error page there is the agent's business.
         delay_s: how long a page may settle after an action before it is looked at.
+        patience: how long a page of the task's own sites may be out of order.
         chat_window: open BrowserGym's chat in a second browser, for somebody to look on.
     """
 
@@ -50,23 +54,28 @@ class BrowserGymEnvironment:
         task_arguments: Mapping[str, Any] | None = None,
         sites: Mapping[str, Path] | None = None,
         allowed_hosts: frozenset[str] = frozenset(),
+        foreign_hosts: frozenset[str] = frozenset(),
         packages: tuple[str, ...] = (),
         settings: BrowserSettings | None = None,
         delay_s: float = 0.5,
         reset_timeout_s: float = 90.0,
         step_timeout_s: float = 60.0,
+        patience: Patience | None = None,
         chat_window: bool = False,
     ) -> None:
         self._entrypoint = entrypoint
         self._task_arguments = dict(task_arguments or {})
         self._directories = dict(sites or {})
         self._allowed_hosts = allowed_hosts
+        self._foreign_hosts = foreign_hosts
         self._packages = packages
         self._settings = settings or BrowserSettings()
         self._delay_s = delay_s
         self._reset_timeout_s = reset_timeout_s
         self._step_timeout_s = step_timeout_s
+        self._patience = patience or Patience()
         self._chat_window = chat_window
+        self._site_retries = 0
         self._sites: list[LocalSite] = []
         self._thread: OwnThread | None = None
         self._session: BrowserGymSession | None = None
@@ -91,7 +100,7 @@ class BrowserGymEnvironment:
             site = LocalSite(directory)
             self._sites.append(site)
             local[host] = site.address
-        hosts = Hosts(allowed=self._allowed_hosts, local=local)
+        hosts = Hosts(allowed=self._allowed_hosts, local=local, foreign=self._foreign_hosts)
         self._thread = OwnThread("browser")
         return self._call(lambda: self._start(seed, hosts), self._reset_timeout_s)
 
@@ -111,11 +120,13 @@ class BrowserGymEnvironment:
 
     def describe(self) -> EnvironmentRecord:
         """The browser and the packages in use; empty before the first reset."""
-        return self._description
+        retries = self._site_retries + (self._session.waits.count if self._session else 0)
+        return self._description.model_copy(update={"site_retries": retries or None})
 
     def close(self) -> None:
         """Leave nothing behind, even if the browser no longer answers."""
         session, thread = self._session, self._thread
+        self._site_retries += session.waits.count if session else 0
         self._session = self._thread = None
         try:
             if thread is not None:
@@ -131,6 +142,7 @@ class BrowserGymEnvironment:
             self._settings,
             hosts,
             delay_s=self._delay_s,
+            patience=self._patience,
             chat_window=self._chat_window,
         )
         self._session = session
@@ -146,13 +158,17 @@ class BrowserGymEnvironment:
     def _call(self, function: Callable[[], T], timeout_s: float) -> T:
         assert self._thread is not None  # noqa: S101 (mypy; reset sets it)
         try:
-            return self._thread.call(function, timeout_s)
+            return self._thread.call(function, timeout_s, not_counted_s=self._waited_s)
         except StillRunning:
             # Nothing more will come of it, and what hangs would hang `close` too.
             _kill_browsers(self._session)
             raise EnvironmentFailure(
                 f"the browser did not answer within {timeout_s:g} seconds", Fault.BROWSER_HUNG
             ) from None
+
+    def _waited_s(self) -> float:
+        """How long the session has waited for sites on purpose: that is no hanging."""
+        return self._session.waits.seconds if self._session else 0.0
 
     def _open_session(self) -> BrowserGymSession:
         if self._session is None:

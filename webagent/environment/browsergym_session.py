@@ -20,8 +20,10 @@ from webagent.environment.browsergym_browsers import start_playwright, stop_play
 from webagent.environment.browsergym_observation import live_observation
 from webagent.environment.browsergym_task import TaskEntrypoint, WatchedTask
 from webagent.environment.evidence import capture_evidence
+from webagent.environment.exception_faults import fault_of
 from webagent.environment.failures import EnvironmentFailure
-from webagent.environment.network import check_destination
+from webagent.environment.network import BrokenPage, NetworkWatch, check_destination
+from webagent.environment.patience import Patience, SiteWaits, site_retry
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import ActionOutcome, Observation, StepResult
@@ -64,15 +66,19 @@ class BrowserGymSession:
         hosts: Hosts,
         *,
         delay_s: float,
+        patience: Patience,
         chat_window: bool,
     ) -> None:
         self._hosts = hosts
+        self._patience = patience
+        self.waits = SiteWaits()
+        self._earlier: tuple[Json, ...] = ()
         self._actions = action_set()
         self._milestones: dict[str, bool] = {}
         self._launcher = start_playwright(settings, hosts, chat_window=chat_window)
         self._env = BrowserEnv(
             task_entrypoint=lambda seed: WatchedTask(
-                entrypoint(seed=seed, **task_arguments), hosts
+                entrypoint(seed=seed, **task_arguments), hosts, patience, self.waits
             ),
             headless=settings.headless,
             pre_observation_delay=delay_s,
@@ -81,7 +87,7 @@ class BrowserGymSession:
 
     @property
     def browser_pids(self) -> Sequence[int]:
-        """Process ids of its browsers; the only thing that other threads may read."""
+        """Process ids of its browsers; other threads may read them."""
         return self._launcher.pids
 
     @property
@@ -96,16 +102,41 @@ class BrowserGymSession:
         return size
 
     def reset(self, seed: int | None) -> Observation:
+        """The first observation. A site that is out of order for a moment is tried again.
+
+        The whole start is repeated, log-in included: a task that was set up on an error page
+        may have read a wrong goal from it.
+        """
+        tried = 0
+        while True:
+            try:
+                return self._start(seed)
+            except EnvironmentFailure as failure:
+                may_pass = any(page.may_pass for page in self._broken_pages())
+                wait_s = self._patience.wait_s(tried, [failure]) if may_pass else None
+                if wait_s is None:
+                    raise
+                tried += 1
+                again = site_retry(failure, tried, wait_s)
+                self._earlier = (*self._earlier, *self._watch.take(), again)
+                self.waits.wait(wait_s)
+                self._launcher.pids.clear()  # BrowserGym closes that browser now
+
+    def _start(self, seed: int | None) -> Observation:
         try:
             obs, _ = self._env.reset(seed=seed)
             observation = live_observation(obs)
         except EnvironmentFailure:
             raise
         except Exception as error:  # noqa: BLE001 (whatever it is, no agent has acted yet)
-            raise self._failure(error) from error
+            raise self._failure(error, starting=True) from error
         if self._watch.failure is not None:
             raise self._watch.failure
         return observation
+
+    def _broken_pages(self) -> Sequence[BrokenPage]:
+        watch = getattr(self._env.task, "watch", None)
+        return watch.broken() if isinstance(watch, NetworkWatch) else ()
 
     def step(self, action: str) -> StepResult:
         calls = parse_browsergym_actions(action)
@@ -122,6 +153,7 @@ class BrowserGymSession:
         watch = self._watch
         if watch.failure is not None and not terminated:
             raise watch.failure
+        events, self._earlier = (*self._earlier, *watch.take()), ()
         task_info = _plain_json(info.get("task_info") or {})
         self._milestones = _milestones(task_info)
         return StepResult(
@@ -134,7 +166,7 @@ class BrowserGymSession:
             gave_up=bool(self._env.infeasible_message_received),
             error=error,
             outcomes=outcomes,
-            events=watch.take(),
+            events=events,
             task_info=task_info,
             seconds=_seconds(info),
             milestones=self._milestones,
@@ -215,22 +247,17 @@ class BrowserGymSession:
                 url = call.args[0] if call.args else (call.named_args or {}).get("url")
                 check_destination(str(url), self._hosts)
 
-    def _failure(self, error: Exception) -> EnvironmentFailure:
+    def _failure(self, error: Exception, *, starting: bool = False) -> EnvironmentFailure:
         """What an exception of BrowserGym, Playwright or the task means for the run."""
         task = self._env.task
         watch = getattr(task, "watch", None)
         if watch is not None and watch.failure is not None:
             known: EnvironmentFailure = watch.failure
             return known
-        message = f"{type(error).__name__}: {error}"
         browser = self._env.browser
-        if isinstance(error, playwright.sync_api.TimeoutError):
-            return EnvironmentFailure(message, Fault.NAVIGATION_TIMEOUT)
-        if browser is None or not browser.is_connected():
-            return EnvironmentFailure(message, Fault.BROWSER_CRASH)
-        if "net::ERR_" in message:
-            return EnvironmentFailure(message, Fault.SITE_NOT_READY)
-        return EnvironmentFailure(message)
+        is_gone = browser is None or not browser.is_connected()
+        fault = Fault.BROWSER_CRASH if is_gone else fault_of(error, starting=starting)
+        return EnvironmentFailure(f"{type(error).__name__}: {error}", fault)
 
 
 def _milestones(task_info: Json) -> dict[str, bool]:

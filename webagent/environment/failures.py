@@ -6,11 +6,21 @@ from webagent.trajectory.faults import Fault
 
 
 class EnvironmentFailure(Exception):
-    """The environment failed, not the agent: the run ends in an error and may be retried."""
+    """The environment failed, not the agent: the run ends in an error and may be retried.
 
-    def __init__(self, message: str, fault: Fault = Fault.ENVIRONMENT_OTHER) -> None:
+    `retry_after_s` is what the site asked for, where it did.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        fault: Fault = Fault.ENVIRONMENT_OTHER,
+        *,
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.fault = fault
+        self.retry_after_s = retry_after_s
 
     @property
     def retriable(self) -> bool:

@@ -1,7 +1,21 @@
-"""Watch what the browser loads, to tell the site's failures from the agent's."""
+"""Watch what the browser loads, to tell the site's failures from the agent's.
+
+What counts as the infrastructure's: a page (not a picture or a script) of one of the task's *own*
+hosts that answers 5xx or 429, or that cannot be reached. The agent may have provoked it (a form
+that the server cannot digest), and cannot be told from a server that is out of order: the
+benchmarks' sites answer valid requests so under load, and an agent must not pay for that.
+
+What stays the agent's: 404, 403 and every other 4xx, since it chose the address; any page of a
+host that the task does not call its own; and an element that does not react in time.
+
+While the environment starts, no agent has chosen anything, so that every 4xx is the site's too.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, Error, Page, Request, Response
@@ -12,10 +26,25 @@ from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import Json
 
 MAX_EVENTS = 50
+TOO_MANY_REQUESTS = 429
 BROWSER_PAGES = ("about:blank", "chrome-error://chromewebdata/")
 
 # Given up by the page or the user, not by the network.
 _ABORTED = "net::ERR_ABORTED"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenPage:
+    """A page of the task's own site that did not come as it should.
+
+    `may_pass`: loading it again may help and repeats nothing. Only GET is safe: what a form
+    sent may have been done although the answer is an error.
+    """
+
+    page: Page | None
+    url: str
+    failure: EnvironmentFailure
+    may_pass: bool
 
 
 class NetworkWatch:
@@ -25,15 +54,27 @@ class NetworkWatch:
         self._hosts = hosts
         self._events: list[Json] = []
         self._starting = True
-        self._failure: EnvironmentFailure | None = None
+        self._crash: EnvironmentFailure | None = None
+        self._broken: dict[Page | None, BrokenPage] = {}
         context.on("requestfailed", self._on_failed)
         context.on("response", self._on_response)
         context.on("page", self.observe)
 
     @property
     def failure(self) -> EnvironmentFailure | None:
-        """The first failure of the task's own sites or of the browser, if there was one."""
-        return self._failure
+        """Why the run cannot go on: the browser crashed, or a page is broken and shown now."""
+        if self._crash is not None:
+            return self._crash
+        return next((broken.failure for broken in self.broken()), None)
+
+    def broken(self) -> list[BrokenPage]:
+        """Pages of the task's own sites that are open and broken."""
+        self._broken = {
+            page: broken
+            for page, broken in self._broken.items()
+            if page is None or not page.is_closed()
+        }
+        return list(self._broken.values())
 
     def started(self) -> None:
         """From now on a page that is missing or forbidden is what the agent asked for."""
@@ -48,32 +89,45 @@ class NetworkWatch:
         """Watch a page that was open before; new ones are watched by themselves."""
         page.on("crash", self._on_crash)
 
-    def _on_crash(self, page: Page) -> None:
-        self._fail(f"the page crashed: {page.url}", Fault.BROWSER_CRASH)
-
-    def _on_failed(self, request: Request) -> None:
-        reason = request.failure or "failed"
-        host = urlsplit(request.url).hostname
-        if host not in self._hosts:
-            self._note({"type": "blocked", "url": request.url[:2000], "reason": reason})
-        elif reason != _ABORTED and _is_page(request):
-            self._fail(f"{request.url}: {reason}", Fault.SITE_NOT_READY)
-
-    def _on_response(self, response: Response) -> None:
-        if response.status < (400 if self._starting else 500) and response.status != 429:
-            return
-        self._note({"type": "http_error", "url": response.url[:2000], "status": response.status})
-        if _is_page(response.request):
-            self._fail(f"{response.url}: HTTP {response.status}", Fault.SITE_NOT_READY)
-
-    def _note(self, event: Json) -> None:
+    def note(self, event: Json) -> None:
+        """Keep an event, once, and not too many."""
         # The browser tries again by itself, which is no news.
         if event not in self._events and len(self._events) < MAX_EVENTS:
             self._events.append(event)
 
-    def _fail(self, message: str, kind: Fault) -> None:
-        if self._failure is None:
-            self._failure = EnvironmentFailure(message, kind)
+    def _on_crash(self, page: Page) -> None:
+        if self._crash is None:
+            words = f"the page crashed: {page.url}"
+            self._crash = EnvironmentFailure(words, Fault.BROWSER_CRASH)
+
+    def _on_failed(self, request: Request) -> None:
+        reason = request.failure or "failed"
+        if urlsplit(request.url).hostname not in self._hosts:
+            self.note({"type": "blocked", "url": request.url[:2000], "reason": reason})
+        elif reason != _ABORTED and _is_page(request) and self._hosts.owns(request.url):
+            failure = EnvironmentFailure(f"{request.url}: {reason}", Fault.SITE_NOT_READY)
+            self._broke(request, failure, may_pass=True)
+
+    def _on_response(self, response: Response) -> None:
+        fault = _fault_of(response.status, starting=self._starting)
+        is_page = _is_page(response.request)
+        if fault is None:
+            if is_page:
+                self._broken.pop(_page_of(response.request), None)
+            return
+        self.note({"type": "http_error", "url": response.url[:2000], "status": response.status})
+        if is_page and self._hosts.owns(response.url):
+            failure = EnvironmentFailure(
+                f"{response.url}: HTTP {response.status}",
+                fault,
+                retry_after_s=retry_after_s(response.headers),
+            )
+            self._broke(response.request, failure, may_pass=fault is not Fault.SITE_NOT_READY)
+
+    def _broke(self, request: Request, failure: EnvironmentFailure, *, may_pass: bool) -> None:
+        page = _page_of(request)
+        may_pass = may_pass and page is not None and request.method == "GET"
+        self._broken[page] = BrokenPage(page, request.url, failure, may_pass)
 
 
 def check_destination(url: str, hosts: Hosts) -> None:
@@ -89,6 +143,23 @@ def check_destination(url: str, hosts: Hosts) -> None:
         raise ValueError(f"{url!r} is outside the task's own hosts: {hosts}")
 
 
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a site asks to wait; None where it does not say, or names a date."""
+    try:
+        seconds = float(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _fault_of(status: int, *, starting: bool) -> Fault | None:
+    if status == TOO_MANY_REQUESTS:
+        return Fault.HTTP_429
+    if status >= 500:
+        return Fault.HTTP_5XX
+    return Fault.SITE_NOT_READY if starting and status >= 400 else None
+
+
 def _is_page(request: Request) -> bool:
     if not request.is_navigation_request():
         return False
@@ -96,3 +167,10 @@ def _is_page(request: Request) -> bool:
         return request.frame.parent_frame is None
     except Error:  # a new tab asks before its frame is there
         return True
+
+
+def _page_of(request: Request) -> Page | None:
+    try:
+        return request.frame.page
+    except Error:  # as above
+        return None

@@ -8,6 +8,7 @@ pool or an async program alike, and a call that hangs can be given up.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from queue import SimpleQueue
@@ -27,8 +28,17 @@ class OwnThread:
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
 
-    def call(self, function: Callable[[], T], timeout_s: float) -> T:
+    def call(
+        self,
+        function: Callable[[], T],
+        timeout_s: float,
+        *,
+        not_counted_s: Callable[[], float] = lambda: 0.0,
+    ) -> T:
         """What the function returns or raises.
+
+        Args:
+            not_counted_s: a clock of what the function did that is not to count.
 
         Raises:
             StillRunning: its time is over; it goes on in its thread.
@@ -37,8 +47,10 @@ class OwnThread:
             self._thread.start()
         future: Future[T] = Future()
         self._calls.put((function, future))
-        if not wait([future], timeout_s).done:
-            raise StillRunning
+        deadline = time.monotonic() + timeout_s - not_counted_s()
+        while not wait([future], max(deadline + not_counted_s() - time.monotonic(), 0)).done:
+            if time.monotonic() >= deadline + not_counted_s():
+                raise StillRunning
         return future.result()
 
     def stop(self, timeout_s: float) -> bool:

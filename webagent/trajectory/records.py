@@ -200,6 +200,8 @@ class EnvironmentRecord(Record):
     viewport_height: int | None = None
     browser: str | None = None
     packages: tuple[str, ...] = ()
+    site_retries: int | None = None
+    """How often a page of the task's site was loaded again because the site was out of order."""
 
 
 EventKind = Literal["loop", "false_completion", "rollback", "model_switch", "replay_diverged"]

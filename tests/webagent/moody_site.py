@@ -1,0 +1,122 @@
+"""A site of our own that is out of order as often as it is told, and a task on it."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+PAGE = """<!doctype html><title>{title}</title><h1>{title}</h1>
+<a href="/two">two</a>
+<form method="post" action="/send"><button>send</button></form>
+<button onclick="document.title = 'Done'">finish</button>"""
+
+
+class MoodySite:
+    """Serves `/`, `/two`, `/send` and so on; `moods` queues what a path answers instead of 200.
+
+    A mood is a status, or a status with headers. `hosts` says under which name it was asked.
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        self.moods: defaultdict[str, list[int | tuple[int, dict[str, str]]]] = defaultdict(list)
+        self.always: dict[str, int] = {}
+        self.asked: list[tuple[str, str, int]] = []
+        self.before_answer: Callable[[str], object] = lambda path: None
+        handler = type("Handler", (_Handler,), {"site": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+        self.port = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def fails(self, path: str, statuses: Iterable[int | tuple[int, dict[str, str]]]) -> None:
+        """The next answers of this path."""
+        self.moods[path] += statuses
+
+    def statuses(self, path: str) -> list[int]:
+        """What this path has answered, in order."""
+        return [status for _, asked, status in self.asked if asked == path]
+
+    def answer(self, method: str, path: str) -> tuple[int, dict[str, str]]:
+        self.before_answer(path)
+        mood: int | tuple[int, dict[str, str]] = self.always.get(path, 200)
+        if self.moods[path]:
+            mood = self.moods[path].pop(0)
+        status, headers = mood if isinstance(mood, tuple) else (mood, {})
+        self.asked.append((method, path, status))
+        return status, headers
+
+
+class _Handler(BaseHTTPRequestHandler):
+    site: MoodySite
+
+    def do_GET(self) -> None:
+        self._answer("GET")
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        self._answer("POST")
+
+    def _answer(self, method: str) -> None:
+        status, headers = self.site.answer(method, self.path)
+        title = "Shop" if status == 200 else f"Error {status}"
+        content = PAGE.format(title=title).encode()
+        self.send_response(status)
+        for name, value in {"content-type": "text/html", "connection": "close", **headers}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base's name)
+        """Say nothing."""
+
+
+class MoodyTask:
+    """Opens the site's first page; the title `Done` is success. `log_in` opens `/login` first."""
+
+    viewport = {"width": 400, "height": 300}  # noqa: RUF012 (BrowserGym's own form)
+    timeout = 1500
+    locale = None
+    timezone_id = None
+
+    def __init__(self, seed: int, url: str, log_in: bool = False) -> None:
+        self.url = url
+        self.log_in = log_in
+
+    def setup(self, page: Any) -> tuple[str, dict[str, Any]]:
+        if self.log_in:
+            self.ui_login(page)
+        page.goto(self.url + "/")
+        return "Finish.", {}
+
+    def ui_login(self, page: Any) -> None:
+        """As BrowserGym's benchmarks do: look for the form that the log-in page should have."""
+        page.goto(self.url + "/login")
+        page.get_by_label("Username").fill("ada")
+
+    def validate(self, page: Any, messages: Any) -> tuple[float, bool, str, dict[str, Any]]:
+        done = page.title() == "Done"
+        return float(done), done, "", {}
+
+    def teardown(self) -> None:
+        pass
