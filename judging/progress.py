@@ -47,6 +47,7 @@ def progress_of(*, study: Study, user: User) -> Progress:
     now = timezone.now()
     own = Label.objects.filter(item__study=study, annotator=user)
     spent = list(own.order_by("-submitted_at").values_list("seconds", flat=True))
+    timed = [seconds for seconds in spent if seconds][:RECENT]
     offered = alone = 0
     fresh = 0
     if study.is_open:
@@ -57,7 +58,7 @@ def progress_of(*, study: Study, user: User) -> Progress:
             offered += 1
             fresh += candidate.state is None
         offered += count_repeats_due(study=study, user=user, left=fresh)
-    pace = median(spent[:RECENT]) if len(spent) >= ENOUGH else None
+    pace = median(timed) if len(timed) >= ENOUGH else None
     return Progress(
         done=len(spent),
         left=offered,

@@ -31,7 +31,11 @@ class StudyRow:
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A member with how much, never what, they have labelled."""
+    """A member with how much, never what, they have labelled.
+
+    Attributes:
+        median_seconds: over labels whose time was measured; None without any.
+    """
 
     member: StudyMember
     n_labels: int
@@ -95,12 +99,13 @@ def member_rows(study: Study) -> list[MemberRow]:
 
 def _member_row(member: StudyMember, labels: Sequence[Label], n_skipped: int) -> MemberRow:
     repeats = sum(label.is_repeat for label in labels)
+    timed = [label.seconds for label in labels if label.seconds]
     return MemberRow(
         member=member,
         n_labels=len(labels) - repeats,
         n_repeats=repeats,
         n_skipped=n_skipped,
-        median_seconds=median(label.seconds for label in labels) if labels else None,
+        median_seconds=median(timed) if timed else None,
         last_at=labels[-1].submitted_at if labels else None,
     )
 
