@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
@@ -124,7 +125,7 @@ def _counts(
         .order_by("-n", field)
     )
     return [
-        Share(str(words.get(value, value)), n, f"task_set={task_set.pk}&{name}={value}")
+        Share(str(words.get(value, value)), n, urlencode({"task_set": task_set.pk, name: value}))
         for value, n in rows[:MOST_VERSIONS]
     ]
 

@@ -253,6 +253,18 @@ def test_a_set_shows_what_its_patch_changed_by_category(engineer):
     assert f"?task_set={task.task_set_id}&amp;patched=reference" in shown
 
 
+def test_the_counts_of_a_set_lead_to_the_tasks_that_were_counted(engineer):
+    """A bare + in an address is a blank."""
+    task = make_task(goal="Find it", evaluation_kind="string_match+url_match", site="a&b")
+    links = re.findall(
+        r'href="/tasks/(\?[^"]+)"', page(engineer, f"/tasks/sets/{task.task_set_id}/")
+    )
+    counted = [link for link in links if "kind=" in link or "site=" in link]
+    assert len(counted) == 2
+    for link in counted:
+        assert listed(engineer, link.replace("&amp;", "&")) == ["Find it"]
+
+
 def test_a_set_without_patch_says_how_to_make_the_next_version(engineer):
     task = make_task()
     shown = page(engineer, f"/tasks/sets/{task.task_set_id}/")
