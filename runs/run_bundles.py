@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,13 +34,16 @@ class StoredBlobs:
     """The bytes of blobs, out of the store."""
 
     def read(self, sha256: str) -> bytes:
-        """The bytes of this hash. Raises BlobError."""
+        """The verified bytes of this hash. Raises BlobError."""
         try:
-            return read_blob(sha256)
+            content = read_blob(sha256)
+            if hashlib.sha256(content).hexdigest() != sha256:
+                raise MissingBlobError(f"the file of blob {sha256} is damaged")
         except MissingBlobError as error:
             raise BlobError(
                 f"{error}; `manage.py check_blobs` lists all that is damaged"
             ) from error
+        return content
 
 
 def bundles_of(runs: QuerySet[Run]) -> Iterator[RunBundle]:

@@ -168,10 +168,15 @@ def test_runs_under_way_stay_out(store, tmp_path):
     assert lines(written(tmp_path, "runs.zip"), "runs") == []
 
 
-def test_a_blob_that_is_gone_leaves_no_half_file(store, tmp_path):
+@pytest.mark.parametrize("damage", ["gone", "changed"])
+def test_a_blob_that_is_not_what_it_was_leaves_no_half_file(store, tmp_path, damage):
     run_id = import_bundle(run_bundle(1)).run_id
-    tree: Any = Run.objects.get(pk=run_id).steps.order_by("index")[0].tree
-    (store / storage_name(tree)).unlink()
+    picture: Any = Run.objects.get(pk=run_id).steps.order_by("index")[0].screenshot
+    file = store / storage_name(picture)
+    if damage == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:-1] + b"?")
     with pytest.raises(CommandError, match="check_blobs"):
         call_command("export_runs", tmp_path / "runs.zip")
     assert list(tmp_path.glob("*.zip")) == list(tmp_path.glob(".*.zip*")) == []
