@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from django.db.models import QuerySet
+
 from runs.models import ImportJob, Run, RunStatus, User
 
 SHOWN = 30
 
 
 class Jobs(NamedTuple):
-    """Runs and imports that wait or work; `total` also counts those beyond the first shown."""
+    """Runs and imports that wait or work, the first of them, and how many there are in all.
 
-    runs: list[Run]
-    imports: list[ImportJob]
+    They are read when they are looked at: the number in the top bar asks for none.
+    """
+
+    runs: QuerySet[Run]
+    imports: QuerySet[ImportJob]
     total: int
 
 
@@ -24,7 +29,7 @@ def jobs_in_progress(user: User) -> Jobs:
         created_by=user, status__in=[ImportJob.Status.QUEUED, ImportJob.Status.RUNNING]
     )
     return Jobs(
-        runs=list(runs.for_list().order_by("created_at")[:SHOWN]),
-        imports=list(imports.order_by("created_at")[:SHOWN]),
+        runs=runs.for_list().order_by("created_at")[:SHOWN],
+        imports=imports.order_by("created_at")[:SHOWN],
         total=runs.count() + imports.count(),
     )

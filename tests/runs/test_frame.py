@@ -153,3 +153,10 @@ class TestJobs:
             return len(counted)
 
         assert count(1) == count(10)
+
+    def test_the_number_reads_no_rows(self, django_assert_max_num_queries):
+        client = as_user(make_user())
+        make_run(steps=0, status="running")
+        with django_assert_max_num_queries(20) as counted:
+            client.get("/jobs/count/")
+        assert not [query for query in counted if "LIMIT 30" in query["sql"]]
