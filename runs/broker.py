@@ -19,8 +19,9 @@ from kombu.utils.json import dumps
 class FileChannel(filesystem.Channel):
     """Writes aside, then renames."""
 
-    # The base names its arguments otherwise; Kombu passes them by position.
-    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
+    def _put(  # type: ignore[override]  # other names of arguments; Kombu passes positions
+        self, queue: str, payload: Any, **kwargs: Any
+    ) -> None:
         folder = Path(self.data_folder_out)
         name = f"{time.time_ns() // 1_000_000}_{uuid.uuid4()}"
         unfinished = folder / f"{name}.part"

@@ -113,9 +113,9 @@ class RunFilter(AddressFilter):
                 "model": _pairs(agents.values_list("model", flat=True).distinct()),
             }
         runs: Any = Run.objects.shown_to(self.user).order_by()
-        shown = runs.values_list("task__task_set", flat=True).distinct()
+        shown = set(runs.values_list("task__task_set", flat=True).distinct())
         return {
-            "task_set": [(key, name) for key, name in sets.items() if int(key) in set(shown)],
+            "task_set": [(key, name) for key, name in sets.items() if int(key) in shown],
             "site": _pairs(runs.values_list("task__site", flat=True).distinct()),
             "experiment": _pairs(runs.values_list("shown_experiment", flat=True).distinct()),
             "agent": _pairs(runs.values_list("shown_agent", flat=True).distinct()),

@@ -107,7 +107,7 @@ def _row(run: Run, usual: float | None, now: datetime) -> RerunRow:
         run=shown,
         # That a run broke is its outcome, which a blind person does not see.
         status=RunStatus.FINISHED if shown.is_blind and ended_badly else run.status,
-        thumbnail=run.last_picture,  # type: ignore[attr-defined]  (annotated by the query above)
+        thumbnail=run.last_picture,  # type: ignore[attr-defined]  # annotated by the query above
         elapsed=elapsed,
         left=left,
         waits=waits,

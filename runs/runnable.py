@@ -21,6 +21,7 @@ from webagent.agents.registry import (
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.environment.failures import UnknownTask
 from webagent.environment.registry import task_record
+from webagent.recovery.retry_policy import AgentChoice, PolicyBody
 from webagent.trajectory.records import Json
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 AGENT_WORDS = {
     "oracle": gettext_lazy("oracle: solves the MiniWoB++ tasks that it knows by reading the page"),
+    "librarian": gettext_lazy("librarian: answers the questions of the Larkfield site"),
+    "stuck": gettext_lazy("stuck: sets out as told, then goes round and round"),
     "looping": gettext_lazy("looping: repeats one action that changes nothing"),
     "early_finisher": gettext_lazy("early finisher: declares the task done at once"),
     "wrong": gettext_lazy("wrong: clicks on something plausible that nobody asked for"),
@@ -75,16 +78,15 @@ def agent_choices() -> list[tuple[str, str]]:
     ]
 
 
-def agent_for(run: Run, name: str | None) -> AgentConfiguration:
-    """The row of the agent that is to run: the run's own, or the one of that name.
+def agent_for(run: Run, agent: str | AgentChoice | None) -> AgentConfiguration:
+    """The row of the agent that is to run: the run's own, or the one of that name or choice.
 
     The replayer gets the run's own actions to repeat.
 
     Raises:
         NotRunnableError: there is no such agent here.
     """
-    config = dict(run.agent.config) if name is None else _config_for(run, name)
-    return store_agent(_make(name or run.agent.name, config).describe())
+    return store_agent(_agent_for(run, agent).describe())
 
 
 def live_agent(agent: AgentConfiguration) -> Agent:
@@ -96,6 +98,15 @@ def live_agent(agent: AgentConfiguration) -> Agent:
     return _make(agent.name, agent.config)
 
 
+def chosen_agent(choice: AgentChoice) -> Agent:
+    """A new agent as a policy names it, for one run.
+
+    Raises:
+        NotRunnableError: it cannot run here.
+    """
+    return _make(choice.name, choice.config)
+
+
 def task_name(task: Task) -> str:
     """The name by which environments know the task: `miniwob.click-test`."""
     if "." in task.external_id:
@@ -103,8 +114,8 @@ def task_name(task: Task) -> str:
     return f"{task.task_set.name}.{task.external_id}"
 
 
-def why_not_runnable(run: Run, agent: str | None) -> str | None:
-    """What stands against running this again with the named agent, or its own; None if nothing.
+def why_not_runnable(run: Run, agent: str | AgentChoice | None) -> str | None:
+    """What stands against running this again with that agent, or its own; None if nothing.
 
     The run must come out of `shown_to`: whoever judges a run must not learn from a rerun who
     acted in it.
@@ -112,6 +123,11 @@ def why_not_runnable(run: Run, agent: str | None) -> str | None:
     shown = cast("ShownRun", run)
     if shown.is_blind or shown.is_anonymous:
         return _("You are judging this run. It can be rerun once its verdict stands.")
+    return problem_of(run, agent)
+
+
+def problem_of(run: Run, agent: str | AgentChoice | None) -> str | None:
+    """The same for a run on which nobody is blind."""
     return environment_problem(run.task) or agent_problem(run, agent)
 
 
@@ -124,13 +140,10 @@ def environment_problem(task: Task) -> str | None:
     return None
 
 
-def agent_problem(run: Run, name: str | None) -> str | None:
+def agent_problem(run: Run, agent: str | AgentChoice | None) -> str | None:
     """Why the agent cannot run here; None if it can."""
     try:
-        if name is None:
-            live_agent(run.agent)
-        else:
-            _make(name, _config_for(run, name))
+        _agent_for(run, agent)
     except NotRunnableError as error:
         return str(error)
     return None
@@ -150,6 +163,26 @@ def rerun_offer(runs: Sequence[Run]) -> Offer:
     if same:
         words = _("as before: %(names)s") % {"names": ", ".join(names)}
     return Offer(words, list(problems), bool(tasks_can_run))
+
+
+def policy_problem(body: PolicyBody) -> str | None:
+    """Why the agent that takes over in a recovery cannot run here; None if it can."""
+    try:
+        if body.other_agent is not None:
+            chosen_agent(body.other_agent)
+    except NotRunnableError as error:
+        return str(error)
+    return None
+
+
+def _agent_for(run: Run, agent: str | AgentChoice | None) -> Agent:
+    if agent is None:
+        return live_agent(run.agent)
+    if isinstance(agent, str):
+        return _make(agent, _config_for(run, agent))
+    # A replayer without actions of its own repeats those of the run.
+    config = agent.config or _config_for(run, agent.name)
+    return _make(agent.name, config)
 
 
 def _config_for(run: Run, name: str) -> Json:

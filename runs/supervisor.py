@@ -152,8 +152,7 @@ class Supervisor:
 
     def _forget(self, key: selectors.SelectorKey) -> None:
         self._selector.unregister(key.fileobj)
-        # A pipe of ours: every file that is registered is an open one, never a number.
-        key.fileobj.close()  # type: ignore[union-attr]
+        key.fileobj.close()  # type: ignore[union-attr]  # a pipe of ours, never a number
 
     def _end_all(self) -> None:
         """TERM to each, KILL to whatever is left of them after a while; then to lost browsers."""
@@ -161,7 +160,10 @@ class Supervisor:
             part.send(signal.SIGTERM)
         deadline = time.monotonic() + STOP_LIMIT_S
         while any(part.is_running for part in self._parts) and time.monotonic() < deadline:
-            self._read(TICK_S) if self._selector.get_map() else time.sleep(TICK_S)
+            if self._selector.get_map():
+                self._read(TICK_S)
+            else:
+                time.sleep(TICK_S)
         for part in self._parts:
             part.send(signal.SIGKILL, to_group=True)
             if part.process is not None:

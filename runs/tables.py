@@ -53,8 +53,7 @@ DEFAULT_COLUMNS = (
 )
 
 
-# The class takes a type argument in its stub alone, not when it runs.
-class CappedPaginator(Paginator):  # type: ignore[type-arg]
+class CappedPaginator(Paginator):  # type: ignore[type-arg]  # only its stub takes one
     """Pages over at most `COUNTED` rows of a table: a million are never counted for one page."""
 
     @cached_property

@@ -36,7 +36,6 @@ def make_thumbnail(content: bytes) -> Thumbnail:
             small.thumbnail((THUMBNAIL_WIDTH, MAX_WEBP_SIDE), reducing_gap=2.0)
             out = io.BytesIO()
             small.save(out, "WEBP", quality=QUALITY, method=3)
-    # Pillow's decoders raise whatever the damaged bytes lead them to.
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 (Pillow raises what damaged bytes lead it to)
         raise ImageError(f"cannot be decoded: {error or type(error).__name__}") from error
     return Thumbnail(out.getvalue(), *small.size)

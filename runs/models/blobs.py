@@ -2,8 +2,6 @@
 
 from django.db import models
 
-from runs.querysets.blobs import BlobQuerySet
-
 
 class Blob(models.Model):
     """A file in the store, named by the SHA-256 of its (uncompressed) bytes."""
@@ -18,8 +16,6 @@ class Blob(models.Model):
     """Whether the store holds it zstd-compressed."""
     thumbnail = models.ForeignKey("self", models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
-
-    objects = BlobQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.sha256

@@ -3,8 +3,6 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from runs.querysets.steps import StepQuerySet
-
 
 class Step(models.Model):
     """One step. The columns are what the timeline draws; `record` holds the rest, losslessly."""
@@ -45,8 +43,6 @@ class Step(models.Model):
     output_tokens = models.PositiveIntegerField(null=True)
     cost = models.DecimalField(max_digits=14, decimal_places=6, null=True)
     record = models.JSONField(default=dict)
-
-    objects = StepQuerySet.as_manager()
 
     class Meta:
         ordering = ["run", "index"]

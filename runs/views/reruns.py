@@ -116,7 +116,7 @@ def _launched(request: AppRequest, launch: Launch) -> HttpResponse:
     count = len(launch.queued)
     words = ngettext("%(n)d run is queued.", "%(n)d runs are queued.", count) % {"n": count}
     messages.success(request, words)
-    for _run, why in {why: (run, why) for run, why in launch.refused}.values():
+    for why in dict.fromkeys(why for _run, why in launch.refused):
         messages.warning(request, why)
     return _to(request, reverse("runs:rerun_list"))
 

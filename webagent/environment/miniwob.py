@@ -53,8 +53,7 @@ def environment(
 def task_record(task_name: str) -> TaskRecord:
     """The task as a record; its goal comes with the seed, so only a run knows it."""
     entrypoint = _entrypoint(task_name)
-    # Every MiniWoB++ task class has it; BrowserGym registers classes of any kind.
-    page = f"{entrypoint.subdomain}.html"  # type: ignore[attr-defined]
+    page = f"{entrypoint.subdomain}.html"  # type: ignore[attr-defined]  # all of MiniWoB++ have it
     return TaskRecord(
         id=task_name,
         task_set=TaskSetRecord(name=TASK_SET, version=version("miniwob")),

@@ -1,6 +1,6 @@
 """The embedded default: one machine, SQLite, files, demo accounts."""
 
-from webagent.settings.base import *  # noqa: F403
+from webagent.settings.base import *  # noqa: F403 (how settings inherit)
 from webagent.settings.base import DATA_DIR, ENV, read_or_make_secret_key
 
 DEBUG = True

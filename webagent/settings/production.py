@@ -1,6 +1,6 @@
 """Behind TLS, on PostgreSQL and Redis. `check --deploy` is clean with these."""
 
-from webagent.settings.base import *  # noqa: F403
+from webagent.settings.base import *  # noqa: F403 (how settings inherit)
 from webagent.settings.base import ENV, STORAGES
 
 for name in ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "ALLOWED_HOSTS"):

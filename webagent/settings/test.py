@@ -5,11 +5,11 @@ import tempfile
 
 os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="crosscheck-test-"))
 
-from webagent.settings.base import *  # noqa: E402, F403
-from webagent.settings.base import DATA_DIR, DATABASES  # noqa: E402
+from webagent.settings.base import *  # noqa: E402, F403 (after DATA_DIR is set; settings are stars)
+from webagent.settings.base import DATA_DIR, DATABASES  # noqa: E402 (after DATA_DIR is set)
 
 DEBUG = False
-SECRET_KEY = "only-for-the-test-suite-and-nowhere-else"  # noqa: S105
+SECRET_KEY = "only-for-the-test-suite-and-nowhere-else"  # noqa: S105 (guards nothing)
 ALLOWED_HOSTS = ["*"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True

@@ -53,8 +53,7 @@ def look_at_image(content: bytes, bounds: Bounds) -> ImageFacts:
         raise ImageError("not a PNG, JPEG, WebP or GIF") from error
     except Image.DecompressionBombError as error:
         raise ImageError(f"more than {bounds.image_pixels} pixels") from error
-    # Pillow's parsers raise whatever the damaged bytes lead them to.
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 (Pillow raises what damaged bytes lead it to)
         raise ImageError(f"damaged: {type(error).__name__}") from error
     if facts.width * facts.height > bounds.image_pixels:
         raise ImageError(f"{facts.width} x {facts.height}: more than {bounds.image_pixels} pixels")

@@ -259,8 +259,7 @@ def _converted(name: str, args: tuple[Any, ...], value: StandIn, plain: Plain, d
             return plain.write(dict(value.dict_items), depth)
     except Refused:
         raise
-    # A stand-in that is not built as its real class would be stays a stand-in.
-    except Exception:  # noqa: BLE001
+    except Exception:  # noqa: BLE001 (not built as its real class would be: a stand-in still)
         return NotImplemented
     return NotImplemented
 

@@ -60,7 +60,7 @@ class _Announcement:
     """Says once that the site is well, by asking it like anybody else."""
 
     def __init__(self, host: str, port: int, say: Any) -> None:
-        self._host = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host  # noqa: S104
+        self._host = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host  # noqa: S104 (not bound)
         self._port = port
         self._say = say
         self._next = 0.0
