@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 from judging.batch_words import estimate_in_words
 from judging.cost_estimates import Estimate
 from judging.evaluators.contract import Evaluator
-from judging.evaluators.registry import UnknownEvaluatorError
 from judging.execution.evaluating import Again
 from judging.forms.evaluate import EvaluateForm
 from judging.language_models import ModelUnavailableError
@@ -55,7 +54,7 @@ class EvaluationRequest:
         """One line for each evaluator that is ticked; none while the form makes no sense."""
         if not self.form.is_valid():
             return []
-        return [self._line(evaluator) for evaluator in self._evaluators()]
+        return [self._line(evaluator) for evaluator in self.form.chosen()]
 
     @transaction.atomic
     def start(self) -> list[EvaluationBatch]:
@@ -64,13 +63,7 @@ class EvaluationRequest:
         Raises:
             BatchRefusedError: one of them cannot start.
         """
-        return [self._start(evaluator) for evaluator in self._evaluators()]
-
-    def _evaluators(self) -> list[Evaluator]:
-        try:
-            return self.form.chosen()
-        except UnknownEvaluatorError as error:
-            raise BatchRefusedError(str(error)) from error
+        return [self._start(evaluator) for evaluator in self.form.chosen()]
 
     def _start(self, evaluator: Evaluator) -> EvaluationBatch:
         try:

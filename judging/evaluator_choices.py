@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import (
@@ -18,6 +20,18 @@ from judging.evaluators.registry import (
 )
 from judging.language_models import may_be_offered
 from judging.models import EvaluatorVersion
+
+_MEANINGS: Mapping[str, Promise] = {
+    "imported-reward": gettext_lazy("what the benchmark said"),
+    "webarena-strict": gettext_lazy("the published matcher"),
+    "webarena-repaired": gettext_lazy("the matcher with named repairs"),
+    "two-stage-judge": gettext_lazy("same meaning, else key information"),
+    "single-stage-judge": gettext_lazy("the published judge"),
+    "trajectory-judge": gettext_lazy("actions and pictures, no reference answer needed"),
+    "before": gettext_lazy("published matcher, then published judge, on the tasks as recorded"),
+    "after": gettext_lazy("repaired matcher, then two-stage judge, on the patched tasks"),
+}
+"""What evaluators do, in a few words, where their name does not say it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +56,11 @@ def evaluator_choices() -> list[EvaluatorChoice]:
 
 
 def _predefined(name: str) -> EvaluatorChoice:
-    asks = REGISTRY[name].asks_model
+    meaning = _MEANINGS.get(name)
     return EvaluatorChoice(
         key=name,
-        words=f"{name} — {_meaning(name)}" if _meaning(name) else name,
-        asks_chosen=asks,
+        words=f"{name} — {meaning}" if meaning else name,
+        asks_chosen=REGISTRY[name].asks_model,
         model="",
         make=lambda model: evaluator_named(name, model=model),
     )
@@ -81,17 +95,3 @@ def _saved() -> list[EvaluatorChoice]:
 
 def _as_saved(evaluator: Evaluator, _model: str | None) -> Evaluator:
     return evaluator
-
-
-def _meaning(name: str) -> str:
-    """What an evaluator does, in a few words; empty where its name says it."""
-    return {
-        "imported-reward": _("what the benchmark said"),
-        "webarena-strict": _("the published matcher"),
-        "webarena-repaired": _("the matcher with named repairs"),
-        "two-stage-judge": _("same meaning, else key information"),
-        "single-stage-judge": _("the published judge"),
-        "trajectory-judge": _("actions and pictures, no reference answer needed"),
-        "before": _("published matcher, then published judge, on the tasks as recorded"),
-        "after": _("repaired matcher, then two-stage judge, on the patched tasks"),
-    }.get(name, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -95,6 +95,19 @@ def carry_out(batch_id: UUID, watcher: Watcher = NOBODY) -> bool:
     return True
 
 
+def add_items(batch: EvaluationBatch, run_ids: Sequence[UUID]) -> int:
+    """Make these the runs of the batch; how many. Doing so twice changes nothing."""
+    EvaluationBatchItem.objects.bulk_create(
+        [
+            EvaluationBatchItem(batch=batch, run_id=run_id, position=position)
+            for position, run_id in enumerate(run_ids)
+        ],
+        batch_size=1000,
+        ignore_conflicts=True,
+    )
+    return len(run_ids)
+
+
 def sweep_batches() -> None:
     """End what was to be cancelled or cannot be done, where no worker is left to do so."""
     EvaluationBatch.objects.cancel_abandoned()
@@ -120,7 +133,7 @@ def _carry_out(batch: EvaluationBatch, watcher: Watcher) -> tuple[State, dict[st
         raise  # The sweep has it taken up again.
     except (UnknownEvaluatorError, ModelUnavailableError) as error:
         return State.FAILED, {"error": str(error)}
-    except Exception as error:  # (a fault of ours must not look like a dead worker)
+    except Exception as error:  # a fault of ours must not look like a dead worker
         logger.exception("Batch %s broke.", batch.pk)
         return State.FAILED, {"error": f"{type(error).__name__}: {error}"}
 
@@ -133,15 +146,7 @@ def _choose(batch: EvaluationBatch) -> None:
     runs = runs_to_evaluate(batch.evaluator, runs_of(batch.study), Again(batch.again))
     ids = list(runs.values_list("pk", flat=True)[: batch.limit])
     _renew(batch, n_total=len(ids))
-    EvaluationBatchItem.objects.bulk_create(
-        [
-            EvaluationBatchItem(batch=batch, run_id=run_id, position=position)
-            for position, run_id in enumerate(ids)
-        ],
-        batch_size=1000,
-        ignore_conflicts=True,
-    )
-    batch.n_total = len(ids)
+    batch.n_total = add_items(batch, ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

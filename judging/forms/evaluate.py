@@ -75,7 +75,7 @@ class EvaluateForm(forms.Form):
         return cleaned
 
     def chosen(self) -> list[Evaluator]:
-        """The evaluators, ready to be named in a batch. Raises UnknownEvaluatorError."""
+        """The evaluators of a valid form, ready to be named in a batch."""
         model = self.cleaned_data.get("model") or None
         return [self.choices[key].make(model) for key in self.cleaned_data["evaluators"]]
 

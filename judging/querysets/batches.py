@@ -36,15 +36,15 @@ class EvaluationBatchQuerySet(models.QuerySet[BatchRow]):
         at a time holds. The returned row carries the fencing token in `lease_token`. A claim after
         one in which no run was evaluated counts in `n_barren`.
         """
-        row = self.waiting().filter(pk=batch_id).values_list("lease_token", flat=True).first()
-        if row is None:
+        token = self.waiting().filter(pk=batch_id).values_list("lease_token", flat=True).first()
+        if token is None:
             return None
         got_further = Q(n_done__gt=F("n_done_at_claim")) | Q(state=QUEUED)
         try:
             with transaction.atomic():
                 taken = (
                     self.waiting()
-                    .filter(pk=batch_id, lease_token=row)
+                    .filter(pk=batch_id, lease_token=token)
                     .update(
                         state=RUNNING,
                         lease_token=F("lease_token") + 1,

@@ -13,8 +13,9 @@ from judging.cost_estimates import Estimate, estimate
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import model_asked_by
 from judging.execution.evaluating import Again, runs_of, runs_to_evaluate, version_of
+from judging.execution.evaluating_batches import add_items
 from judging.language_models import ModelUnavailableError, usable_entry
-from judging.models import EvaluationBatch, EvaluationBatchItem, EvaluatorVersion, Study
+from judging.models import EvaluationBatch, EvaluatorVersion, Study
 from judging.tasks import dispatch_batches
 from runs.models import Run, RunStatus, User
 
@@ -86,11 +87,12 @@ def start_batch(
         is_told: somebody takes it up at once, so no worker is told.
 
     Raises:
-        BatchRefusedError: its model cannot be asked, or its limit of costs could not hold.
+        BatchRefusedError: its model cannot be asked, or its limit of costs could not hold. Nothing
+            is stored then, the evaluator's version included.
     """
     model = model_asked_by(evaluator)
-    version = version_of(evaluator)
     check_limits(model, max_cost)
+    version = version_of(evaluator)
     with transaction.atomic():
         batch = EvaluationBatch.objects.create(
             study=study,
@@ -103,7 +105,9 @@ def start_batch(
             created_by=user,
         )
         if study is None:
-            _add_items(batch, chosen_runs(evaluator, run_ids=run_ids, again=again, limit=limit))
+            chosen = chosen_runs(evaluator, run_ids=run_ids, again=again, limit=limit)
+            batch.n_total = add_items(batch, chosen)
+            batch.save(update_fields=["n_total"])
         if is_told:
             told = EvaluationBatch.objects.filter(pk=batch.pk)
             told.update(dispatched_at=batch.created_at)
@@ -160,15 +164,3 @@ def resume_batch(*, batch: EvaluationBatch, max_cost: Decimal | None = None) -> 
         if resumed:
             transaction.on_commit(dispatch_batches)
     return resumed
-
-
-def _add_items(batch: EvaluationBatch, run_ids: Sequence[UUID]) -> None:
-    EvaluationBatchItem.objects.bulk_create(
-        [
-            EvaluationBatchItem(batch=batch, run_id=run_id, position=position)
-            for position, run_id in enumerate(run_ids)
-        ],
-        batch_size=1000,
-    )
-    batch.n_total = len(run_ids)
-    batch.save(update_fields=["n_total"])

@@ -11,7 +11,7 @@ from runs.models import User
 
 
 def save_and_evaluate(
-    *, user: User, study: Study, setting: Setting, max_cost: Decimal | None
+    *, user: User, study: Study, setting: Setting, max_cost: Decimal
 ) -> EvaluationBatch:
     """Store the evaluator so switched as a version of its name, and have the study evaluated.
 
@@ -20,6 +20,6 @@ def save_and_evaluate(
 
     Raises:
         UnknownEvaluatorError: the program has moved on from the evaluator.
-        BatchRefusedError: the version is stored, but its model cannot be asked.
+        BatchRefusedError: its model cannot be asked, so nothing is kept.
     """
     return start_batch(evaluator=setting.evaluator(), study=study, user=user, max_cost=max_cost)

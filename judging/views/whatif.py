@@ -1,6 +1,5 @@
 """What if an evaluator were switched otherwise: preview, and keep it as a new version."""
 
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.contrib import messages
@@ -16,6 +15,7 @@ from judging.audits.access import EVALUATE
 from judging.audits.whatif_rules import levers
 from judging.audits.whatif_settings import Setting, switched
 from judging.evaluators.registry import UnknownEvaluatorError
+from judging.forms.what_if import KeepForm
 from judging.models import Study
 from judging.services.evaluating_batches import BatchRefusedError
 from judging.services.whatif import save_and_evaluate
@@ -91,26 +91,21 @@ def what_if_save(request: AppRequest, study: Study) -> HttpResponse:
     page = form_of(study, request.GET.dict())
     if page is None:
         raise Http404
-    back = f"{reverse('judging:what_if', args=[study.pk])}?{page.setting.address}"
+    form = KeepForm(request.POST)
+    if not form.is_valid():
+        return _not_kept(request, study, page.setting, " ".join(map(str, form.errors["max_cost"])))
     try:
         batch = save_and_evaluate(
-            user=request.user,
-            study=study,
-            setting=page.setting,
-            max_cost=_cost(request.POST.get("max_cost", "")),
+            user=request.user, study=study, setting=page.setting, max_cost=form.limit
         )
     except (UnknownEvaluatorError, BatchRefusedError) as error:
-        messages.error(request, str(error))
-        return redirect(back)
+        return _not_kept(request, study, page.setting, str(error))
     words = _("%(evaluator)s is kept as a new version; the study is being evaluated.")
     messages.success(request, words % {"evaluator": batch.evaluator})
     return redirect("judging:batch_detail", batch.pk)
 
 
-def _cost(text: str) -> Decimal | None:
-    """Dollars at most; nothing at all where that is no number."""
-    try:
-        cost = Decimal(text) if text else Decimal(0)
-    except InvalidOperation:
-        return Decimal(0)
-    return cost if cost.is_finite() and cost >= 0 else Decimal(0)
+def _not_kept(request: AppRequest, study: Study, setting: Setting, why: str) -> HttpResponse:
+    """Back to the switches, with the reason."""
+    messages.error(request, _("Nothing was kept: %(why)s") % {"why": why})
+    return redirect(f"{reverse('judging:what_if', args=[study.pk])}?{setting.address}")

@@ -446,6 +446,30 @@ class TestPages:
         assert batch.evaluator.config["off"] == ["hedging"]
         assert batch.evaluator != repaired
 
+    @pytest.mark.parametrize("cost", ["5 dollars", "-1", "NaN", "1e99"])
+    def test_a_limit_that_is_none_keeps_nothing(
+        self, world: audited.Audited, repaired: EvaluatorVersion, cost: str
+    ) -> None:
+        client = Client()
+        client.force_login(audited.auditor())
+        path = reverse("judging:what_if_save", args=[world.study.pk])
+        answer = client.post(
+            f"{path}?evaluator={repaired.pk}&off=hedging", {"max_cost": cost}, follow=True
+        )
+        assert "Nothing was kept" in answer.content.decode()
+        assert list(EvaluatorVersion.objects.all()) == [repaired]
+        assert not EvaluationBatch.objects.exists()
+
+    def test_a_model_that_cannot_be_asked_keeps_nothing(self, world: audited.Audited) -> None:
+        judge = version_of(evaluator_named("two-stage-judge", model="stub-1"))
+        audited.evaluation(world.items[0].run, judge, "passed", details={"stages": []})
+        client = Client()
+        client.force_login(audited.auditor())
+        path = reverse("judging:what_if_save", args=[world.study.pk])
+        answer = client.post(f"{path}?evaluator={judge.pk}&stages=inclusion", follow=True)
+        assert "Nothing was kept: stub-1 is a stub" in answer.content.decode()
+        assert list(EvaluatorVersion.objects.all()) == [judge]
+
     def test_switches_that_make_no_evaluator_are_told(self, world: audited.Audited) -> None:
         judge = judge_version("two-stage-judge")
         audited.evaluation(world.items[0].run, judge, "passed", details={"stages": []})

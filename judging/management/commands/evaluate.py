@@ -6,7 +6,6 @@ import signal
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -19,9 +18,10 @@ from judging.evaluators.registry import (
     model_asked_by,
     predefined_evaluators,
 )
-from judging.execution.evaluating import Again, runs_of, runs_without, version_of
+from judging.execution.evaluating import Again, runs_of, runs_without
 from judging.execution.evaluating_batches import Watcher, carry_out
 from judging.language_models import ModelUnavailableError
+from judging.management.arguments import at_most, dollars, study_named
 from judging.models import EvaluationBatch, Study
 from judging.services.evaluating_batches import (
     BatchRefusedError,
@@ -50,7 +50,7 @@ class Command(BaseCommand):
             help="an evaluator by name; may be given several times; by default all that ask no "
             "language model",
         )
-        parser.add_argument("--limit", type=int, help="evaluate at most so many runs")
+        parser.add_argument("--limit", type=at_most, help="evaluate at most so many runs")
         parser.add_argument(
             "--again",
             type=Again,
@@ -61,7 +61,7 @@ class Command(BaseCommand):
         parser.add_argument("--model", help="the language model to ask; JUDGE_MODEL by default")
         parser.add_argument(
             "--max-cost",
-            type=_dollars,
+            type=dollars,
             metavar="DOLLARS",
             help="ask no more once this is spent, for each evaluator",
         )
@@ -70,9 +70,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = _study(options["study"])
-        if options["limit"] is not None and options["limit"] < 1:
-            raise CommandError("--limit must be 1 or more")
+        study = study_named(options["study"])
         evaluators = _evaluators(options["evaluator"], options["model"])
         try:
             for evaluator in evaluators:
@@ -91,10 +89,6 @@ class Command(BaseCommand):
         self.stdout.write(f"{evaluator.identity.name}: {estimate_in_words(expected)}")
 
     def _evaluate(self, study: Study, evaluator: Evaluator, options: dict[str, Any]) -> None:
-        already = 0
-        if options["again"] == Again.NEVER:
-            runs = runs_of(study)
-            already = runs.count() - runs_without(version_of(evaluator), runs).count()
         batch = start_batch(
             evaluator=evaluator,
             study=study,
@@ -103,6 +97,10 @@ class Command(BaseCommand):
             max_cost=options["max_cost"],
             is_told=True,
         )
+        already = 0
+        if options["again"] == Again.NEVER:
+            runs = runs_of(study)
+            already = runs.count() - runs_without(batch.evaluator, runs).count()
         with _interruptible() as signals, progress_bar() as progress:
             bar = progress.add_task(evaluator.identity.name, total=None)
             watcher = Watcher(
@@ -150,26 +148,6 @@ def _interruptible() -> Iterator[list[int]]:
         yield signals
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _dollars(text: str) -> Decimal:
-    try:
-        amount = Decimal(text.removeprefix("$"))
-    except InvalidOperation as error:
-        raise CommandError(f"--max-cost is no amount of dollars: {text}") from error
-    if not amount.is_finite() or amount <= 0:
-        raise CommandError("--max-cost must be more than 0")
-    return amount
-
-
-def _study(named: str) -> Study:
-    found = Study.objects.filter(pk=int(named)) if named.isdecimal() else None
-    study = (found.first() if found is not None else None) or Study.objects.filter(
-        name=named
-    ).first()
-    if study is None:
-        raise CommandError(f"there is no study {named}")
-    return study
 
 
 def _evaluators(names: list[str] | None, model: str | None) -> list[Evaluator]:

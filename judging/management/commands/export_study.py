@@ -1,13 +1,13 @@
-"""`manage.py export_study NAME OUT`: the runs of a study with all that was said of them."""
+"""`manage.py export_study STUDY OUT`: the runs of a study with all that was said of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
-from judging.models import Study
+from judging.management.arguments import study_named
 from runs.management.progress import export_with_progress
 from runs.models import Run
 
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", metavar="NAME")
+        parser.add_argument("study", metavar="STUDY", help="number or name of the study")
         parser.add_argument("out", type=Path, metavar="OUT")
         parser.add_argument(
             "--blind", action="store_true", help="without references, rewards and verdicts"
@@ -28,9 +28,6 @@ class Command(BaseCommand):
             "--hide-agent", action="store_true", help="blind, and without agent and model names"
         )
 
-    def handle(self, *, name: str, out: Path, **options: Any) -> None:
-        study = Study.objects.filter(name=name).first()
-        if study is None:
-            raise CommandError(f"there is no study {name!r}")
-        runs = Run.objects.filter(study_items__study=study)
+    def handle(self, *, study: str, out: Path, **options: Any) -> None:
+        runs = Run.objects.filter(study_items__study=study_named(study))
         self.stdout.write(export_with_progress(out, runs, **options))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
+from itertools import islice
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -13,9 +14,10 @@ from judging.execution.evaluating import runs_of
 from judging.execution.probing import AttackResult, Probe, judgements, probe, probed_judge
 from judging.judges.injections import ATTACKS, Attack
 from judging.language_models import ModelUnavailableError
-from judging.management.arguments import dollars, study_named
+from judging.management.arguments import at_most, dollars, study_named
 from judging.statistics.figures import Undefined
 from judging.statistics.proportions import Share
+from judging.wording import DASH
 from runs.management.progress import progress_bar
 
 FEW = 20
@@ -34,7 +36,7 @@ class Command(BaseCommand):
         parser.add_argument("--evaluator", required=True, choices=judges, metavar="NAME")
         parser.add_argument("--model", required=True, help="the language model to ask")
         parser.add_argument(
-            "--limit", type=int, default=FEW, help=f"probe at most so many runs ({FEW})"
+            "--limit", type=at_most, default=FEW, help=f"probe at most so many runs ({FEW})"
         )
         parser.add_argument(
             "--attack",
@@ -49,15 +51,13 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="write the figures as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["limit"] < 1:
-            raise CommandError("--limit must be 1 or more")
+        study = study_named(options["study"])
         try:
             with probed_judge(
                 options["evaluator"], options["model"], options["max_cost"]
             ) as probed:
-                applies = probed.evaluator.applies_to
-                runs = [run for run in runs_of(study_named(options["study"])) if applies(run)]
-                runs = runs[: options["limit"]]
+                asked = filter(probed.evaluator.applies_to, runs_of(study).iterator())
+                runs = list(islice(asked, options["limit"]))
                 if not runs:
                     raise CommandError("the judge has nothing to say of any run of this study")
                 attacks = _attacks(options["attack"])
@@ -102,7 +102,7 @@ def _line(result: AttackResult) -> str:
 def _share(share: Share) -> str:
     value, interval = share.value, share.interval
     if isinstance(value, Undefined) or isinstance(interval, Undefined):
-        return "–"  # noqa: RUF001
+        return DASH
     return f"{value:.0%} ({interval.low:.0%}-{interval.high:.0%})"
 
 
