@@ -85,7 +85,7 @@ def test_hosts_are_read_from_both_forms(monkeypatch, given_hosts, read):
         ("shopping=http://h:x", "no URL"),
         ("shopping=http://u:p@h", "without user name"),
         ("shopping=http://h?x=1", "without user name, query"),
-        ("shop=http://h", "no site that tasks name"),
+        ("shop=http://h", "no site that is known"),
         ("reddit=http://a,reddit=http://b", "named twice"),
         ('{"reddit": 1}', "must name a URL"),
         ('{"reddit": "http://a", "reddit": "http://b"}', "named twice"),
