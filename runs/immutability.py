@@ -27,6 +27,7 @@ NOT_CONTENT = {
     "created_by",
     # The queue's own notes.
     "not_before",
+    "waits_since",
     "lease_owner",
     "lease_token",
     "lease_expires_at",

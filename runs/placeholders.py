@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "wikipedia", "map", "homepage")
 """Sites that a placeholder can name, as WebArena names them in `sites`."""
 
+MAP_PARTS = ("tiles", "search", "car", "bike", "foot")
+"""What the map asks behind its pages: tile server, Nominatim, and OSRM for each way to travel."""
+
 _NAMES = "|".join(site.upper() for site in SITES)
 _PLACEHOLDER = re.compile(rf"__({_NAMES})(_HOST)?__")
 
@@ -76,17 +79,17 @@ def parse_hosts(text: str) -> dict[str, str]:
     return hosts
 
 
-def checked_hosts(hosts: Mapping[str, str]) -> dict[str, str]:
-    """The hosts with site names in lower case and URLs without a final slash.
+def checked_hosts(hosts: Mapping[str, str], names: tuple[str, ...] = SITES) -> dict[str, str]:
+    """The hosts with names in lower case and URLs without a final slash.
 
     Raises:
-        ValueError: an unknown site, or a URL that is no base of a site.
+        ValueError: a name that is none of `names`, or a URL that is no base of a site.
     """
     checked = {}
     for name, url in hosts.items():
         site = name.lower()
-        if site not in SITES:
-            raise ValueError(f"{name!r} is no site that tasks name; they are {', '.join(SITES)}")
+        if site not in names:
+            raise ValueError(f"{name!r} is no site that is known; they are {', '.join(names)}")
         if problem := _problem_of_base(url):
             raise ValueError(f"{site}: {url!r} {problem}")
         checked[site] = url.rstrip("/")

@@ -33,6 +33,14 @@ class Lease:
         """
         self._demand(Run.objects.start(self.run_id, self.token))
 
+    def put_off(self, delay_s: float) -> None:
+        """leased -> queued, not to be claimed before so many seconds.
+
+        Raises:
+            LeaseLostError: the run is no longer ours.
+        """
+        self._demand(Run.objects.put_off(self.run_id, self.token, delay_s=delay_s))
+
     def renew(self, **changes: Any) -> bool:
         """Keep the run, writing `changes` to it; whether somebody asked to cancel it.
 

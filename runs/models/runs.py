@@ -201,6 +201,8 @@ class Run(models.Model):
     claimed_at = models.DateTimeField(null=True, blank=True)
     """When a worker last took it."""
     not_before = models.DateTimeField(null=True, blank=True)
+    waits_since = models.DateTimeField(null=True, blank=True, editable=False)
+    """Since when it is put off because one of its sites is not ready."""
     lease_owner = models.CharField(max_length=200, blank=True)
     lease_token = models.PositiveIntegerField(default=0)
     """Fencing token: grows with every claim, and writes carry it; a stale one is refused."""

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import models, transaction
 from django.db.models import DateTimeField, ExpressionWrapper, F, Q, Value
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from runs.querysets.turns import First, firsts_in_turn
@@ -123,6 +123,22 @@ class QueueQuerySet(models.QuerySet[RunRow]):
         ended = {"status": status, "ended_at": Now(), "lease_expires_at": None}
         return bool(self.held(run_id, token).update(**ended | changes))
 
+    def put_off(self, run_id: UUID, token: int, *, delay_s: float) -> bool:
+        """Put back what we leased but cannot start yet; False if it is no longer ours.
+
+        No attempt is spent: the run waits, and `waits_since` keeps when that began.
+        """
+        leased = self.held(run_id, token).filter(status=LEASED)
+        return bool(
+            leased.update(
+                status=QUEUED,
+                lease_owner="",
+                lease_expires_at=None,
+                not_before=from_now(delay_s),
+                waits_since=Coalesce("waits_since", Now()),
+            )
+        )
+
     def end_expired(self, run_id: UUID, token: int, **changes: Any) -> bool:
         """End a run whose lease ran out; False if its worker has renewed it meanwhile."""
         return self.expired().filter(pk=run_id).end(run_id, token, **changes)
@@ -149,12 +165,11 @@ class QueueQuerySet(models.QuerySet[RunRow]):
             cancel_requested_at=Now()
         )
 
-    def end_cancelled(self) -> list[UUID]:
-        """End waiting runs that were asked to stop; returns their ids."""
-        waiting = self.filter(status=QUEUED, cancel_requested_at__isnull=False).order_by()
-        return [pk for pk in waiting.values_list("pk", flat=True) if self._cancel(pk)]
-
-    def _cancel(self, run_id: UUID) -> bool:
-        waiting = self.filter(pk=run_id, status=QUEUED, cancel_requested_at__isnull=False)
-        ended = {"outcome": "incomplete", "end_reason": "cancelled", "ended_at": Now()}
-        return bool(waiting.update(status=CANCELLED, **ended))
+    def end_cancelled(self, most: int = 500) -> list[UUID]:
+        """End waiting runs that were asked to stop, so many at a time; returns their ids."""
+        with transaction.atomic(using=self.db):
+            asked = self.filter(status=QUEUED, cancel_requested_at__isnull=False).order_by()
+            ids = list(asked.select_for_update().values_list("pk", flat=True)[:most])
+            ended = {"outcome": "incomplete", "end_reason": "cancelled", "ended_at": Now()}
+            self.filter(pk__in=ids, status=QUEUED).update(status=CANCELLED, **ended)
+        return ids

@@ -224,6 +224,8 @@ CELERY_BEAT_SCHEDULE = {
 
 # Where the sites are that tasks name by placeholders such as __REDDIT__.
 SITE_HOSTS = ENV.SITE_HOSTS
+# What stands behind the map, so that it can be asked whether it is ready.
+MAP_BACKENDS = ENV.MAP_BACKENDS
 
 # Who may see what of a run is decided above `runs`, and reached by name.
 RUN_POLICY = "judging.blinding.StudyPolicy"

@@ -8,7 +8,7 @@ from pydantic import Field, FilePath, ValidationError
 from pydantic.functional_validators import BeforeValidator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from runs.placeholders import checked_hosts, parse_hosts
+from runs.placeholders import MAP_PARTS, SITES, checked_hosts, parse_hosts
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
@@ -23,12 +23,21 @@ def _split_commas(value: object) -> object:
 
 def _read_hosts(value: object) -> object:
     """Base URL by site, from a JSON object or from `site=URL,site=URL`."""
+    return _read_urls(value, SITES)
+
+
+def _read_backends(value: object) -> object:
+    """Base URL by part of the map, in the same forms."""
+    return _read_urls(value, MAP_PARTS)
+
+
+def _read_urls(value: object, names: tuple[str, ...]) -> object:
     hosts = value
     if isinstance(value, str):
         is_json = value.lstrip().startswith("{")
         hosts = json.loads(value, object_pairs_hook=_once) if is_json else parse_hosts(value)
     if isinstance(hosts, dict) and all(isinstance(url, str) for url in hosts.values()):
-        return checked_hosts(hosts)
+        return checked_hosts(hosts, names)
     raise ValueError("must name a URL for each site")
 
 
@@ -41,6 +50,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 Words = Annotated[list[str], NoDecode, BeforeValidator(_split_commas)]
 Hosts = Annotated[dict[str, str], NoDecode, BeforeValidator(_read_hosts)]
+Backends = Annotated[dict[str, str], NoDecode, BeforeValidator(_read_backends)]
 
 
 class Environment(BaseSettings):
@@ -60,6 +70,7 @@ class Environment(BaseSettings):
     TIME_ZONE: str = "UTC"
     CHROMIUM_EXECUTABLE: Path | None = None
     SITE_HOSTS: Hosts = {}
+    MAP_BACKENDS: Backends = {}
     MODELS_FILE: FilePath | None = None
     JUDGE_MODEL: str | None = Field(None, min_length=1)
 
@@ -70,6 +81,8 @@ class Environment(BaseSettings):
     RUN_TIME_LIMIT_S: int = Field(1800, ge=10)
     MAX_ATTEMPTS: int = Field(3, ge=1, le=10)
     RETRY_BACKOFF_S: float = Field(5.0, gt=0)
+    SITE_WAIT_S: float = Field(30.0, gt=0)
+    SITE_PATIENCE_S: float = Field(1800.0, ge=0)
 
     # Bounds on what comes from outside
     IMPORT_MAX_UPLOAD_BYTES: int = Field(2 * 1024**3, ge=1)

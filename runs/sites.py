@@ -1,0 +1,85 @@
+"""Which sites of the benchmarks are ready, for whoever is about to use them.
+
+Only sites that `SITE_HOSTS` names are asked. A task whose pages come from this machine
+(MiniWoB++, Larkfield) names none of them, and is always ready.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.conf import settings
+
+from runs.models import Run, Task
+from runs.placeholders import sites_named
+from webagent.environment.probing import SiteState, probe_sites
+
+FRESH_S = 20.0
+"""So long an answer holds: many runs start in a row, and each asks."""
+
+_asking = threading.Lock()
+_known: dict[tuple[str, str], tuple[float, SiteState]] = {}
+
+
+def sites_of(task: Task) -> list[str]:
+    """The configured sites that a task uses, by its list of sites or where it starts."""
+    named = {*(str(site).lower() for site in task.sites), *sites_named(task.start_urls)}
+    return [site for site in settings.SITE_HOSTS if site in named]
+
+
+def site_states(
+    sites: Iterable[str] | None = None, *, max_age_s: float = FRESH_S
+) -> list[SiteState]:
+    """How the configured sites are, or those named among them; asked if that is not known.
+
+    Takes as long as the slowest answer, at most some ten seconds.
+    """
+    named = settings.SITE_HOSTS if sites is None else set(sites)
+    wanted = {site: url for site, url in settings.SITE_HOSTS.items() if site in named}
+    with _asking:  # who comes second finds the answer
+        oldest = time.monotonic() - max_age_s
+        stale = {
+            site: url
+            for site, url in wanted.items()
+            if _known.get((site, url), (oldest - 1,))[0] < oldest
+        }
+        if stale:
+            asked_at = time.monotonic()
+            for state in probe_sites(stale, settings.MAP_BACKENDS):
+                _known[state.site, state.url] = (asked_at, state)
+        return [_known[item][1] for item in wanted.items()]
+
+
+def last_known() -> list[SiteState]:
+    """What this process knows of the configured sites, without asking anybody."""
+    return [_known[item][1] for item in settings.SITE_HOSTS.items() if item in _known]
+
+
+def unready_sites(tasks: Iterable[Task], *, max_age_s: float = FRESH_S) -> list[SiteState]:
+    """The sites that these tasks use and that are not ready; `why` says what is wrong with each."""
+    wanted = {site for task in tasks for site in sites_of(task)}
+    return [state for state in site_states(wanted, max_age_s=max_age_s) if not state.is_ready]
+
+
+def states_record(states: Sequence[SiteState]) -> list[dict[str, Any]]:
+    """What a run's record keeps of the sites at one moment."""
+    return [
+        {
+            "site": state.site,
+            "ready": state.is_ready,
+            "at": state.at.isoformat(),
+            "seconds": max((probe.seconds for probe in state.probes), default=0.0),
+            **({} if state.is_ready else {"why": state.why[:500]}),
+        }
+        for state in states
+    ]
+
+
+def sites_during(run: Run) -> dict[str, list[dict[str, Any]]]:
+    """How the run's sites were at its start and end, as recorded; empty where it used none."""
+    extra = run.record.get("extra") or {}
+    sites = extra.get("sites")
+    return sites if isinstance(sites, dict) else {}
