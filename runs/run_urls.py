@@ -10,6 +10,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/", run_page.run_detail, name="run_detail"),
     path("runs/<uuid:run_id>/steps/", run_page.run_steps, name="run_steps"),
     path("runs/<uuid:run_id>/steps/<int:index>/", run_page.run_step, name="run_step"),
+    path("runs/<uuid:run_id>/steps/<int:index>/calls/", run_page.run_calls, name="run_calls"),
     path("runs/<uuid:run_id>/files/", run_page.run_files, name="run_files"),
     path("runs/<uuid:run_id>/blobs/<slug:sha256>/", blobs.run_blob, name="run_blob"),
     path("jobs/", jobs.job_drawer, name="job_drawer"),

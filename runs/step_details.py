@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runs.models import Run, Step
-from runs.timeline import hides_something
+from runs.timeline_marks import hides_something
 
 if TYPE_CHECKING:
     from runs.models import Attachment
@@ -28,14 +28,16 @@ MAX_CHARS = 20_000
 
 
 class StepDetails(NamedTuple):
-    """One step in full. `calls`, `files` and `rest` are empty where names are hidden."""
+    """One step in full. `files`, `rest` and `problem` are empty where names are hidden."""
 
     step: Step
     actions: list[dict[str, Any]]
     tabs: list[dict[str, Any]]
     focused: str
     chat: list[dict[str, Any]]
-    calls: list[dict[str, Any]]
+    replays: int | None
+    write_like: str
+    problem: str
     files: list[Attachment]
     rest: str
     shows_reward: bool
@@ -53,7 +55,9 @@ def step_details(step: Step, run: Run) -> StepDetails:
         tabs=before.get("tabs") or [],
         focused=before.get("focused") or "",
         chat=before.get("chat") or [],
-        calls=[] if is_hidden else record.get("llm_calls") or [],
+        replays=record.get("replays"),
+        write_like=record.get("write_like") or "",
+        problem="" if is_hidden else (record.get("extra") or {}).get("problem") or "",
         files=[] if is_hidden else _files(step),
         rest="" if is_hidden else json.dumps(rest, ensure_ascii=False, indent=1)[:MAX_CHARS],
         shows_reward=not cast("ShownRun", run).is_blind,

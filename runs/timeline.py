@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from typing import Any, NotRequired, TypedDict
 
-from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from runs.models import Event, Run, Step, User
+from runs.timeline_marks import (
+    Mark,
+    course_title,
+    end_of,
+    events_shown,
+    hides_something,
+    marks_of,
+)
 from webagent.trajectory.actions import ActionKind
-
-if TYPE_CHECKING:
-    from runs.visibility import ShownRun
 
 ALL_AT_ONCE = 400
 """Runs of up to so many steps bring all texts with the page; longer ones bring them in parts."""
@@ -40,6 +46,9 @@ class StepRow(TypedDict):
     marked: str | None
     tree: str | None
     size: tuple[int, int] | None
+    replays: NotRequired[int]
+    calls: NotRequired[bool]
+    problem: NotRequired[str]
     box: NotRequired[list[float]]
     point: NotRequired[list[float]]
 
@@ -54,15 +63,6 @@ class StepTexts(TypedDict):
     error: str
     tokens: NotRequired[tuple[int | None, int | None]]
     cost: NotRequired[str | None]
-
-
-class Mark(TypedDict):
-    """An event over steps first..last."""
-
-    kind: str
-    first: int
-    last: int
-    label: str
 
 
 _COLUMNS = (
@@ -83,44 +83,61 @@ _COLUMNS = (
     "after_screenshot_id",
     "marked_screenshot_id",
     "tree_id",
+    "record__replays",
 )
+_CALLS = ("record__llm_calls", "record__messages", "record__extra__problem")
+"""Who was asked and with what success: for those to whom nothing is hidden."""
 _TEXTS = ("index", "thought", "action", "url", "title", "error")
 _COSTS = ("input_tokens", "output_tokens", "cost")
 
 
 def timeline_context(run: Run, user: User) -> dict[str, Any]:
-    """Everything `runs/_timeline.html` needs, as {"timeline": ...}; three queries at most.
+    """Everything `runs/_timeline.html` needs, as {"timeline": ...}; four queries at most.
 
     For a viewer who is blind or to whom agent and model are hidden there is no reward, no end
-    flag, no name, no token count and no cost in it.
+    flag, no name, no prompt, no token count and no cost in it.
     """
     shown = _shown(run, user)
     steps = step_rows(shown)
-    texts = step_texts(shown, 0, ALL_AT_ONCE if len(steps) <= ALL_AT_ONCE else PART)
+    events = events_shown(shown)
+    marks = marks_of(shown, events, steps)
+    n_given_up = sum(step["state"] == Step.State.SUPERSEDED for step in steps)
     return {
         "timeline": {
             "run": shown,
-            "data": {
-                "run": str(shown.pk),
-                "steps": steps,
-                "texts": texts,
-                "part": PART,
-                "events": [_mark(event, shown) for event in _events(shown)],
-                "final": _final(shown),
-                "blob_url": reverse("runs:run_blob", args=[shown.pk, NO_BLOB]),
-                "texts_url": reverse("runs:run_steps", args=[shown.pk]),
-                "step_url": reverse("runs:run_step", args=[shown.pk, 0]),
-                "kinds": _kind_words(),
-                "words": _words(),
-            },
+            "data": timeline_data(shown, steps, events, marks),
+            "marks": marks,
+            "course": course_title(shown, events, n_given_up),
+            "n_given_up": n_given_up,
             "has_marked": any(step["marked"] for step in steps),
+            "has_calls": any("calls" in step for step in steps),
         }
+    }
+
+
+def timeline_data(
+    run: Run, steps: list[StepRow], events: Sequence[Event], marks: list[Mark]
+) -> dict[str, Any]:
+    """What the scripts of a timeline read; the run is one out of `shown_to`. One query."""
+    return {
+        "run": str(run.pk),
+        "steps": steps,
+        "texts": step_texts(run, 0, ALL_AT_ONCE if len(steps) <= ALL_AT_ONCE else PART),
+        "part": PART,
+        "events": marks,
+        "final": end_of(run, events, TEXT_CHARS),
+        "blob_url": reverse("runs:run_blob", args=[run.pk, NO_BLOB]),
+        "texts_url": reverse("runs:run_steps", args=[run.pk]),
+        "step_url": reverse("runs:run_step", args=[run.pk, 0]),
+        "kinds": _kind_words(),
+        "words": _words(),
     }
 
 
 def step_rows(run: Run) -> list[StepRow]:
     """All steps of the run, in order. One query."""
-    rows = [_row(values) for values in run.steps.order_by("index").values(*_COLUMNS)]
+    columns = _COLUMNS if hides_something(run) else _COLUMNS + _CALLS
+    rows = [_row(values) for values in run.steps.order_by("index").values(*columns)]
     for row, following in pairwise(rows):
         # What came after is what the next step saw, unless the run went back in between.
         if row["after"] is None and following["branch"] == row["branch"]:
@@ -132,7 +149,7 @@ def step_texts(run: Run, first: int, count: int) -> dict[int, StepTexts]:
     """The texts of steps first..first+count-1, by index. One query."""
     shows_costs = not hides_something(run)
     columns = _TEXTS + _COSTS if shows_costs else _TEXTS
-    steps = cast("QuerySet[Step]", run.steps.filter(index__gte=first, index__lt=first + count))
+    steps = run.steps.filter(index__gte=first, index__lt=first + count)
     return {values["index"]: _texts(values) for values in steps.values(*columns)}
 
 
@@ -140,20 +157,6 @@ def _shown(run: Run, user: User) -> Run:
     if hasattr(run, "is_blind"):
         return run
     return Run.objects.shown_to(user).get(pk=run.pk)
-
-
-def _events(run: Run) -> QuerySet[Event]:
-    """What is marked on the timeline; for a blind viewer without a detector's verdicts."""
-    events = run.events.all()
-    if cast("ShownRun", run).is_blind:
-        return events.exclude(kind=Event.Kind.FALSE_COMPLETION)
-    return events
-
-
-def hides_something(run: Run) -> bool:
-    """Whether the viewer that the run was read for is blind on it, or names are hidden."""
-    shown = cast("ShownRun", run)
-    return shown.is_blind or shown.is_anonymous
 
 
 def _row(values: dict[str, Any]) -> StepRow:
@@ -177,7 +180,31 @@ def _row(values: dict[str, Any]) -> StepRow:
         row["box"] = values["box"]
     if _are_numbers(values["point"], 2):
         row["point"] = values["point"]
+    if isinstance(replays := values["record__replays"], int):
+        row["replays"] = replays
+    if values.get("record__llm_calls") or values.get("record__messages"):
+        row["calls"] = True
+    if problem := _problem(values):
+        row["problem"] = _short(problem, ACTION_CHARS)
     return row
+
+
+def _problem(values: dict[str, Any]) -> str:
+    """What was wrong with the model's replies, whether or not one could be used in the end."""
+    if problem := values.get("record__extra__problem"):
+        return str(problem)
+    calls = values.get("record__llm_calls")
+    problems = [
+        str(call["problem"])
+        for call in (calls if isinstance(calls, list) else [])
+        if isinstance(call, dict) and call.get("problem")
+    ]
+    if not problems:
+        return ""
+    words = ngettext(
+        "%(n)s unusable reply: %(why)s", "%(n)s unusable replies: %(why)s", len(problems)
+    )
+    return words % {"n": len(problems), "why": problems[-1]}
 
 
 def _size(width: int | None, height: int | None) -> tuple[int, int] | None:
@@ -211,52 +238,6 @@ def _short(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
-def _mark(event: Event, run: Run) -> Mark:
-    return {
-        "kind": event.kind,
-        "first": event.first_step,
-        "last": event.last_step,
-        "label": _label(event, run),
-    }
-
-
-def _label(event: Event, run: Run) -> str:
-    """An event in words, without names where the models are hidden."""
-    count = event.last_step - event.first_step + 1
-    span = (
-        _("step %(first)s") if count == 1 else _("steps %(first)s–%(last)s")  # noqa: RUF001
-    ) % {"first": event.first_step, "last": event.last_step}
-    words = {
-        Event.Kind.LOOP: _("loop"),
-        Event.Kind.FALSE_COMPLETION: _("says it is done, again and again"),
-        Event.Kind.MODEL_SWITCH: _("another model takes over"),
-        Event.Kind.REPLAY_DIVERGED: _("the replay came to another page"),
-    }
-    if event.kind == Event.Kind.ROLLBACK:
-        target = event.detail.get("to_step")
-        return _("back to step %(n)s") % {"n": target} if target is not None else _("went back")
-    if event.kind == Event.Kind.MODEL_SWITCH and not hides_something(run):
-        model = event.detail.get("to_model") or event.detail.get("to_agent")
-        if isinstance(model, str):
-            return f"{_('model %(name)s takes over') % {'name': model}}, {span}"
-    return f"{words.get(cast('Event.Kind', event.kind), event.kind)}, {span}"
-
-
-def _final(run: Run) -> dict[str, str | None]:
-    """How the run ended, as far as the viewer may know: the answer, and the end in words."""
-    shown = cast("ShownRun", run)
-    if run.is_active:
-        words = ""
-    elif shown.is_blind:
-        words = _("end of the run")
-    else:
-        words = _("ended: %(reason)s") % {"reason": run.get_end_reason_display()}
-        if run.error_message:
-            words = f"{words} · {_short(run.error_message, ACTION_CHARS)}"
-    answer = run.final_answer
-    return {"answer": None if answer is None else _short(answer, TEXT_CHARS), "words": words}
-
-
 def _kind_words() -> dict[str, str]:
     return {
         ActionKind.CLICK: _("click"),
@@ -281,6 +262,11 @@ def _words() -> dict[str, str]:
         "failed": _("error"),
         "superseded": _("given up"),
         "replayed": _("replayed"),
+        "replays": _("repeats step %n"),
+        "by_other": _("other model"),
+        "looped": _("in the loop"),
+        "claimed": _("says it is done"),
+        "problem": _("reply unusable"),
         "branch": _("branch %n"),
         "identical": _("%n identical steps"),
         "looping": _("%n more steps of the loop"),

@@ -8,8 +8,10 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from runs.models import Run
+from runs.step_calls import step_calls
 from runs.step_details import step_details
-from runs.timeline import PART, hides_something, step_texts, timeline_context
+from runs.timeline import PART, step_texts, timeline_context
+from runs.timeline_marks import hides_something
 from runs.views.fragments import AppRequest
 
 
@@ -37,6 +39,16 @@ def run_step(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.shown_to(request.user), pk=run_id)
     step = get_object_or_404(run.steps, index=index)
     return render(request, "runs/_step.html", {"run": run, "details": step_details(step, run)})
+
+
+@require_safe
+def run_calls(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
+    """Prompts and replies of one step, as a fragment; for those from whom nothing is hidden."""
+    run = get_object_or_404(Run.objects.shown_to(request.user).defer("record"), pk=run_id)
+    if hides_something(run):
+        raise Http404
+    step = get_object_or_404(run.steps, index=index)
+    return render(request, "runs/_calls.html", {"run": run, "calls": step_calls(step, run)})
 
 
 @require_safe

@@ -11,6 +11,7 @@ import { StepList } from "./timeline/list.js";
 import { Texts } from "./timeline/texts.js";
 
 const PLAY_MS = 500;
+const HIDES_GIVEN_UP = "hides-given-up-steps";
 
 export class Timeline {
   constructor(root) {
@@ -29,7 +30,8 @@ export class Timeline {
     this.texts = new Texts(root.querySelector("[data-texts]"), this.data);
     this.scrubber = new Scrubber(root.querySelector("[data-scrubber]"), this.data, go);
     this.listen();
-    const shown = this.go(this.indexInAddress() ?? 0, { keepsAddress: true });
+    this.hideGivenUp(localStorage.getItem(HIDES_GIVEN_UP) === "yes");
+    const shown = this.go(this.indexInAddress() ?? this.firstShown, { keepsAddress: true });
     shown.finally(() => {
       this.isReady = true;
       this.tell("ready", { count: this.count });
@@ -48,6 +50,7 @@ export class Timeline {
   go(index, { keepsAddress = false } = {}) {
     if (!this.count) return this.stage.showNothing();
     this.index = Math.min(Math.max(index, 0), this.count - 1);
+    if (this.isHidden(this.step)) this.hideGivenUp(false); // somebody wants to see it
     this.list.show(this.index);
     this.scrubber.show(this.index);
     this.texts.show(this.index);
@@ -55,6 +58,30 @@ export class Timeline {
     if (!keepsAddress) history.replaceState(history.state, "", `#step-${this.step.i}`);
     this.tell("step-changed", { index: this.index, step: this.step });
     return shown;
+  }
+
+  // To the next step that is shown, forwards or backwards; stays where there is none.
+  move(by) {
+    let index = this.index + by;
+    while (this.steps[index] && this.isHidden(this.steps[index])) index += by;
+    return this.steps[index] ? this.go(index) : this.go(this.index);
+  }
+
+  isHidden(step) {
+    return this.hidesGivenUp && step.state === "superseded";
+  }
+
+  // Steps that a way back made undone, out of the way or back.
+  hideGivenUp(isOn) {
+    const button = this.root.querySelector("[data-hides-given-up]");
+    this.hidesGivenUp = isOn && button !== null;
+    button?.setAttribute("aria-pressed", String(this.hidesGivenUp));
+    this.list.hideGivenUp(this.hidesGivenUp);
+    this.scrubber.hide((step) => this.isHidden(step));
+  }
+
+  get firstShown() {
+    return Math.max(this.steps.findIndex((step) => !this.isHidden(step)), 0);
   }
 
   goToStep(number) {
@@ -65,7 +92,10 @@ export class Timeline {
   // An event over numbers of steps as one over their places.
   placed(event) {
     const first = this.steps.findIndex((step) => step.i >= event.first);
-    return { ...event, first: first < 0 ? Infinity : first, last: this.steps.findLastIndex((step) => step.i <= event.last) };
+    const placed = { ...event, first: first < 0 ? Infinity : first, last: this.steps.findLastIndex((step) => step.i <= event.last) };
+    if (event.to === undefined) return placed;
+    const to = this.steps.findIndex((step) => step.i >= event.to);
+    return { ...placed, to: to < 0 ? undefined : to };
   }
 
   show(view) {
@@ -83,7 +113,7 @@ export class Timeline {
     if (this.playing || this.index >= this.count - 1) return;
     this.playing = setInterval(() => {
       if (!this.root.isConnected || this.index >= this.count - 1) this.pause();
-      else this.go(this.index + 1);
+      else this.move(1);
     }, PLAY_MS);
     this.root.querySelector("[data-play]").setAttribute("aria-pressed", "true");
   }
@@ -121,6 +151,14 @@ export class Timeline {
       const view = event.target.closest("[data-view]");
       if (view) this.show(view.dataset.view);
       if (event.target.closest("[data-play]")) this.togglePlay();
+      const mark = event.target.closest("[data-goes-to]");
+      if (mark) this.goToStep(Number(mark.dataset.goesTo));
+      if (event.target.closest("[data-hides-given-up]")) {
+        this.hideGivenUp(!this.hidesGivenUp);
+        const next = this.steps.findIndex((step, at) => at >= this.index && !this.isHidden(step));
+        this.go(next < 0 ? this.firstShown : next);
+        localStorage.setItem(HIDES_GIVEN_UP, this.hidesGivenUp ? "yes" : "no");
+      }
     });
     this.root.querySelector("[data-views]").addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -145,21 +183,22 @@ export class Timeline {
     const target = event.target instanceof Element ? event.target : document.body;
     if (target.closest("input, textarea, select, dialog, [contenteditable=true]")) return;
     if (event.key === " " && target.closest("button, summary, a, label")) return;
-    const readsText = target.matches("[data-tree-text]");
+    const readsText = target.matches("[data-search-in]");
     const act = {
-      j: () => this.go(this.index + 1),
-      k: () => this.go(this.index - 1),
-      ArrowRight: () => this.go(this.index + 1),
-      ArrowLeft: () => this.go(this.index - 1),
-      ArrowDown: readsText ? null : () => this.go(this.index + 1),
-      ArrowUp: readsText ? null : () => this.go(this.index - 1),
-      g: () => this.go(0),
+      j: () => this.move(1),
+      k: () => this.move(-1),
+      ArrowRight: () => this.move(1),
+      ArrowLeft: () => this.move(-1),
+      ArrowDown: readsText ? null : () => this.move(1),
+      ArrowUp: readsText ? null : () => this.move(-1),
+      g: () => this.go(this.firstShown),
       G: () => this.go(this.count - 1),
       " ": () => this.togglePlay(),
       b: () => this.show("before"),
       a: () => this.show("after"),
       t: () => this.show("tree"),
       d: () => this.show("details"),
+      p: () => this.show("prompts"),
       z: () => this.stage.toggleZoom(),
     }[event.key];
     if (!act) return;

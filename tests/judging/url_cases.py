@@ -358,6 +358,7 @@ case("runs:run_columns", post=lambda _: {"column": ["outcome", "reward", "agent"
 case("runs:run_detail", run_id=RUNS)
 case("runs:run_steps", "from=0", "from=1", run_id=RUNS)
 case("runs:run_step", run_id=RUNS, index=STEPS)
+case("runs:run_calls", run_id=RUNS, index=STEPS)
 case("runs:run_files", run_id=RUNS)
 case("runs:run_blob", run_id=RUNS, sha256=lambda w: [w.picture.pk, w.log.pk])
 case("runs:run_export", run_id=RUNS)

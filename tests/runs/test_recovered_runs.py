@@ -87,10 +87,19 @@ def test_the_timeline_says_what_happened(recovered: Run) -> None:
     data = timeline_context(recovered, make_user("admin"))["timeline"]["data"]
     marks = [(mark["kind"], mark["first"], mark["last"], mark["label"]) for mark in data["events"]]
     assert marks == [
-        (Event.Kind.LOOP, 4, 7, "loop, steps 4–7"),  # noqa: RUF001
-        (Event.Kind.ROLLBACK, 8, 10, "back to step 3"),
-        (Event.Kind.MODEL_SWITCH, 11, 12, "model m2 takes over, steps 11–12"),  # noqa: RUF001
+        ("given_up", 3, 7, "given up: steps 3–7"),  # noqa: RUF001 (a dash between numbers)
+        (Event.Kind.LOOP, 4, 7, "loop of 1 step repeated, steps 4–7"),  # noqa: RUF001 (the same)
+        (
+            Event.Kind.ROLLBACK,
+            8,
+            10,
+            "back to the start, 3 steps replayed, on from before step 3",
+        ),
+        (Event.Kind.MODEL_SWITCH, 11, 12, "m2 takes over, steps 11–12"),  # noqa: RUF001 (the same)
     ]
+    assert [step.get("replays") for step in data["steps"]] == [None] * 8 + [0, 1, 2] + [None] * 2
+    assert data["final"]["sign"] == "✓"
+    assert data["final"]["words"].endswith("rescued: success after 1 recovery")
     assert [step["branch"] for step in data["steps"]] == [0] * 8 + [1] * 5
     # What the last abandoned step led to is its own, not what the replay began with.
     assert data["steps"][7]["after"] is not None

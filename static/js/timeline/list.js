@@ -1,8 +1,7 @@
 // The list of steps: a row each, notes for anomalies and branches, long identical stretches folded.
 import { blobUrl, element, phrase, seconds } from "./words.js";
 
-const SIGNS = { loop: "⟲", false_completion: "⚑", rollback: "↩", model_switch: "⇄", replay_diverged: "≠" };
-const ANOMALIES = new Set(["loop", "false_completion", "replay_diverged"]);
+const ANOMALIES = new Set(["loop", "false_completion"]);
 const FOLD_FROM = 8; // shorter stretches stay open
 const OPEN_BEFORE = 3;
 const OPEN_AFTER = 2;
@@ -17,47 +16,51 @@ export class StepList {
     root.addEventListener("click", (event) => {
       const fold = event.target.closest(".fold");
       if (fold) return this.unfold(this.folds[Number(fold.dataset.fold)]);
+      const note = event.target.closest("[data-to]");
       const row = event.target.closest(".step");
-      if (row) go(Number(row.dataset.index));
+      if (note || row) go(Number(note ? note.dataset.to : row.dataset.index));
     });
   }
 
   build() {
-    const { steps, events } = this.data;
+    const { steps, events, final } = this.data;
     const all = document.createDocumentFragment();
-    const inAnomaly = new Set();
-    for (const event of events) {
-      if (!ANOMALIES.has(event.kind)) continue;
-      for (let index = event.first; index <= event.last; index += 1) inAnomaly.add(index);
-    }
-    const notes = Map.groupBy ? Map.groupBy(events, (event) => event.first) : grouped(events);
+    const notes = grouped(events);
     let branch = 0;
     steps.forEach((step, index) => {
-      for (const event of notes.get(index) ?? []) {
-        all.append(note(event.kind, SIGNS[event.kind] ?? "•", event.label));
-      }
+      const before = (notes.get(index) ?? []).map((event) => note(event));
       if (step.branch !== branch) {
         branch = step.branch;
-        all.append(note("branch", "↪", phrase(this.data.words.branch, { n: branch })));
+        before.push(note({ kind: "branch", sign: "↪", label: phrase(this.data.words.branch, { n: branch }) }));
       }
       const fold = this.folds.find((one) => one.first === index);
-      if (fold) all.append(this.foldRow(fold));
-      const row = this.stepRow(step, index, inAnomaly.has(index));
+      if (fold) before.push(this.foldRow(fold));
+      const row = this.stepRow(step, index);
       row.hidden = this.folds.some((one) => index >= one.first && index <= one.last);
+      // The notes above a row are read out with it: a list box holds options only.
+      before.forEach((one, n) => (one.id = `note-${index}-${n}`));
+      if (before.length) row.setAttribute("aria-describedby", before.map((one) => one.id).join(" "));
       this.rows.push(row);
-      all.append(row);
+      all.append(...before, row);
     });
-    if (this.data.final.words) {
-      const end = element("li", "step-end", this.data.final.words);
-      end.setAttribute("role", "presentation");
+    if (final.words) {
+      const end = note({ kind: "end", sign: final.sign, label: final.words });
+      end.classList.add({ "✓": "rescued", "✕": "stuck" }[final.sign] ?? "plain");
+      end.id = "note-end";
       all.append(end);
+      this.rows.at(-1)?.setAttribute("aria-describedby", `${this.rows.at(-1).getAttribute("aria-describedby") ?? ""} note-end`.trim());
     }
     this.root.append(all);
   }
 
-  stepRow(step, index, isInAnomaly) {
+  stepRow(step, index) {
     const { words, kinds } = this.data;
-    const row = element("li", `step ${step.state}${isInAnomaly ? " in-anomaly" : ""}`);
+    const within = this.data.events.filter((event) => event.first <= index && index <= event.last);
+    const anomaly = within.find((event) => ANOMALIES.has(event.kind));
+    const isByOther = within.some((event) => event.kind === "model_switch");
+    const row = element("li", `step ${step.state}`);
+    row.classList.toggle("in-anomaly", Boolean(anomaly));
+    row.classList.toggle("by-other", isByOther);
     row.id = `row-${index}`;
     row.dataset.index = String(index);
     row.setAttribute("role", "option");
@@ -70,10 +73,17 @@ export class StepList {
     }
     const meta = element("span", "meta");
     meta.append(element("span", `kind kind-${step.kind}`));
-    const parts = [kinds[step.kind] ?? step.kind, seconds(words, step.seconds)];
-    if (step.state !== "live") parts.push(words[step.state]);
-    meta.append(parts.filter(Boolean).join(" · "));
+    const parts = [
+      kinds[step.kind] ?? step.kind,
+      step.replays === undefined ? step.state !== "live" && words[step.state] : phrase(words.replays, { n: step.replays }),
+      anomaly && (anomaly.kind === "loop" ? words.looped : words.claimed),
+      isByOther && words.by_other,
+      seconds(words, step.seconds),
+    ];
+    // What went wrong stands first: where there is no room, the end is cut.
     if (step.failed) meta.append(element("span", "failed", `✕ ${words.failed}`));
+    if (step.problem) meta.append(element("span", "failed problem", `⚠ ${words.problem}`));
+    meta.append(parts.filter(Boolean).join(" · "));
     row.append(
       element("span", "n", String(step.i)),
       thumb,
@@ -85,7 +95,7 @@ export class StepList {
 
   foldRow(fold) {
     const { words } = this.data;
-    const row = element("li", "fold");
+    const row = element("li", `fold ${this.data.steps[fold.first].state}`);
     row.setAttribute("role", "presentation");
     row.dataset.fold = String(this.folds.indexOf(fold));
     const phraseOf = fold.isLoop ? words.looping : words.identical;
@@ -117,6 +127,10 @@ export class StepList {
     scrollInto(this.root, shown);
   }
 
+  hideGivenUp(isOn) {
+    this.root.classList.toggle("hides-given-up", isOn);
+  }
+
   setMarks(marks) {
     for (const old of this.root.querySelectorAll(".mark")) old.remove();
     for (const { index, text } of marks) {
@@ -131,10 +145,12 @@ function grouped(events) {
   return groups;
 }
 
-function note(kind, sign, words) {
+// A line between steps. One that tells of a way back leads to the step it went back to.
+function note({ kind, sign, label, to }) {
   const row = element("li", `step-note ${kind}`);
   row.setAttribute("role", "presentation");
-  row.append(element("span", "", sign), element("span", "", words));
+  row.append(element("span", "", sign), element("span", "", label));
+  if (to !== undefined) row.dataset.to = String(to);
   return row;
 }
 

@@ -1,12 +1,15 @@
-// The scrubber: a tick for every step (height its time, colour its kind), bands for anomalies and
-// branches below, the small picture on hover. Drag, click or arrows move.
+// The scrubber: a tick for every step (height its time, colour its kind; struck through if given up,
+// hollow if replayed), below it bands for anomalies, takeovers and branches and an arrow for each way
+// back, the small picture on hover. Drag, click or arrows move.
 import { blobUrl, drawn, phrase, seconds } from "./words.js";
 
 const TICKS = 34; // height of the tallest tick
 const LANE = 17;
 const LOWEST = 5;
 const WIDEST = 72; // of a tick, so that three steps are not three walls
-const MOST_LANES = 3; // the list has a note for every event, whatever fits here
+const MOST_LANES = 4; // the list has a note for every event, whatever fits here
+const NO_BAND = new Set(["given_up", "switch_back"]); // told by the ticks, or by the end of another
+const QUIET = new Set(["branch", "model_switch", "rollback"]);
 
 export class Scrubber {
   constructor(root, data, go) {
@@ -18,6 +21,9 @@ export class Scrubber {
     this.words = root.querySelector("[data-preview-words]");
     this.marks = [];
     this.index = 0;
+    this.left = []; // of each step, where its tick begins
+    this.wide = []; // and how wide it is: 0 while it is hidden
+    this.isHidden = () => false;
     this.lanes = lanesOf(data);
     this.height = TICKS + 4 + this.lanes.length * LANE;
     this.svg.setAttribute("height", String(this.height));
@@ -47,9 +53,27 @@ export class Scrubber {
   }
 
   indexAt(x) {
-    const box = this.svg.getBoundingClientRect();
-    const last = this.data.steps.length - 1;
-    return Math.min(Math.max(Math.floor((x - box.left) / this.room), 0), last);
+    const at = x - this.svg.getBoundingClientRect().left;
+    const index = this.left.findLastIndex((left, one) => left <= at && this.wide[one] > 0);
+    return index < 0 ? this.wide.findIndex((wide) => wide > 0) : index;
+  }
+
+  // Steps for which `isHidden(step)` take no room.
+  hide(isHidden) {
+    this.isHidden = isHidden;
+    this.draw();
+  }
+
+  layOut(width) {
+    const { steps } = this.data;
+    const shown = steps.filter((step) => !this.isHidden(step)).length;
+    this.room = Math.min(width / Math.max(shown, 1), WIDEST);
+    let at = 0;
+    steps.forEach((step, index) => {
+      this.left[index] = at;
+      this.wide[index] = this.isHidden(step) ? 0 : this.room;
+      at += this.wide[index];
+    });
   }
 
   draw() {
@@ -58,7 +82,8 @@ export class Scrubber {
     this.svg.setAttribute("viewBox", `0 0 ${Math.max(width, 1)} ${this.height}`);
     this.svg.replaceChildren();
     if (!steps.length || !width) return;
-    const room = Math.min(width / steps.length, WIDEST);
+    this.layOut(width);
+    const room = this.room;
     const gap = room > 5 ? 1.5 : room > 2.5 ? 0.5 : 0;
     const tallest = slowest(steps);
     this.column = drawn("rect", { class: "cursor-column", y: 0, width: Math.max(room, 3), height: TICKS });
@@ -66,27 +91,36 @@ export class Scrubber {
     const all = document.createDocumentFragment();
     all.append(this.column, drawn("path", { class: "base-line", d: `M0 ${TICKS + 0.5}H${width}` }));
     steps.forEach((step, index) => {
+      if (!this.wide[index]) return;
       const share = step.seconds === null ? 0.3 : Math.min(Math.sqrt(step.seconds / tallest), 1);
       const height = LOWEST + share * (TICKS - LOWEST - 4);
-      const x = index * room;
+      const x = this.left[index];
+      const wide = Math.max(room - gap, 0.6);
       all.append(drawn("rect", {
-        class: `tick ${step.state} kind-${step.kind}`, x, y: TICKS - height, width: Math.max(room - gap, 0.6), height,
+        class: `tick ${step.state} kind-${step.kind}`, x, y: TICKS - height, width: wide, height,
       }));
-      if (step.failed) {
+      if (step.state === "superseded") {
+        all.append(drawn("path", { class: "tick-strike", d: `M${x - gap / 2} ${TICKS - 12}h${room}` }));
+      }
+      if (step.failed || step.problem) {
         const middle = x + (room - gap) / 2;
         const top = TICKS - height - 6;
         all.append(drawn("path", { class: "tick-failed", d: `M${middle - 3} ${top}h6l-3 5z` }));
       }
     });
     this.lanes.forEach((bands, lane) => {
-      for (const band of bands) all.append(...bandOf(band, TICKS + 7 + lane * LANE, room, gap));
+      for (const band of bands) {
+        const from = this.left[band.first];
+        const to = this.left[band.last] + this.wide[band.last] - (this.wide[band.last] ? gap : 0);
+        all.append(...bandOf(band, TICKS + 7 + lane * LANE, from, to));
+      }
     });
     for (const { index } of this.marks) {
-      all.append(drawn("circle", { class: "tick-mark", cx: (index + 0.5) * room, cy: 3, r: 3 }));
+      if (!this.wide[index]) continue;
+      all.append(drawn("circle", { class: "tick-mark", cx: this.left[index] + room / 2, cy: 3, r: 3 }));
     }
     all.append(this.cursor);
     this.svg.append(all);
-    this.room = room;
     this.show(this.index);
   }
 
@@ -94,10 +128,18 @@ export class Scrubber {
     this.index = index;
     const step = this.data.steps[index];
     this.root.setAttribute("aria-valuenow", String(index));
-    this.root.setAttribute("aria-valuetext", `${step.i} ${step.action}`);
+    this.root.setAttribute("aria-valuetext", [step.i, step.action, this.stateOf(index)].filter((part) => part !== "").join(", "));
     if (!this.cursor) return;
-    this.column.setAttribute("x", String(index * this.room));
-    this.cursor.setAttribute("x", String(index * this.room));
+    this.column.setAttribute("x", String(this.left[index]));
+    this.cursor.setAttribute("x", String(this.left[index]));
+  }
+
+  // What is special about a step, for ears, and for the small picture.
+  stateOf(index) {
+    const { words, steps, events } = this.data;
+    const within = events.filter((event) => event.first <= index && index <= event.last && !NO_BAND.has(event.kind));
+    const state = steps[index].state === "live" ? [] : [words[steps[index].state]];
+    return [...state, ...within.map((event) => event.label)].join(", ");
   }
 
   setMarks(marks) {
@@ -111,24 +153,28 @@ export class Scrubber {
     this.preview.hidden = false;
     this.image.hidden = !source;
     if (source && this.image.getAttribute("src") !== source) this.image.src = source;
-    const time = seconds(this.data.words, step.seconds);
-    this.words.textContent = [step.i, step.action, time].filter((part) => part !== "").join(" · ");
+    const { words } = this.data;
+    const time = seconds(words, step.seconds);
+    this.words.textContent = [step.i, step.action, time, words[step.state] ?? ""].filter((part) => part !== "").join(" · ");
     const box = this.root.getBoundingClientRect();
-    const middle = this.svg.getBoundingClientRect().left - box.left + (index + 0.5) * this.room;
+    const middle = this.svg.getBoundingClientRect().left - box.left + this.left[index] + this.room / 2;
     const left = Math.min(Math.max(middle - 100, 4), box.width - 204);
     this.preview.style.left = `${left}px`;
   }
 }
 
-// Bands in as few lanes as they need without meeting, events first, then branches.
+// Bands in as few lanes as they need without meeting, events first, then branches. The band of a way
+// back lies over all that it went back over.
 function lanesOf(data) {
-  const bands = data.events.map((event) => ({ ...event }));
+  const bands = data.events
+    .filter((event) => !NO_BAND.has(event.kind))
+    .map((event) => (event.to === undefined ? { ...event } : { ...event, first: Math.min(event.to, event.first), last: event.first }));
   let open = null;
   data.steps.forEach((step, index) => {
     if (step.branch === 0) open = null;
     else if (open?.branch === step.branch) open.last = index;
     else {
-      open = { first: index, last: index, branch: step.branch, kind: "branch", label: phrase(data.words.branch, { n: step.branch }) };
+      open = { first: index, last: index, branch: step.branch, kind: "branch", sign: "↪", label: phrase(data.words.branch, { n: step.branch }) };
       bands.push(open);
     }
   });
@@ -142,16 +188,20 @@ function lanesOf(data) {
   return lanes;
 }
 
-function bandOf(band, y, room, gap) {
-  const from = band.first * room;
-  const to = (band.last + 1) * room - gap;
-  const isQuiet = ["branch", "model_switch", "rollback"].includes(band.kind);
-  const line = drawn("path", { class: `band ${isQuiet ? "branch" : ""}`, d: `M${from} ${y}H${Math.max(to, from + 2)}` });
-  if (to - from < 6.2 * band.label.length && to - from < 60) return [line];
-  const label = drawn("text", { class: `band-label ${isQuiet ? "branch" : ""}`, x: from, y: y + 12 });
-  const fits = Math.floor((to - from) / 5.8);
-  label.textContent = band.label.length > fits ? `${band.label.slice(0, Math.max(fits - 1, 1))}…` : band.label;
-  return [line, label];
+function bandOf(band, y, from, to) {
+  const className = `band ${QUIET.has(band.kind) ? "branch" : ""} ${band.kind}`;
+  const end = Math.max(to, from + 2);
+  const parts = [drawn("path", { class: className, d: `M${from} ${y}H${end}` })];
+  if (band.to !== undefined) {
+    // An arrow from where it went back to the step that it went back to.
+    parts.push(drawn("path", { class: `${className} arrow`, d: `M${end} ${y - 4}V${y + 4}M${from + 5} ${y - 4}L${from} ${y}L${from + 5} ${y + 4}` }));
+  }
+  const words = `${band.sign} ${band.label}`;
+  const fits = Math.floor((end - from) / 5.8);
+  if (fits < 2) return parts;
+  const label = drawn("text", { class: `band-label ${QUIET.has(band.kind) ? "branch" : ""}`, x: from, y: y + 12 });
+  label.textContent = fits < 6 ? band.sign : words.length > fits ? `${words.slice(0, fits - 1)}…` : words;
+  return [...parts, label];
 }
 
 // The time that fills a tick: the longest but for a few outliers.

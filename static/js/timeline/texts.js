@@ -25,13 +25,27 @@ export class Texts {
     put("target", step.target);
     put("error", texts.error);
     put("title", texts.title);
+    put("problem", step.problem ?? "");
+    put("course", this.course(step, index));
     this.row("error", Boolean(texts.error));
+    this.row("problem", Boolean(step.problem));
+    this.row("course", this.course(step, index) !== "");
     const isLast = index === this.data.steps.length - 1;
     this.row("answer", isLast && final.answer !== null);
     put("answer", final.answer ?? "");
+    this.row("end", isLast && final.words !== "");
+    put("end", `${final.sign} ${final.words}`.trim());
     this.link(texts.url);
     put("spent", this.spent(step, texts));
     this.root.scrollTop = 0;
+  }
+
+  // What recovery has to do with the step, in words.
+  course(step, index) {
+    const { words, events } = this.data;
+    const within = events.filter((event) => event.first <= index && index <= event.last && event.kind !== "given_up");
+    const state = step.replays !== undefined ? phrase(words.replays, { n: step.replays }) : words[step.state] ?? "";
+    return [state, ...within.map((event) => event.label)].filter(Boolean).join(" · ");
   }
 
   row(name, isShown) {

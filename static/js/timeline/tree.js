@@ -1,25 +1,13 @@
-// The accessibility tree of a step: fetched when looked at, searched with marked hits.
-import { blobUrl, phrase } from "./words.js";
-
-const MOST_HITS = 5000;
+// The accessibility tree of a step: fetched when looked at, with the acted-on element marked.
+import { Finder, paint, rangeIn } from "./finder.js";
+import { blobUrl } from "./words.js";
 
 export class Tree {
   constructor(root, data) {
     this.root = root;
     this.data = data;
     this.pre = root.querySelector("[data-tree-text]");
-    this.field = root.querySelector("[data-tree-search]");
-    this.count = root.querySelector("[data-tree-hits]");
-    this.hits = [];
-    this.at = 0;
-    this.field.addEventListener("input", () => this.search());
-    this.field.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter") return;
-      event.preventDefault();
-      this.move(event.shiftKey ? -1 : 1);
-    });
-    root.querySelector("[data-tree-next]").addEventListener("click", () => this.move(1));
-    root.querySelector("[data-tree-previous]").addEventListener("click", () => this.move(-1));
+    this.finder = new Finder(root, data.words);
   }
 
   async show(step) {
@@ -48,9 +36,8 @@ export class Tree {
 
   put(text, step) {
     this.pre.textContent = text;
-    this.lower = text.toLowerCase();
-    this.paint("tree-target", step ? this.targetLine(text, step) : []);
-    this.search();
+    paint("tree-target", step ? this.targetLine(text, step) : []);
+    this.finder.read();
   }
 
   // The line of the element that the step acted on, when its action names one.
@@ -60,57 +47,8 @@ export class Tree {
     if (at < 0) return [];
     const from = text.lastIndexOf("\n", at) + 1;
     const end = text.indexOf("\n", at);
-    const line = this.range(from, end < 0 ? text.length : end);
-    if (!this.field.value) this.reveal(line);
+    const line = rangeIn(this.pre.firstChild, from, end < 0 ? text.length : end);
+    if (!this.finder.isSearching) this.finder.reveal(line);
     return [line];
-  }
-
-  search() {
-    const wanted = this.field.value.toLowerCase();
-    this.hits = [];
-    this.at = 0;
-    if (wanted && this.pre.firstChild) {
-      for (let at = this.lower.indexOf(wanted); at >= 0; at = this.lower.indexOf(wanted, at + wanted.length)) {
-        this.hits.push(this.range(at, at + wanted.length));
-        if (this.hits.length === MOST_HITS) break;
-      }
-    }
-    this.paint("tree-hit", this.hits);
-    this.tell(wanted);
-  }
-
-  move(by) {
-    if (!this.hits.length) return;
-    this.at = (this.at + by + this.hits.length) % this.hits.length;
-    this.tell(this.field.value);
-  }
-
-  tell(wanted) {
-    const { words } = this.data;
-    const hit = this.hits[this.at];
-    this.paint("tree-current", hit ? [hit] : []);
-    if (hit) this.reveal(hit);
-    if (!wanted) this.count.textContent = "";
-    else this.count.textContent = hit ? phrase(words.hits, { i: this.at + 1, n: this.hits.length }) : words.no_hits;
-  }
-
-  range(from, to) {
-    const range = new Range();
-    const node = this.pre.firstChild;
-    range.setStart(node, from);
-    range.setEnd(node, Math.min(to, node.length));
-    return range;
-  }
-
-  reveal(range) {
-    const box = range.getBoundingClientRect();
-    const frame = this.pre.getBoundingClientRect();
-    if (box.top < frame.top || box.bottom > frame.bottom) {
-      this.pre.scrollTop += box.top - frame.top - frame.height / 3;
-    }
-  }
-
-  paint(name, ranges) {
-    if (CSS.highlights) CSS.highlights.set(name, new Highlight(...ranges));
   }
 }

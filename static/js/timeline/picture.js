@@ -1,0 +1,147 @@
+// A step's picture with its marks: fetched ahead, fitted into its frame, zoomed.
+import { blobUrl, drawn } from "./words.js";
+
+const AHEAD = [1, 2, -1, 3];
+const KEPT = 24;
+const LARGEST = 2; // pictures smaller than the frame grow up to twice their size
+const TALL = 1.35; // pictures so much taller than the frame fill its width and scroll
+
+export class Picture {
+  // `frame` scrolls and holds [data-shot], [data-image], [data-marks] and [data-note].
+  constructor(frame, data) {
+    const part = (name) => frame.querySelector(`[data-${name}]`);
+    this.data = data;
+    this.frame = frame;
+    this.shot = part("shot");
+    this.image = part("image");
+    this.marks = part("marks");
+    this.note = part("note");
+    this.kept = new Map(); // pictures fetched ahead, held so that the browser keeps them decoded
+    this.zoomed = false;
+    this.size = null;
+    this.turn = 0;
+    new ResizeObserver(() => this.fit()).observe(frame);
+  }
+
+  // The picture of this hash, in whose pixels the step's box and point are drawn if `isMarked`.
+  async show(sha256, step, alt, isMarked) {
+    const turn = (this.turn += 1);
+    const source = blobUrl(this.data, sha256);
+    if (!source) return this.say(this.data.words.no_picture);
+    const picture = this.keep(source);
+    try {
+      await picture.decode();
+    } catch {
+      if (turn === this.turn) this.say(this.data.words.failed_load);
+      this.kept.delete(source);
+      return;
+    }
+    if (turn !== this.turn) return;
+    this.note.hidden = true;
+    this.shot.hidden = false;
+    this.image.src = source;
+    this.image.alt = alt;
+    this.size = step.size && isMarked ? step.size : spaceOf(picture, step.size);
+    this.draw(isMarked ? step : {});
+    this.fit();
+  }
+
+  hide() {
+    this.turn += 1;
+    this.shot.hidden = this.note.hidden = true;
+  }
+
+  say(words) {
+    this.turn += 1;
+    this.shot.hidden = true;
+    this.note.hidden = false;
+    this.note.textContent = words;
+  }
+
+  keep(source) {
+    let picture = this.kept.get(source);
+    if (!picture) {
+      picture = new Image();
+      picture.src = source;
+    }
+    this.kept.delete(source);
+    this.kept.set(source, picture); // the newest last
+    if (this.kept.size > KEPT) this.kept.delete(this.kept.keys().next().value);
+    return picture;
+  }
+
+  fetchAhead(index, hashOf) {
+    for (const by of AHEAD) {
+      const step = this.data.steps[index + by];
+      const sha256 = step && hashOf(step);
+      if (sha256) this.keep(blobUrl(this.data, sha256)).decode().catch(() => {});
+    }
+  }
+
+  // Outline of the acted-on element and the click point, in the picture's CSS pixels.
+  draw(step) {
+    const [width, height] = this.size;
+    this.marks.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.marks.replaceChildren();
+    if (step.box) {
+      const [x, y, w, h] = step.box;
+      for (const className of ["halo", "core"]) {
+        this.marks.append(drawn("rect", { class: className, x, y, width: Math.max(w, 1), height: Math.max(h, 1), rx: 2 }));
+      }
+    }
+    if (step.point) {
+      const [x, y] = step.point;
+      for (const className of ["dot-halo", "dot", "dot-heart"]) {
+        this.marks.append(drawn("path", { class: className, d: `M${x} ${y}h0.001` }));
+      }
+    }
+  }
+
+  fit() {
+    if (!this.size || this.shot.hidden) return;
+    const [width, height] = this.size;
+    const style = getComputedStyle(this.frame);
+    const padding = 2 * parseFloat(style.paddingLeft);
+    const room = { width: this.frame.clientWidth - padding, height: this.frame.clientHeight - padding };
+    const isTall = height / width > TALL * (room.height / room.width) && height > 1.5 * width;
+    const scale = this.zoomed
+      ? Math.max(1, this.image.naturalWidth / width)
+      : Math.min(LARGEST, room.width / width, isTall ? Infinity : room.height / height);
+    this.shot.style.width = `${Math.round(width * scale)}px`;
+    this.shot.style.height = `${Math.round(height * scale)}px`;
+    this.shot.classList.toggle("zoomed", this.zoomed);
+    this.frame.classList.toggle("scrolls", this.zoomed || isTall);
+    if (this.zoomed || isTall) this.centreMark(scale);
+  }
+
+  centreMark(scale) {
+    const mark = this.marks.lastElementChild;
+    if (!mark) return;
+    const box = mark.getBBox();
+    this.frame.scrollTo({
+      left: (box.x + box.width / 2) * scale - this.frame.clientWidth / 2,
+      top: (box.y + box.height / 2) * scale - this.frame.clientHeight / 2,
+    });
+  }
+
+  // Whether it is zoomed now. `at` is a click on the picture to zoom into.
+  toggleZoom(at) {
+    if (this.shot.hidden) return this.zoomed;
+    const place = at && { x: at.offsetX / this.shot.clientWidth, y: at.offsetY / this.shot.clientHeight };
+    this.zoomed = !this.zoomed;
+    this.fit();
+    if (place && this.zoomed) {
+      this.frame.scrollTo({
+        left: place.x * this.shot.clientWidth - this.frame.clientWidth / 2,
+        top: place.y * this.shot.clientHeight - this.frame.clientHeight / 2,
+      });
+    }
+    return this.zoomed;
+  }
+}
+
+// Size of another picture in the CSS pixels of the step's own.
+function spaceOf(picture, size) {
+  const ratio = size ? size[0] / picture.naturalWidth : 1;
+  return [picture.naturalWidth * ratio, picture.naturalHeight * ratio];
+}
