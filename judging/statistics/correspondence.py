@@ -8,7 +8,8 @@ from math import atanh, sqrt, tanh
 
 import numpy as np
 
-from judging.statistics.figures import Figure, Interval, Reason, Undefined, normal_quantile
+from judging.statistics.figures import Figure, Interval, Reason, Undefined
+from webagent.proportions import normal_quantile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from judging.statistics.figures import Figure, Interval, Undefined, normal_quantile
+from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
 from judging.statistics.success import clustered_mean
+from webagent.proportions import normal_quantile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import NormalDist
 
 
 class Reason(StrEnum):
@@ -54,14 +53,3 @@ class Interval:
     seed: int | None = None
     resamples: int | None = None
     undefined_share: float = 0.0
-
-
-def normal_quantile(level: float) -> float:
-    """Half-width in standard deviations that holds `level` of a normal distribution (1.96: 95 %).
-
-    Raises:
-        ValueError: level is not strictly between 0 and 1.
-    """
-    if not 0 < level < 1:
-        raise ValueError(f"a level lies between 0 and 1, not at {level}")
-    return NormalDist().inv_cdf((1 + level) / 2)

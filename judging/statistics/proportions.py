@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-from judging.statistics.figures import Figure, Interval, Reason, Undefined, normal_quantile
+from judging.statistics.figures import Figure, Interval, Reason, Undefined
+from webagent.proportions import normal_quantile, wilson_bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +33,12 @@ class Share:
 
 
 def wilson_interval(count: int, total: int, level: float = 0.95) -> Interval | Undefined:
-    """The Wilson score interval of a binomial proportion, without continuity correction.
-
-    (p + z²/2n ± z·sqrt(p(1−p)/n + z²/4n²)) / (1 + z²/n), with p = count/total, n = total.
-
-    Source: Wilson (1927), Journal of the American Statistical Association 22.
-    """
+    """The Wilson score interval of a binomial proportion, without continuity correction."""
     if not 0 <= count <= total:
         raise ValueError(f"{count} of {total} is no share")
     if not total:
         return Undefined(Reason.NO_RUNS)
-    z = normal_quantile(level)
-    share = count / total
-    middle = share + z * z / (2 * total)
-    half = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    scale = 1 + z * z / total
-    # At the ends the formula gives 0 and 1 exactly; floating point may miss them by a hair.
-    low = 0.0 if count == 0 else max(0.0, (middle - half) / scale)
-    high = 1.0 if count == total else min(1.0, (middle + half) / scale)
+    low, high = wilson_bounds(count, total, level)
     return Interval(low=low, high=high, level=level, method="Wilson")
 
 

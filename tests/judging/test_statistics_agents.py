@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr
 
 from judging.statistics.correspondence import agreement_rate, differences, pearson
-from judging.statistics.figures import Interval, Reason, Undefined, normal_quantile
+from judging.statistics.figures import Interval, Reason, Undefined
 from judging.statistics.success import (
     adjusted_score,
     clustered_mean,
@@ -22,6 +22,7 @@ from judging.statistics.success import (
     progress_rate,
     success_rate,
 )
+from webagent.proportions import normal_quantile
 
 REPEATS = [1.0 if task < 9 else 0.0 for task in range(25) for _ in range(3)]
 TASKS = [task for task in range(25) for _ in range(3)]

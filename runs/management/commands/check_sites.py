@@ -1,0 +1,66 @@
+"""`manage.py check_sites`: are the sites ready that runs are to use?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from runs.sites import site_states
+from webagent.environment.probing import SiteState
+
+
+class Command(BaseCommand):
+    help = (
+        "Ask every site of SITE_HOSTS whether it is ready: status, log-in form, search, and for"
+        " the map its routes and tiles (MAP_BACKENDS). Exit code 1 if one is not."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("site", nargs="*", help="only these sites")
+        parser.add_argument("--json", action="store_true", help="as JSON, one object")
+
+    def handle(self, *, site: list[str], **options: Any) -> None:
+        states = site_states(site or None, max_age_s=0)
+        if unknown := set(site) - {state.site for state in states}:
+            raise CommandError(f"SITE_HOSTS does not name {', '.join(sorted(unknown))}.")
+        if options["json"]:
+            self.stdout.write(json.dumps({"sites": [_as_json(state) for state in states]}))
+        elif not states:
+            self.stdout.write("SITE_HOSTS names no site, so there is nothing to ask.")
+        else:
+            self._tell(states)
+        if not all(state.is_ready for state in states):
+            sys.exit(1)
+
+    def _tell(self, states: list[SiteState]) -> None:
+        for state in states:
+            word = self.style.SUCCESS("ready") if state.is_ready else self.style.ERROR("not ready")
+            self.stdout.write(f"{state.site:<15} {word}  {state.url}")
+            for probe in state.probes:
+                answer = probe.why or "well"
+                self.stdout.write(f"  {probe.aspect:<8} {probe.seconds:6.2f} s  {answer}")
+                if probe.why:
+                    self.stdout.write(f"           {probe.url}")
+
+
+def _as_json(state: SiteState) -> dict[str, Any]:
+    return {
+        "site": state.site,
+        "url": state.url,
+        "ready": state.is_ready,
+        "at": state.at.isoformat(),
+        "probes": [
+            {
+                "aspect": probe.aspect,
+                "url": probe.url,
+                "well": probe.is_well,
+                "why": probe.why,
+                "status": probe.status,
+                "seconds": probe.seconds,
+            }
+            for probe in state.probes
+        ],
+    }
