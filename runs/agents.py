@@ -17,11 +17,23 @@ def store_agent(agent: AgentRecord, models: tuple[str, ...] = ()) -> AgentConfig
         defaults={
             "name": agent.name[:200],
             "version": (agent.version or "")[:100],
-            "model": models[0][:200] if models else "",
+            "model": _model_name(agent, models)[:200],
             "model_names": list(models),
             "config": stored_json(agent).get("config", {}),
         },
     )[0]
+
+
+def _model_name(agent: AgentRecord, models: tuple[str, ...]) -> str:
+    """The model that pages tell the agent by: the first one that answered, or the one it names.
+
+    Our own agents name theirs as the file of models does. It follows from what is hashed, and
+    so is no part of the hash.
+    """
+    if models:
+        return models[0]
+    named = (agent.config or {}).get("model")
+    return named if isinstance(named, str) else ""
 
 
 def agent_hash(agent: AgentRecord, models: tuple[str, ...] = ()) -> str:

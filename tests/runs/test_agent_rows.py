@@ -1,0 +1,34 @@
+"""Rows of agent configurations: one for each, told by the model that they use."""
+
+from __future__ import annotations
+
+import pytest
+
+from runs.agents import agent_hash, store_agent
+from webagent.trajectory.records import AgentRecord
+
+pytestmark = pytest.mark.django_db
+
+
+def record(**config: object) -> AgentRecord:
+    return AgentRecord.model_validate({"name": "generic", "version": "1", "config": config})
+
+
+def test_our_own_agent_is_told_by_the_model_that_it_names():
+    assert store_agent(record(model="model-a", tips="")).model == "model-a"
+
+
+@pytest.mark.parametrize("config", [{}, {"model": None}, {"model": {"name": "nested"}}])
+def test_an_agent_that_names_no_model_has_none(config):
+    assert store_agent(record(**config)).model == ""
+
+
+def test_the_model_that_answered_is_told_where_it_is_known():
+    assert store_agent(record(model="model-a"), ("a-as-served", "b")).model == "a-as-served"
+
+
+def test_equal_content_is_one_row_whose_hash_does_not_know_the_column():
+    row = store_agent(record(model="model-a"))
+    assert store_agent(record(model="model-a")) == row
+    assert row.config_hash == agent_hash(record(model="model-a"))
+    assert row.config_hash != agent_hash(record(model="model-b"))
