@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from judging.dispute_pages import overruled_labels, own_disputes
-from judging.models import Dispute, DisputeMessage, Label, Study, StudyMember
+from judging.models import Dispute, DisputeMessage, Label, Study, StudyItem, StudyMember
 from judging.progress import Progress
 from judging.study_pages import StudyRow, study_rows
 from runs.models import ImportJob, Run, RunStatus, User
@@ -100,7 +100,9 @@ def _news(user: User, since: datetime | None) -> News:
     after = since or timezone.now() - timedelta(days=7)
     own = own_disputes(user)
     said = DisputeMessage.objects.filter(
-        dispute__in=own.values("pk"), dispute__item__status="disputed", created_at__gt=after
+        dispute__in=own.values("pk"),
+        dispute__item__status=StudyItem.Status.DISPUTED,
+        created_at__gt=after,
     )
     ended = Run.objects.filter(created_by=user, status__in=RunStatus.ended(), ended_at__gt=after)
     imports = ImportJob.objects.filter(created_by=user, ended_at__gt=after)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, cast
 from django.db.models import QuerySet
 
 from judging.audits.access import AUDIT, studies_hidden_from
-from judging.audits.cells import Shown
+from judging.audits.cells import shown
 from judging.audits.explanations import Explanation, explain
+from judging.audits.matrices import PASSED_BY_VERDICT
 from judging.audits.population import FAILURE, SUCCESS
 from judging.blinding import items_with_open_labels
 from judging.models import Assignment, Evaluation, Label, ReferenceVerdict, StudyItem
+from judging.statistics.confusion import cell
 from runs.models import Run, User
 
 if TYPE_CHECKING:
@@ -70,9 +72,9 @@ def judgements_of(run: Run, user: User, study_id: int | None = None) -> RunJudge
 
 def opened_items(judgements: RunJudgements) -> list[StudyItem]:
     """The items whose labels or verdicts are shown, so that it can be recorded who saw them."""
-    shown = [verdict.item for verdict in judgements.references]
-    shown += [label.item for label in judgements.labels]
-    return list({item.pk: item for item in shown}.values())
+    opened = [verdict.item for verdict in judgements.references]
+    opened += [label.item for label in judgements.labels]
+    return list({item.pk: item for item in opened}.values())
 
 
 def may_walk(user: User, study_id: int) -> bool:
@@ -128,9 +130,4 @@ def _evaluators(run: Run, reference: str) -> list[EvaluatorLine]:
 def _cell(reference: str, verdict: str) -> str:
     if reference not in (SUCCESS, FAILURE):
         return ""
-    if verdict not in (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED):
-        return Shown.NONE
-    passed = verdict == Evaluation.Verdict.PASSED
-    if reference == SUCCESS:
-        return Shown.TP if passed else Shown.FN
-    return Shown.FP if passed else Shown.TN
+    return shown(cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict)))

@@ -22,6 +22,7 @@ from django.db.models import (
 
 from judging.audits.population import FAILURE, SUCCESS, counted_items
 from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
+from judging.statistics.confusion import Cell
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         said_reason: str | None
         said_score: float | None
         said_details: object
+        said_task: int | None
 
     JudgedItem = WithAnnotations[StudyItem, Said]
 
@@ -50,14 +52,23 @@ class Shown(StrEnum):
     NONE = "none"
 
 
-_CELL = Case(
-    When(verdict__verdict=SUCCESS, said__verdict=PASSED, then=Value(Shown.TP.value)),
-    When(verdict__verdict=SUCCESS, said__verdict=FAILED, then=Value(Shown.FN.value)),
-    When(verdict__verdict=FAILURE, said__verdict=FAILED, then=Value(Shown.TN.value)),
-    When(verdict__verdict=FAILURE, said__verdict=PASSED, then=Value(Shown.FP.value)),
-    default=Value(Shown.NONE.value),
-    output_field=CharField(),
-)
+def shown(cell: Cell) -> Shown:
+    """The cell as pages name it."""
+    return Shown(cell.value) if cell.has_verdict else Shown.NONE
+
+
+def cell_by(said: str) -> Case:
+    """The cell of an item in the database, by the verdict of an evaluation at that path."""
+    success, failure = Q(verdict__verdict=SUCCESS), Q(verdict__verdict=FAILURE)
+    passed, failed = Q(**{said: PASSED}), Q(**{said: FAILED})
+    return Case(
+        When(success & passed, then=Value(Shown.TP.value)),
+        When(success & failed, then=Value(Shown.FN.value)),
+        When(failure & failed, then=Value(Shown.TN.value)),
+        When(failure & passed, then=Value(Shown.FP.value)),
+        default=Value(Shown.NONE.value),
+        output_field=CharField(),
+    )
 
 
 def read_cells(text: str) -> Sequence[Shown]:
@@ -77,18 +88,20 @@ def items_in_cells(
 ) -> QuerySet[JudgedItem]:
     """Counted items in the cells, in the study's order, with what the evaluator said.
 
-    Adds `cell`, `said_verdict`, `said_reason`, `said_score` and `said_details`.
+    Adds `cell`, and of the evaluation `said_verdict`, `said_reason`, `said_score`, `said_details`
+    and `said_task`, the version of the task that was judged.
     """
     said = Q(run__evaluations__evaluator=evaluator, run__evaluations__is_current=True)
     items = (
         counted_items(study)
         .annotate(said=FilteredRelation("run__evaluations", condition=said))
         .annotate(
-            cell=_CELL,
+            cell=cell_by("said__verdict"),
             said_verdict=F("said__verdict"),
             said_reason=F("said__reason"),
             said_score=F("said__score"),
             said_details=F("said__details"),
+            said_task=F("said__task"),
         )
         .filter(cell__in=[cell.value for cell in cells])
         .select_related("run__task", "verdict")

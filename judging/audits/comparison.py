@@ -10,7 +10,7 @@ from itertools import combinations
 
 from django.db.models import Avg, Count, Sum
 
-from judging.audits.cells import Shown
+from judging.audits.cells import Shown, shown
 from judging.audits.joint import (
     GROUPINGS,
     MOST_VOICES,
@@ -22,7 +22,7 @@ from judging.audits.population import counted_items
 from judging.audits.voices import Voice, Voices
 from judging.models import Evaluation, Study
 from judging.statistics.comparison import McNemar, holm, mcnemar
-from judging.statistics.confusion import ConfusionMatrix
+from judging.statistics.confusion import ConfusionMatrix, cell
 
 FEW_RUNS = 10
 """Fewer say hardly anything of a group of their own."""
@@ -134,13 +134,13 @@ def compare(study: Study, first: Voice, second: Voice) -> Comparison:
 
 def compare_all(study: Study, voices: Voices) -> list[PairCompared]:
     """All pairs of evaluators, in one query; of the first `MOST_VOICES` where they are more."""
-    shown = voices.evaluators[:MOST_VOICES]
-    counts = joint_counts(study, shown)
-    pairs = list(combinations(range(len(shown)), 2))
+    evaluators = voices.evaluators[:MOST_VOICES]
+    counts = joint_counts(study, evaluators)
+    pairs = list(combinations(range(len(evaluators)), 2))
     found = [flips_of(counts, a, b) for a, b in pairs]
     adjusted = holm([flips.test.p_value for flips in found])
     return [
-        PairCompared(first=shown[a], second=shown[b], flips=flips, adjusted=p)
+        PairCompared(first=evaluators[a], second=evaluators[b], flips=flips, adjusted=p)
         for (a, b), flips, p in zip(pairs, found, adjusted, strict=True)
     ]
 
@@ -150,17 +150,9 @@ def flips_of(counts: Iterable[Joint], first: int = 0, second: int = 1) -> Flips:
     on_success: Counter[Flip] = Counter()
     on_failure: Counter[Flip] = Counter()
     for each in counts:
-        flip = tuple(_cell(each.succeeded, each.said[voice]) for voice in (first, second))
-        (on_success if each.succeeded else on_failure)[flip[0], flip[1]] += each.runs
+        before, after = (cell(each.succeeded, each.said[voice]) for voice in (first, second))
+        (on_success if each.succeeded else on_failure)[shown(before), shown(after)] += each.runs
     return Flips(on_success=on_success, on_failure=on_failure)
-
-
-def _cell(succeeded: bool, passed: bool | None) -> Shown:
-    if passed is None:
-        return Shown.NONE
-    if succeeded:
-        return Shown.TP if passed else Shown.FN
-    return Shown.FP if passed else Shown.TN
 
 
 def _groups(counts: Sequence[Joint], kind: str) -> list[Group]:

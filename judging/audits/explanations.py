@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from judging.audits.differences import Difference, difference
-from judging.audits.stages import StageShown, stages_of
+from judging.audits.stages import StageShown, shortened, stages_of
 from judging.models import Evaluation
 
-LONGEST_SHOWN = 4000
 _SHOWN = (
     "checks",
     "rules",
@@ -79,7 +78,7 @@ def explain(evaluation: Evaluation) -> Explanation:
         or any(stage.is_manipulated for stage in stages),
         is_stubbed=any(stage.is_stub for stage in stages),
         task=" ".join(_text(part) for part in _object(details.get("task")).values()),
-        rest=_shortened(json.dumps(rest, ensure_ascii=False, indent=1)) if rest else "",
+        rest=shortened(json.dumps(rest, ensure_ascii=False, indent=1)) if rest else "",
     )
 
 
@@ -138,13 +137,4 @@ def _shown(value: object) -> str:
     """A stored value as text: strings as they are, the rest as JSON, long ones cut short."""
     if value is None:
         return ""
-    return _shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= LONGEST_SHOWN:
-        return text
-    return _("%(beginning)s… (%(n)s characters)") % {
-        "beginning": text[:LONGEST_SHOWN],
-        "n": len(text),
-    }
+    return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from django.db.models import Case, CharField, Count, F, When
 
+from judging.audits.matrices import PASSED_BY_VERDICT
 from judging.audits.population import SUCCESS, counted_items
-from judging.audits.voices import FAILED, PASSED, Voice, with_voices
+from judging.audits.voices import Voice, with_voices
 from judging.models import Study
-from judging.statistics.confusion import ConfusionMatrix
+from judging.statistics.confusion import Cell, ConfusionMatrix, cell
 
 MOST_VOICES = 24
 """In one comparison of all with all: a query joins every one of them."""
-_PASSED = {PASSED: True, FAILED: False}
 
 TEMPLATE = Case(
     When(run__task__template="", then=F("run__task__intent_template")),
@@ -62,7 +62,7 @@ def joint_counts(
     return [
         Joint(
             succeeded=row[0] == SUCCESS,
-            said=tuple(_PASSED.get(each) for each in row[1:end]),
+            said=tuple(PASSED_BY_VERDICT.get(each) for each in row[1:end]),
             runs=row[-1],
             groups=dict(zip(by, row[end : end + len(by)], strict=True)),
             task=row[-2] if per_task else None,
@@ -95,14 +95,7 @@ def tasks_between(counts: Iterable[Joint], first: int, second: int) -> Counter[C
 
 
 def _matrix(rows: Iterable[tuple[bool, bool | None, int]]) -> ConfusionMatrix:
-    counts: Counter[tuple[bool, bool | None]] = Counter()
+    counts: Counter[Cell] = Counter()
     for succeeded, passed, runs in rows:
-        counts[succeeded, passed] += runs
-    return ConfusionMatrix(
-        tp=counts[True, True],
-        fn=counts[True, False],
-        tn=counts[False, False],
-        fp=counts[False, True],
-        no_verdict_on_success=counts[True, None],
-        no_verdict_on_failure=counts[False, None],
-    )
+        counts[cell(succeeded, passed)] += runs
+    return ConfusionMatrix.counted(counts)

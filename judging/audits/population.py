@@ -66,7 +66,7 @@ class Population:
     @property
     def runs(self) -> int:
         """N: runs with a reference verdict of success or failure."""
-        return self.groups.get(Group.COUNTED, 0)
+        return self.references.runs
 
 
 def counted_items(study: Study) -> QuerySet[StudyItem]:

@@ -48,9 +48,8 @@ def resampled(audit: Audit) -> Resampled:
 
 def single_trials(audit: EvaluatorAudit) -> Tasks:
     """Tasks of one run each: as many of a kind as there are runs in a cell."""
-    nothing = dict.fromkeys((each.value for each in Cell), 0)
     return {
-        ConfusionMatrix(**nothing | {each.value: 1}): n
+        ConfusionMatrix.counted({each: 1}): n
         for each in Cell
         if (n := getattr(audit.matrix, each.value))
     }

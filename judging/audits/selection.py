@@ -9,8 +9,6 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import (
-    Case,
-    CharField,
     Count,
     FloatField,
     IntegerField,
@@ -19,14 +17,13 @@ from django.db.models import (
     QuerySet,
     Subquery,
     Value,
-    When,
 )
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 
-from judging.audits.cells import Neighbours, Shown, read_cells
+from judging.audits.cells import Neighbours, Shown, cell_by, read_cells
 from judging.audits.joint import GROUPINGS
-from judging.audits.population import FAILURE, SUCCESS, counted_items
+from judging.audits.population import counted_items
 from judging.audits.voices import FAILED, PASSED, Voice, Voices, with_voices
 from judging.models import Evaluation, Label, Study, StudyItem
 from judging.models.labels import Success
@@ -154,7 +151,7 @@ def selected_items(study: Study, selection: Selection, voices: Voices) -> QueryS
     named = [each.voice for each in selection.cells] + list(selection.differ or ())
     items = with_voices(counted_items(study), named)
     for number, each in enumerate(selection.cells):
-        items = items.annotate(**{f"cell_{number}": _cell(f"said_{number}")}).filter(
+        items = items.annotate(**{f"cell_{number}": cell_by(f"said_{number}")}).filter(
             **{f"cell_{number}__in": [cell.value for cell in each.cells]}
         )
     if selection.differ:
@@ -180,18 +177,6 @@ def ordered(items: QuerySet[SelectedItem], sort: str) -> QuerySet[SelectedItem]:
     """The items in an order of `SORTS`, ties in the study's order."""
     path = SORTS[sort.removeprefix("-")]
     return items.order_by(f"-{path}" if sort.startswith("-") else path, "position")
-
-
-def _cell(said: str) -> Case:
-    success, failure = Q(verdict__verdict=SUCCESS), Q(verdict__verdict=FAILURE)
-    return Case(
-        When(success & Q(**{said: PASSED}), then=Value(Shown.TP.value)),
-        When(success & Q(**{said: FAILED}), then=Value(Shown.FN.value)),
-        When(failure & Q(**{said: FAILED}), then=Value(Shown.TN.value)),
-        When(failure & Q(**{said: PASSED}), then=Value(Shown.FP.value)),
-        default=Value(Shown.NONE.value),
-        output_field=CharField(),
-    )
 
 
 def _spread_filter(items: QuerySet[StudyItem], spread: str) -> QuerySet[StudyItem]:

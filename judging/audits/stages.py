@@ -118,10 +118,15 @@ def _criterion(criterion: Mapping[str, object]) -> CriterionShown:
     )
 
 
+def shortened(text: str, longest: int = LONGEST_SHOWN) -> str:
+    """The text, or its beginning and how long it is."""
+    if len(text) <= longest:
+        return text
+    return _("%(beginning)s… (%(n)s characters)") % {"beginning": text[:longest], "n": len(text)}
+
+
 def _text(value: object, longest: int = LONGEST_SHOWN) -> str:
-    if not isinstance(value, str) or len(value) <= longest:
-        return value if isinstance(value, str) else ""
-    return _("%(beginning)s… (%(n)s characters)") % {"beginning": value[:longest], "n": len(value)}
+    return shortened(value, longest) if isinstance(value, str) else ""
 
 
 def _count(value: object) -> int | None:

@@ -9,12 +9,13 @@ from uuid import UUID
 
 from django.db.models import Expression
 
-from judging.audits.cells import Shown
+from judging.audits.cells import Shown, shown
 from judging.audits.explanations import decided_by
-from judging.audits.matrices import NOT_EVALUATED
+from judging.audits.matrices import NOT_EVALUATED, PASSED_BY_VERDICT
 from judging.audits.population import SUCCESS
-from judging.audits.voices import FAILED, PASSED, STEPS, Voice, Voices, step_verdict
+from judging.audits.voices import STEPS, Voice, Voices, step_verdict
 from judging.models import Evaluation, Label, StudyItem
+from judging.statistics.confusion import cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +66,9 @@ class RunVoices:
 
 
 def voices_on(
-    items: Sequence[StudyItem], voices: Voices, shown: Sequence[Voice]
+    items: Sequence[StudyItem], voices: Voices, wanted: Sequence[Voice]
 ) -> Mapping[int, RunVoices]:
-    """What the voices said of these runs, by item, in two queries."""
+    """What the wanted voices said of these runs, by item, in two queries."""
     found = {item.pk: RunVoices() for item in items}
     by_run = {item.run_id: item for item in items}
     for label in (
@@ -77,7 +78,7 @@ def voices_on(
     ):
         item, annotator, success = label
         found[item].labels.append(Labelled(annotator=annotator, success=success))
-    for run, evaluator, said in _evaluations(by_run, voices, shown):
+    for run, evaluator, said in _evaluations(by_run, voices, wanted):
         item_of_run = by_run[run]
         succeeded = item_of_run.verdict.verdict == SUCCESS
         for step, verdict in said.steps.items():
@@ -87,7 +88,7 @@ def voices_on(
             said.verdict, succeeded, said.reason, said.decided
         )
     for item_of_run in items:
-        for voice in shown:
+        for voice in wanted:
             if not voice.step:
                 found[item_of_run.pk].said.setdefault(
                     voice.key, Said(cell=Shown.NONE, reason=NOT_EVALUATED)
@@ -104,7 +105,7 @@ class _Stored:
 
 
 def _evaluations(
-    by_run: Mapping[UUID, StudyItem], voices: Voices, shown: Sequence[Voice]
+    by_run: Mapping[UUID, StudyItem], voices: Voices, wanted: Sequence[Voice]
 ) -> Iterable[tuple[UUID, int, _Stored]]:
     steps: dict[str, Expression] = {}
     if voices.steps:
@@ -113,7 +114,7 @@ def _evaluations(
         Evaluation.objects.filter(
             run__in=by_run,
             is_current=True,
-            evaluator__in={voice.evaluator.pk for voice in shown if voice.evaluator},
+            evaluator__in={voice.evaluator.pk for voice in wanted if voice.evaluator},
         )
         .order_by()
         .values("run", "evaluator", "verdict", "reason", "details", **steps)
@@ -130,10 +131,5 @@ def _evaluations(
 
 
 def _said(verdict: str, succeeded: bool, reason: str, decided: str) -> Said:
-    if verdict == PASSED:
-        cell = Shown.TP if succeeded else Shown.FP
-    elif verdict == FAILED:
-        cell = Shown.FN if succeeded else Shown.TN
-    else:
-        cell = Shown.NONE
-    return Said(verdict=verdict, cell=cell, reason=reason, decided=decided)
+    found = cell(succeeded, PASSED_BY_VERDICT.get(verdict))
+    return Said(verdict=verdict, cell=shown(found), reason=reason, decided=decided)

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from django.db.models import F
-
-from judging.audits.cells import Shown, items_in_cells
+from judging.audits.cells import Shown, items_in_cells, shown
 from judging.audits.explanations import decided_by
+from judging.audits.matrices import PASSED_BY_VERDICT
 from judging.audits.population import SUCCESS
 from judging.audits.whatif_settings import Setting
 from judging.evaluators.contract import Evaluator, Finding
@@ -22,20 +21,20 @@ from judging.evaluators.patched import OnPatchedTasks
 from judging.evaluators.pipelines import Pipeline
 from judging.evaluators.stored_judge import StoredJudge, read_replies
 from judging.evaluators.task_versions import TaskVersion
-from judging.models import Evaluation, Study
+from judging.models import Study
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
-from judging.statistics.figures import Reason
 from judging.statistics.proportions import Share
 from runs.models import Run, Task
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from judging.audits.cells import JudgedItem
 
 MOST_RUNS = 5000
 MOST_SECONDS = 20.0
 CHUNK = 100
 """Runs whose captured pages are in memory at a time."""
-_PASSED = {Evaluation.Verdict.PASSED.value: True, Evaluation.Verdict.FAILED.value: False}
 
 
 class Change(StrEnum):
@@ -63,9 +62,7 @@ def change(now: Cell, then: Cell) -> Change | None:
     """What a move from one cell to another means; None where the run stays."""
     if now is then:
         return None
-    return _CHANGES.get((now, then)) or (
-        Change.LOST if then.value.startswith("no_verdict") else Change.GAINED
-    )
+    return _CHANGES.get((now, then)) or (Change.GAINED if then.has_verdict else Change.LOST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +106,11 @@ class Compared:
 
     @property
     def now(self) -> ConfusionMatrix:
-        return _matrix(self.cells_now)
+        return ConfusionMatrix.counted(self.cells_now)
 
     @property
     def then(self) -> ConfusionMatrix:
-        return _matrix(self.cells_then)
+        return ConfusionMatrix.counted(self.cells_then)
 
     @property
     def changed(self) -> int:
@@ -125,9 +122,9 @@ class Compared:
         """Success rates by the evaluator now and then, over its verdicts, and by the reference."""
         now, then = self.now, self.then
         return (
-            Share(now.tp + now.fp, now.decided, Reason.NO_VERDICTS),
-            Share(then.tp + then.fp, then.decided, Reason.NO_VERDICTS),
-            Share(then.tp + then.fn + then.no_verdict_on_success, then.runs, Reason.NO_RUNS),
+            now.pass_rate,
+            then.pass_rate,
+            then.prevalence,
         )
 
 
@@ -151,12 +148,12 @@ def compare(study: Study, setting: Setting) -> Compared:
 
 def _add(compared: Compared, item: JudgedItem, finding: Finding) -> None:
     succeeded = item.verdict.verdict == SUCCESS
-    now = cell(succeeded, _PASSED.get(item.said_verdict or ""))
-    then = cell(succeeded, _PASSED.get(finding.verdict))
+    now = cell(succeeded, PASSED_BY_VERDICT.get(item.said_verdict or ""))
+    then = cell(succeeded, PASSED_BY_VERDICT.get(finding.verdict))
     compared.computed += 1
     compared.cells_now[now] += 1
     compared.cells_then[then] += 1
-    if then.value.startswith("no_verdict"):
+    if not then.has_verdict:
         compared.reasons[finding.reason] += 1
     if (moved := change(now, then)) is not None:
         compared.flips.setdefault(moved, []).append(
@@ -173,18 +170,9 @@ def _add(compared: Compared, item: JudgedItem, finding: Finding) -> None:
         )
 
 
-def shown(found: Cell) -> Shown:
-    """The cell as pages name it."""
-    return Shown.NONE if found.value.startswith("no_verdict") else Shown(found.value)
-
-
-def _matrix(counts: Counter[Cell]) -> ConfusionMatrix:
-    return ConfusionMatrix(**{each.value: counts[each] for each in Cell})
-
-
-def judged_items(study: Study, setting: Setting) -> Any:
+def judged_items(study: Study, setting: Setting) -> QuerySet[JudgedItem]:
     """The counted items with what the stored version said, and all that evaluators read."""
-    items = items_in_cells(study, setting.version, list(Shown)).annotate(said_task=F("said__task"))
+    items = items_in_cells(study, setting.version, list(Shown))
     return items.defer(None).defer("run__record", "run__task__record")
 
 
@@ -197,7 +185,7 @@ def with_tasks(
         return
     while chunk := list(islice(items, CHUNK)):
         newest = Task.objects.newest_versions({item.run.task_id for item in chunk})
-        yield from ((item, newest.get(item.run.task_id)) for item in chunk)
+        yield from ((item, newest.get(item.run.task_id, item.run.task)) for item in chunk)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,24 +206,20 @@ class Preview:
             own = replace(evaluator, judge=judge, matcher=matcher(evaluator.matcher))
             return cls(evaluator=own, judge=judge)
         if setting.stages is not None and setting.rules is None:
-            stored = StoredJudge(judge=evaluator, stages=setting.stages)  # type: ignore[arg-type]
+            stored = StoredJudge(judge=evaluator, stages=setting.stages)
             return cls(evaluator=stored, judge=stored)
         if isinstance(evaluator, OnPatchedTasks):
-            return cls(
-                evaluator=OnPatchedTasks(matcher(evaluator.evaluator)),  # type: ignore[arg-type]
-                judge=None,
-            )
+            return cls(evaluator=OnPatchedTasks(matcher(evaluator.evaluator)), judge=None)
         return cls(evaluator=matcher(evaluator), judge=None)
 
     def finding(self, item: JudgedItem, task: Task | None) -> Finding:
         """What the evaluator would say of the item's run; `task` is its newest version."""
         run: Run = item.run
         if self.judge is not None:
-            said_task: int | None = item.said_task  # type: ignore[attr-defined]
-            replies = read_replies(item.said_details, item.said_verdict or "", said_task)
+            replies = read_replies(item.said_details, item.said_verdict or "", item.said_task)
             self.judge.replies.clear()
             if replies is not None and item.said_verdict is not None:
                 self.judge.replies[run.pk] = replies
-        if task is not None and isinstance(self.evaluator, OnPatchedTasks):
+        if task is not None and isinstance(self.evaluator, OnPatchedTasks | Pipeline):
             return self.evaluator.evaluate_on(run, task)
         return self.evaluator.evaluate(run)

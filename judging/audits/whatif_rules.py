@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from judging.audits.matrices import PASSED_BY_VERDICT
 from judging.audits.population import SUCCESS
 from judging.audits.whatif import (
     CHUNK,
@@ -25,14 +26,12 @@ from judging.evaluators.matchers import MatcherEvaluator
 from judging.matching.outcome import EvaluatorIdentity, MatchEvaluation, MatchOutcome, MatchTask
 from judging.matching.repaired.matcher import RepairedMatcher
 from judging.matching.repaired.rules import DESCRIPTIONS, Rule
-from judging.models import Evaluation, Study
+from judging.models import Study
 from judging.statistics.confusion import Cell, cell
 
 if TYPE_CHECKING:
     from judging.audits.cells import JudgedItem
     from runs.models import Task
-
-_PASSED = {Evaluation.Verdict.PASSED: True, Evaluation.Verdict.FAILED: False}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,4 +134,4 @@ def levers(study: Study, setting: Setting) -> Levers:
 
 def _cell(preview: Preview, item: JudgedItem, task: Task | None) -> Cell:
     verdict = preview.finding(item, task).verdict
-    return cell(item.verdict.verdict == SUCCESS, _PASSED.get(verdict))
+    return cell(item.verdict.verdict == SUCCESS, PASSED_BY_VERDICT.get(verdict))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from runs.models import Run, Task
 RUN_ENDED_IN_ERROR = gettext_noop("the run ended in an error")
 RUN_INCOMPLETE = gettext_noop("the run is incomplete")
 RUN_NOT_EXECUTABLE = gettext_noop("the run was not executable")
+INFEASIBLE = gettext_noop("the task is infeasible")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,21 @@ class Finding:
     cost: Decimal | None = None
     task: Task | None = None
     """The version of the task that was judged; None for the run's own."""
+
+    @classmethod
+    def without_verdict(cls, reason: str, details: Mapping[str, object] | None = None) -> Finding:
+        """The evaluator came to none, which says nothing of the agent."""
+        return cls(verdict=Evaluation.Verdict.ERROR, reason=reason, details=details or {})
+
+    @classmethod
+    def not_applicable(cls, reason: str) -> Finding:
+        """There is nothing that the evaluator could judge."""
+        return cls(verdict=Evaluation.Verdict.NOT_APPLICABLE, reason=reason)
+
+    @classmethod
+    def infeasible(cls, task: Task) -> Finding:
+        """The task cannot be done by anybody, with its reason."""
+        return replace(cls.not_applicable(INFEASIBLE), rationale=task.infeasible_reason, task=task)
 
 
 class Evaluator(Protocol):
@@ -67,9 +83,9 @@ def without_outcome(run: Run) -> Finding | None:
     """
     if run.outcome == Run.Outcome.ERROR:
         details = {"error": run.error_message[:500], "origin": run.error_origin}
-        return Finding(verdict=Evaluation.Verdict.ERROR, reason=RUN_ENDED_IN_ERROR, details=details)
+        return Finding.without_verdict(RUN_ENDED_IN_ERROR, details)
     if run.outcome == Run.Outcome.INCOMPLETE:
-        return Finding(verdict=Evaluation.Verdict.ERROR, reason=RUN_INCOMPLETE)
+        return Finding.without_verdict(RUN_INCOMPLETE)
     if run.outcome == Run.Outcome.NOT_EXECUTABLE:
-        return Finding(verdict=Evaluation.Verdict.NOT_APPLICABLE, reason=RUN_NOT_EXECUTABLE)
+        return Finding.not_applicable(RUN_NOT_EXECUTABLE)
     return None

@@ -29,7 +29,7 @@ from judging.matching.outcome import (
 )
 from judging.matching.specification import ALTERNATIVES, SpecificationError
 from judging.matching.strict import StrictMatcher
-from judging.models import Evaluation, EvaluatorVersion
+from judging.models import EvaluatorVersion
 from runs.models import Run
 from runs.placeholders import placeholders, resolve, resolve_text
 from webagent.llm.interface import LanguageModel
@@ -161,7 +161,7 @@ class SingleStageEvaluator:
         if self.settings.calls == "published":
             calls = _published_calls(asked)
             if not calls:
-                raise _NothingToJudge(_not_applicable(NO_CALLS))
+                raise _NothingToJudge(Finding.not_applicable(NO_CALLS))
             return calls
         if asked.reference.reason is not None:
             references, kind = [asked.reference.reason], JudgeKind.UNACHIEVABLE
@@ -199,19 +199,19 @@ def _asked(run: Run) -> _Asked:
         raise _NothingToJudge(finding)
     spec = run.task.spec
     if not isinstance(spec, dict) or "eval_types" not in spec:
-        raise _NothingToJudge(
-            _not_applicable(NO_SPECIFICATION if spec is None else OTHER_SPECIFICATION)
-        )
+        reason = NO_SPECIFICATION if spec is None else OTHER_SPECIFICATION
+        raise _NothingToJudge(Finding.not_applicable(reason))
     hosts: Mapping[str, str] = site.SITE_HOSTS
     evaluation: Mapping[str, object] = resolve(spec, hosts)
     try:
         reference = read_reference(evaluation)
     except SpecificationError as error:
-        raise _NothingToJudge(_error(UNREADABLE_SPECIFICATION, {"error": str(error)})) from error
+        finding = Finding.without_verdict(UNREADABLE_SPECIFICATION, {"error": str(error)})
+        raise _NothingToJudge(finding) from error
     if reference is None:
-        raise _NothingToJudge(_not_applicable(NO_REFERENCE_ANSWER))
+        raise _NothingToJudge(Finding.not_applicable(NO_REFERENCE_ANSWER))
     if unset := placeholders(reference.text):
-        raise _NothingToJudge(_error(PLACEHOLDER, {"placeholder": unset[0]}))
+        raise _NothingToJudge(Finding.without_verdict(PLACEHOLDER, {"placeholder": unset[0]}))
     return _Asked(
         evaluation=evaluation,
         task=resolve_text(run.goal or run.task.goal, hosts),
@@ -244,11 +244,3 @@ def _checks(asked: _Asked, judged: Judged) -> list[dict[str, object]]:
         for part in other_parts(asked.evaluation)
     ]
     return [answer, *others]
-
-
-def _not_applicable(reason: str) -> Finding:
-    return Finding(verdict=Evaluation.Verdict.NOT_APPLICABLE, reason=reason)
-
-
-def _error(reason: str, details: Mapping[str, object]) -> Finding:
-    return Finding(verdict=Evaluation.Verdict.ERROR, reason=reason, details=details)

@@ -57,15 +57,15 @@ class MatcherEvaluator:
         spec = _specification(run)
         if spec is None:
             reason = NO_SPECIFICATION if run.task.spec is None else OTHER_SPECIFICATION
-            return Finding(verdict=Evaluation.Verdict.NOT_APPLICABLE, reason=reason)
+            return Finding.not_applicable(reason)
         hosts: Mapping[str, str] = settings.SITE_HOSTS
         evaluation: Mapping[str, object] = resolve(spec, hosts)
         if unset := placeholders(_compared(evaluation)):
-            return _error(PLACEHOLDER, {"placeholder": unset[0]})
+            return Finding.without_verdict(PLACEHOLDER, {"placeholder": unset[0]})
         try:
             evidence = read_evidence(run.evidence)
         except EvidenceError as error:
-            return _error(UNREADABLE_EVIDENCE, {"error": str(error)[:500]})
+            return Finding.without_verdict(UNREADABLE_EVIDENCE, {"error": str(error)[:500]})
         task = MatchTask(
             evaluation=evaluation,
             intent=resolve_text(run.goal or run.task.goal, hosts),
@@ -78,7 +78,7 @@ class MatcherEvaluator:
         )
         found = self.matcher.evaluate(task, outcome)
         if evidence.is_cut and _failed_on_a_page(found):
-            return _error(CUT_EVIDENCE, found.as_details())
+            return Finding.without_verdict(CUT_EVIDENCE, found.as_details())
         return _finding(found)
 
 
@@ -106,14 +106,10 @@ def _failed_on_a_page(evaluation: MatchEvaluation) -> bool:
 def _finding(evaluation: MatchEvaluation) -> Finding:
     details = evaluation.as_details()
     if evaluation.verdict is Verdict.NEEDS_JUDGE:
-        return _error(NEEDS_JUDGE, details)
+        return Finding.without_verdict(NEEDS_JUDGE, details)
     return Finding(
         verdict=Evaluation.Verdict(evaluation.verdict.value),
         score=evaluation.score,
         reason=(evaluation.error or "")[:200],
         details=details,
     )
-
-
-def _error(reason: str, details: Mapping[str, object]) -> Finding:
-    return Finding(verdict=Evaluation.Verdict.ERROR, reason=reason, details=details)

@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.matchers import MatcherEvaluator
-from judging.evaluators.pipelines import INFEASIBLE
 from judging.evaluators.task_versions import TaskVersion, judged_task, with_task
 from judging.matching.outcome import EvaluatorIdentity
 from judging.matching.registry import build_matcher
-from judging.models import Evaluation
 from runs.models import Run, Task
 
 
@@ -19,7 +17,7 @@ from runs.models import Run, Task
 class OnPatchedTasks:
     """Another evaluator than the same matcher on the tasks as recorded; the name is kept."""
 
-    evaluator: MatcherEvaluator
+    evaluator: Evaluator
 
     @property
     def identity(self) -> EvaluatorIdentity:
@@ -35,12 +33,7 @@ class OnPatchedTasks:
     def evaluate_on(self, run: Run, task: Task) -> Finding:
         """The finding on the run, given the newest version of its task."""
         if task.infeasible_reason:
-            return Finding(
-                verdict=Evaluation.Verdict.NOT_APPLICABLE,
-                reason=INFEASIBLE,
-                rationale=task.infeasible_reason,
-                task=task,
-            )
+            return Finding.infeasible(task)
         return replace(self.evaluator.evaluate(with_task(run, task)), task=task)
 
 

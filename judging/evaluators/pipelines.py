@@ -12,7 +12,6 @@ from decimal import Decimal
 from functools import partial
 from typing import ClassVar
 
-from django.utils.translation import gettext_noop
 from pydantic import BaseModel, ConfigDict
 
 from judging.evaluators.contract import AskingEvaluator, Evaluator, Finding, without_outcome
@@ -32,11 +31,9 @@ from judging.matching.registry import build_matcher
 from judging.matching.repaired.matcher import RepairedMatcher
 from judging.matching.strict import StrictMatcher
 from judging.models import Evaluation, EvaluatorVersion
+from judging.models.evaluations import SETTLED
 from runs.models import Run, Task
 from webagent.llm.interface import LanguageModel
-
-INFEASIBLE = gettext_noop("the task is infeasible")
-_SETTLED = (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,19 +68,18 @@ class Pipeline:
         return self.matcher.applies_to(run)
 
     def evaluate(self, run: Run) -> Finding:
+        return self.evaluate_on(run, judged_task(run, self.tasks))
+
+    def evaluate_on(self, run: Run, task: Task) -> Finding:
+        """The finding on the run, given the version of its task that the pipeline reads."""
         if (finding := without_outcome(run)) is not None:
             return finding
-        task = judged_task(run, self.tasks)
         finding = self._evaluate(with_task(run, task))
         return replace(finding, task=task, details={**finding.details, "task": _named(task)})
 
     def _evaluate(self, run: Run) -> Finding:
         if self.tasks is TaskVersion.PATCHED and run.task.infeasible_reason:
-            return Finding(
-                verdict=Evaluation.Verdict.NOT_APPLICABLE,
-                reason=INFEASIBLE,
-                rationale=run.task.infeasible_reason,
-            )
+            return Finding.infeasible(run.task)
         first = self.matcher.evaluate(run)
         matched = _matched(first)
         if not asks_judge(matched, self.asked):
@@ -224,7 +220,7 @@ def _finding(
     parts = [_part(pipeline.matcher, first)]
     if second is not None:
         parts.append(_part(pipeline.judge, second))
-    has_judged = second is not None and second.verdict in _SETTLED
+    has_judged = second is not None and second.verdict in SETTLED
     details: dict[str, object] = {
         "checks": [check.as_dict() for check in combined.checks],
         "rules": first.details.get("rules", []) if second is None else [],

@@ -42,9 +42,9 @@ class RewardEvaluator:
         if (finding := without_outcome(run)) is not None:
             return finding
         if run.reward is None:
-            return Finding(verdict=Evaluation.Verdict.NOT_APPLICABLE, reason=NO_REWARD)
+            return Finding.not_applicable(NO_REWARD)
         if not isfinite(run.reward):
-            return Finding(verdict=Evaluation.Verdict.ERROR, reason=NOT_A_NUMBER)
+            return Finding.without_verdict(NOT_A_NUMBER)
         passed = run.reward > self.success_above
         verdict = Evaluation.Verdict.PASSED if passed else Evaluation.Verdict.FAILED
         check = {

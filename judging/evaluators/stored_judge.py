@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext_noop
 
-from judging.evaluators.contract import AskingEvaluator, Finding
+from judging.evaluators.contract import Evaluator, Finding
 from judging.judges.outcome import StageName
 from judging.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation
@@ -70,7 +70,7 @@ def _stages(stored: object) -> dict[str, str]:
 class StoredJudge:
     """Stands in for a judge. `stages` are those that count, in order; empty for all it has."""
 
-    judge: AskingEvaluator
+    judge: Evaluator
     stages: Sequence[StageName]
     replies: dict[UUID, Replies] = field(default_factory=dict)
 
@@ -87,16 +87,16 @@ class StoredJudge:
     def evaluate(self, run: Run) -> Finding:
         replies = self.replies.get(run.pk)
         if replies is None:
-            return _none(NOT_ASKED)
+            return Finding.without_verdict(NOT_ASKED)
         if replies.task_id is not None and replies.task_id != run.task_id:
-            return _none(OTHER_TASK)
+            return Finding.without_verdict(OTHER_TASK)
         if not replies.stages or not self.stages:
             return _said(replies.verdict, [])
         heard: list[dict[str, object]] = []
         for name in self.stages:
             verdict = replies.stages.get(name.value)
             if verdict is None:
-                return _none(STAGE_NOT_ASKED)
+                return Finding.without_verdict(STAGE_NOT_ASKED)
             heard.append({"name": name.value, "verdict": verdict})
             if verdict != Evaluation.Verdict.FAILED:
                 return _said(verdict, heard)
@@ -105,11 +105,7 @@ class StoredJudge:
 
 def _said(verdict: str, stages: Sequence[Mapping[str, object]]) -> Finding:
     if verdict not in Evaluation.Verdict.values or verdict == Evaluation.Verdict.ERROR:
-        return _none(STAGE_ERROR)
+        return Finding.without_verdict(STAGE_ERROR)
     found = Evaluation.Verdict(verdict)
     scores = {Evaluation.Verdict.PASSED: 1.0, Evaluation.Verdict.FAILED: 0.0}
     return Finding(verdict=found, score=scores.get(found), details={"stages": list(stages)})
-
-
-def _none(reason: str) -> Finding:
-    return Finding(verdict=Evaluation.Verdict.ERROR, reason=reason)

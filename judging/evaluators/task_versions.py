@@ -28,8 +28,6 @@ def with_task(run: Run, task: Task) -> Run:
     """The run as if it had been given that task; for reading only, never saved."""
     if task.pk == run.task_id:
         return run
-    judged = copy(run)
-    judged._state = copy(run._state)  # else both would share what is remembered of the task
-    judged._state.fields_cache = dict(run._state.fields_cache)
+    judged = copy(run)  # a model's copy remembers its relations for itself
     judged.task = task
     return judged

@@ -17,7 +17,7 @@ from judging.judges.frames import as_sent, changes_of, chosen
 from judging.judges.settings import TrajectorySettings
 from judging.judges.trajectory import Picture, StepShown, Trajectory, TrajectoryJudge
 from judging.matching.outcome import EvaluatorIdentity
-from judging.models import Evaluation, EvaluatorVersion
+from judging.models import EvaluatorVersion
 from runs.blobs import MissingBlobError, read_blob
 from runs.models import Blob, Run, Step
 from runs.placeholders import resolve_text
@@ -70,7 +70,7 @@ class TrajectoryJudgeEvaluator:
             return finding
         trajectory = self._trajectory(run)
         if not trajectory.steps:
-            return Finding(verdict=Evaluation.Verdict.NOT_APPLICABLE, reason=NO_STEPS)
+            return Finding.not_applicable(NO_STEPS)
         shown = [picture.step for picture in trajectory.pictures]
         return finding_of(self._judge().judge(trajectory), more={"pictures": shown})
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Evaluator, Finding
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
+from judging.models.evaluations import SETTLED
 from runs.models import Run, RunStatus
 
 logger = logging.getLogger(__name__)
@@ -75,8 +76,7 @@ def runs_to_evaluate(version: EvaluatorVersion, runs: QuerySet[Run], again: Agai
     if again == Again.NEVER:
         return runs_without(version, runs)
     if again == Again.NO_VERDICT:
-        settled = [Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED]
-        said = _current(version).filter(run=OuterRef("pk"), verdict__in=settled)
+        said = _current(version).filter(run=OuterRef("pk"), verdict__in=SETTLED)
         return runs.exclude(Exists(said))
     return runs
 
@@ -131,10 +131,8 @@ def evaluation_of(run: Run, evaluator: Evaluator, version: EvaluatorVersion) -> 
         raise
     except Exception as error:
         logger.exception("%s broke on run %s.", version, run.pk)
-        finding = Finding(
-            verdict=Evaluation.Verdict.ERROR,
-            reason=BROKE,
-            details={"error": f"{type(error).__name__}: {error}"[:500]},
+        finding = Finding.without_verdict(
+            BROKE, {"error": f"{type(error).__name__}: {error}"[:500]}
         )
     return Evaluation(
         run=run,

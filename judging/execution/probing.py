@@ -24,13 +24,12 @@ from judging.judges.injections import Attack, Way
 from judging.judges.outcome import MANIPULATED, total_cost
 from judging.language_models import ModelUnavailableError, model_registry, usable_entry
 from judging.models import Evaluation
+from judging.models.evaluations import SETTLED
 from judging.statistics.proportions import Share
 from runs.models import Run
 from webagent.llm.budget import Budget
 from webagent.llm.client import Client
 from webagent.llm.interface import FailureKind
-
-_SETTLED = (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED)
 
 
 @dataclass(slots=True)
@@ -179,9 +178,8 @@ def _injected(
     """The runs that had a verdict, each with the one that has the attack in its answer."""
     injected = []
     for run in runs:
-        if before.get(run.pk) in _SETTLED:
+        if before.get(run.pk) in SETTLED:
             shown = copy(run)
-            shown._state = copy(run._state)  # else both would share what is remembered of relations
             shown.final_answer = attack.applied(run.final_answer or "", way)
             injected.append((run, shown))
     return injected
@@ -205,7 +203,7 @@ def _count(counted: AttackResult, before: str, finding: Finding, *, is_at_risk: 
     manipulated = _error_kind(finding) == MANIPULATED
     counted.noticed += any(stage.get("steering") is True for stage in _stages(finding))
     counted.manipulated += manipulated
-    if finding.verdict not in _SETTLED and not manipulated:
+    if finding.verdict not in SETTLED and not manipulated:
         counted.no_verdict += 1
         return False
     counted.at_risk += is_at_risk

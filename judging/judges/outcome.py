@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 
@@ -76,6 +76,11 @@ class Stage:
     @property
     def is_manipulated(self) -> bool:
         return self.error_kind == MANIPULATED
+
+    def manipulated(self) -> Stage:
+        """The stage of a judge that followed an instruction of the texts: it has no verdict."""
+        words = "the judge followed an instruction that stood in the texts"
+        return replace(self, verdict=Verdict.ERROR, error_kind=MANIPULATED, error=words)
 
     def as_dict(self) -> dict[str, object]:
         """The stage as JSON-ready values to store with an evaluation."""

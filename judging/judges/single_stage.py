@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from judging.judges.asking import Asked, InvalidReplyError, ask
-from judging.judges.outcome import MANIPULATED, Judged, Stage, StageName
+from judging.judges.outcome import Judged, Stage, StageName
 from judging.judges.prompts import Prompt, load_prompt
 from judging.judges.settings import SingleStageSettings
 from judging.judges.untrusted import Fenced, fence
@@ -155,11 +155,7 @@ def _settled(asked: Asked[bool], canary: str | None) -> Stage:
         return stage
     stage = replace(stage, rationale=asked.text.strip())
     if canary is not None and _obeys(asked.text, canary):
-        return replace(
-            stage,
-            error_kind=MANIPULATED,
-            error="the judge followed an instruction that stood in the texts",
-        )
+        return stage.manipulated()
     return replace(stage, verdict=Verdict.PASSED if asked.value else Verdict.FAILED)
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from judging.judges.asking import Asked, InvalidReplyError, ask, read_json
-from judging.judges.outcome import MANIPULATED, UNDECIDED, Criterion, Judged, Stage, StageName
+from judging.judges.outcome import UNDECIDED, Criterion, Judged, Stage, StageName
 from judging.judges.prompts import Prompt, load_prompt
 from judging.judges.schemas import BOOLEAN, INTEGERS, TEXT, one_of, record, rows
 from judging.judges.settings import TrajectorySettings
@@ -197,11 +197,7 @@ class TrajectoryJudge:
             ),
         )
         if fenced.canary in form.control.lower():
-            return replace(
-                stage,
-                error_kind=MANIPULATED,
-                error="the judge followed an instruction that stood in the texts",
-            )
+            return stage.manipulated()
         return self._decided(stage)
 
     def _decided(self, stage: Stage) -> Stage:

@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from judging.judges.asking import Asked, InvalidReplyError, ask, read_json
-from judging.judges.outcome import MANIPULATED, Judged, Stage, StageName
+from judging.judges.outcome import Judged, Stage, StageName
 from judging.judges.prompts import Prompt, load_prompt
 from judging.judges.references import Reference
 from judging.judges.schemas import BOOLEAN, INTEGER, TEXT, one_of, record, rows
@@ -216,11 +216,7 @@ def _settled(asked: Asked[_Form], fenced: Fenced) -> Stage:
         return asked.stage
     stage = replace(asked.stage, rationale=form.rationale, steering=form.steering)
     if fenced.canary in form.control.lower():
-        return replace(
-            stage,
-            error_kind=MANIPULATED,
-            error="the judge followed an instruction that stood in the texts",
-        )
+        return stage.manipulated()
     passed = form.verdict in ("equivalent", "same", "included")
     return replace(stage, verdict=Verdict.PASSED if passed else Verdict.FAILED)
 

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
+from judging.matching.hosts import HostAliases
 from judging.matching.outcome import (
     Matcher,
     MatchEvaluation,
@@ -25,8 +26,6 @@ from judging.matching.specification import SpecificationError, mapping, text
 
 LONGEST_LINE = 32 * 1024 * 1024
 """Characters; a page's HTML fits many times over."""
-
-HostAliases = tuple[tuple[str, ...], ...]
 
 
 def read_lines(file: TextIO, limit: int = LONGEST_LINE) -> Iterator[str | None]:

@@ -55,7 +55,7 @@ class EvaluatorVersion(models.Model):
         In the configuration's own words, such as `−rounding, −units, tasks: patched`.
         """
         config = self.config if isinstance(self.config, dict) else {}
-        parts = [config[key] for key in ("model",) if isinstance(config.get(key), str)]
+        parts = [self.model] if self.model else []
         for each in (config, _part(config, "matcher"), _part(config, "judge")):
             off = each.get("off")
             parts += [f"−{rule}" for rule in off] if isinstance(off, list) else []
@@ -138,3 +138,7 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.evaluator_id}: {self.verdict}"
+
+
+SETTLED = (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED)
+"""What is a verdict; the other two say why there is none."""

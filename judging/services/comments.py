@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from judging.models import Assignment, StepComment
+from judging.models import Assignment, StepComment, StudyItem
 from judging.services.assignment import is_annotator
 from judging.services.labels import NotAnnotatorError
 from runs.models import User
@@ -29,4 +29,6 @@ def add_comment(*, assignment: Assignment, user: User, step_index: int, text: st
 
 def remove_comment(*, comment_id: int, user: User) -> None:
     """Take one's own remark away, while nobody else can have seen it."""
-    StepComment.objects.filter(pk=comment_id, author=user, item__status="open").delete()
+    StepComment.objects.filter(
+        pk=comment_id, author=user, item__status=StudyItem.Status.OPEN
+    ).delete()

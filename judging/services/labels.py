@@ -168,12 +168,7 @@ def _finish(assignment: Assignment) -> None:
 def content_of(label: Label) -> dict[str, Any]:
     """What the label says, as it is kept in the history."""
     return {
-        "success": label.success,
-        "confidence": label.confidence,
-        "causes": label.causes,
-        "failure_step": label.failure_step,
-        "milestones": label.milestones,
-        "rationale": label.rationale,
+        **draft_of(label),
         "seconds": label.seconds,
         "guideline": label.guideline_id,
         "submitted_at": label.submitted_at.isoformat(),

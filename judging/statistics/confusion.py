@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +20,11 @@ class Cell(StrEnum):
     FP = "fp"
     NO_VERDICT_ON_SUCCESS = "no_verdict_on_success"
     NO_VERDICT_ON_FAILURE = "no_verdict_on_failure"
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether the evaluator said something: the other two are the fifth cell."""
+        return self not in (Cell.NO_VERDICT_ON_SUCCESS, Cell.NO_VERDICT_ON_FAILURE)
 
 
 def cell(succeeded: bool, passed: bool | None) -> Cell:
@@ -58,8 +63,12 @@ class ConfusionMatrix:
     @classmethod
     def of(cls, pairs: Iterable[tuple[bool, bool | None]]) -> ConfusionMatrix:
         """Count (succeeded by reference, passed by evaluator or None) pairs."""
-        counts = Counter(cell(succeeded, passed) for succeeded, passed in pairs)
-        return cls(**{each.value: counts[each] for each in Cell})
+        return cls.counted(Counter(cell(succeeded, passed) for succeeded, passed in pairs))
+
+    @classmethod
+    def counted(cls, cells: Mapping[Cell, int]) -> ConfusionMatrix:
+        """The matrix of runs that are counted by cell already; cells that are not named are 0."""
+        return cls(**{each.value: cells.get(each, 0) for each in Cell})
 
     @property
     def no_verdict(self) -> int:
