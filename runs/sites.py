@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from django.conf import settings
 
 from runs.models import Run, Task
 from runs.placeholders import sites_named
 from webagent.environment.probing import SiteState, probe_sites
+from webagent.trajectory.records import Json
 
 FRESH_S = 20.0
 """So long an answer holds: many runs start in a row, and each asks."""
@@ -64,8 +65,8 @@ def unready_sites(tasks: Iterable[Task], *, max_age_s: float = FRESH_S) -> list[
     return [state for state in site_states(wanted, max_age_s=max_age_s) if not state.is_ready]
 
 
-def states_record(states: Sequence[SiteState]) -> list[dict[str, Any]]:
-    """What a run's record keeps of the sites at one moment."""
+def sites_now(task: Task) -> list[Json]:
+    """How the task's sites are, as a run's record keeps it; empty where it uses none."""
     return [
         {
             "site": state.site,
@@ -74,12 +75,38 @@ def states_record(states: Sequence[SiteState]) -> list[dict[str, Any]]:
             "seconds": max((probe.seconds for probe in state.probes), default=0.0),
             **({} if state.is_ready else {"why": state.why[:500]}),
         }
-        for state in states
+        for state in site_states(sites_of(task))
     ]
 
 
-def sites_during(run: Run) -> dict[str, list[dict[str, Any]]]:
-    """How the run's sites were at its start and end, as recorded; empty where it used none."""
-    extra = run.record.get("extra") or {}
-    sites = extra.get("sites")
-    return sites if isinstance(sites, dict) else {}
+@dataclass(slots=True)
+class SiteDuring:
+    """Whether a site was ready when a run began and when it ended; None where that is unknown."""
+
+    site: str
+    at_start: bool | None = None
+    at_end: bool | None = None
+    why: str = ""
+
+    @property
+    def was_ready(self) -> bool:
+        return self.at_start is not False and self.at_end is not False
+
+
+def sites_during(run: Run) -> list[SiteDuring]:
+    """How the run's sites were, as its record says; empty where it used none.
+
+    Records come from outside too, so nothing is taken for granted.
+    """
+    extra = run.record.get("extra")
+    told = extra.get("sites") if isinstance(extra, dict) else None
+    found: dict[str, SiteDuring] = {}
+    for moment, entries in told.items() if isinstance(told, dict) else ():
+        for entry in entries if isinstance(entries, list) else ():
+            if not isinstance(entry, dict) or moment not in ("start", "end"):
+                continue
+            name = str(entry.get("site", ""))[:100]
+            during = found.setdefault(name, SiteDuring(name))
+            setattr(during, f"at_{moment}", bool(entry.get("ready")))
+            during.why = during.why or str(entry.get("why", ""))[:500]
+    return list(found.values())

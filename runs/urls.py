@@ -2,12 +2,13 @@
 
 from django.urls import URLPattern, URLResolver
 
-from runs import exchange_urls, rerun_urls, run_urls, task_urls
+from runs import exchange_urls, infrastructure_urls, rerun_urls, run_urls, task_urls
 
 app_name = "runs"
 urlpatterns: list[URLPattern | URLResolver] = [
     *exchange_urls.urlpatterns,
     *run_urls.urlpatterns,
     *rerun_urls.urlpatterns,
+    *infrastructure_urls.urlpatterns,
     *task_urls.urlpatterns,
 ]

@@ -74,6 +74,10 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         """After `shown_to`: only runs on which the person is not blind."""
         return self.filter(is_blind=False)
 
+    def not_anonymous(self) -> Self:
+        """After `shown_to`: only runs whose agent the person may know."""
+        return self.filter(is_anonymous=False)
+
     def for_list(self) -> Self:
         """With everything a row of the table shows, and none of the long texts beside it."""
         return self.select_related("task__task_set", "agent", "experiment").defer(
@@ -86,6 +90,11 @@ class RunQuerySet(QueueQuerySet[RunRow]):
             "task__reference",
             "agent__config",
         )
+
+    def attempts(self) -> Self:
+        """Ended attempts of our own engine, replaced ones included and cancelled ones not."""
+        ended = ("finished", "failed")
+        return self.filter(source_format="crosscheck-agent", status__in=ended)
 
     def latest_attempts(self) -> Self:
         """Without attempts that a later one replaced."""

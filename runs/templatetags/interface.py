@@ -56,6 +56,14 @@ def duration(seconds: Any) -> str:
 
 
 @register.filter
+def in_percent(share: Any) -> str:
+    """A share in [0, 1] as 12.5 %; a dash for all that is no number."""
+    if not isinstance(share, int | float):
+        return "—"
+    return _("%(n)s %%") % {"n": formats.number_format(round(100 * share, 1), 1)}
+
+
+@register.filter
 def money(amount: Decimal | float | None) -> str:
     """An amount in US dollars with as many digits as it needs; a dash for unknown."""
     if amount is None:

@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from runs.models import Run
+from runs.sites import sites_during
 from runs.step_calls import step_calls
 from runs.step_details import step_details
 from runs.timeline import PART, step_texts, timeline_context
@@ -68,5 +69,7 @@ def run_context(run: Run, request: AppRequest) -> dict[str, Any]:
         "run": run,
         "goal": run.goal or run.task.goal,
         "goal_pictures": list(pictures),
+        # That a site was not ready hints at how the run ended.
+        "sites": () if hides_something(run) else sites_during(run),
         **timeline_context(run, request.user),
     }

@@ -368,6 +368,8 @@ case("runs:run_rerun_selected", post=lambda w: {"run": [str(pk) for pk in RUNS(w
 case("runs:run_cancel", post=lambda _: {}, run_id=RUNS)
 case("runs:run_retry", post=lambda _: {}, run_id=RUNS)
 case("runs:rerun_list", "page=1")
+case("runs:infrastructure")
+case("runs:infrastructure_sites")
 case(
     "runs:task_list",
     *[f"sort={sign}{name}" for name in TASK_SORTS for sign in ("", "-")],

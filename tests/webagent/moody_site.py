@@ -17,7 +17,7 @@ PAGE = """<!doctype html><title>{title}</title><h1>{title}</h1>
 
 
 class MoodySite:
-    """Serves `/`, `/two`, `/send` and so on; `moods` queues what a path answers instead of 200.
+    """Serves `/`, `/two`, `/send`, and `/done` where the task is solved; `moods` queues what a path answers instead of 200.
 
     A mood is a status, or a status with headers. `hosts` says under which name it was asked.
     """
@@ -79,7 +79,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, method: str) -> None:
         status, headers = self.site.answer(method, self.path)
-        title = "Shop" if status == 200 else f"Error {status}"
+        well = "Done" if self.path == "/done" else "Shop"
+        title = well if status == 200 else f"Error {status}"
         content = PAGE.format(title=title).encode()
         self.send_response(status)
         for name, value in {"content-type": "text/html", "connection": "close", **headers}.items():
