@@ -32,7 +32,7 @@ def sites_of(task: Task) -> list[str]:
 
 
 def site_states(
-    sites: Iterable[str] | None = None, *, max_age_s: float = FRESH_S
+    sites: Iterable[str] | None = None, *, max_age_s: float | None = None
 ) -> list[SiteState]:
     """How the configured sites are, or those named among them; asked if that is not known.
 
@@ -41,7 +41,7 @@ def site_states(
     named = settings.SITE_HOSTS if sites is None else set(sites)
     wanted = {site: url for site, url in settings.SITE_HOSTS.items() if site in named}
     with _asking:  # who comes second finds the answer
-        oldest = time.monotonic() - max_age_s
+        oldest = time.monotonic() - (FRESH_S if max_age_s is None else max_age_s)
         stale = {
             site: url
             for site, url in wanted.items()
@@ -59,7 +59,7 @@ def last_known() -> list[SiteState]:
     return [_known[item][1] for item in settings.SITE_HOSTS.items() if item in _known]
 
 
-def unready_sites(tasks: Iterable[Task], *, max_age_s: float = FRESH_S) -> list[SiteState]:
+def unready_sites(tasks: Iterable[Task], *, max_age_s: float | None = None) -> list[SiteState]:
     """The sites that these tasks use and that are not ready; `why` says what is wrong with each."""
     wanted = {site for task in tasks for site in sites_of(task)}
     return [state for state in site_states(wanted, max_age_s=max_age_s) if not state.is_ready]
