@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -18,7 +18,7 @@ from judging.evaluators.registry import model_asked_by
 from judging.evaluators.task_versions import TaskVersion
 from judging.judges.outcome import StageName
 from judging.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, REJECTING, Rule
-from judging.models import Evaluation, EvaluatorVersion, Study
+from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
 from judging.statistics.proportions import Share
 from runs.models import TaskSet
 
@@ -31,6 +31,8 @@ CHANGES: Mapping[Change, tuple[Promise, str]] = {
     Change.LOST: (_("no verdict any more"), "open"),
 }
 """Names, and whether that is what one wants, in the order in which they are shown."""
+MOST_SHOWN = 100
+"""Runs that are listed of those that would move in one way."""
 _STAGES: Mapping[StageName, Promise] = {
     StageName.EQUIVALENCE: _("Stage 1: the answer means the same as the reference"),
     StageName.INCLUSION: _("Stage 2: the answer holds the reference's key information"),
@@ -56,8 +58,14 @@ class Moved:
     change: Change
     name: Promise
     kind: str
+    total: int
     flips: Sequence[tuple[Flip, str]]
-    """Each with the address of its run."""
+    """The first of them, each with the address of its run."""
+
+    @property
+    def left(self) -> int:
+        """How many more there are."""
+        return self.total - len(self.flips)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,11 +171,18 @@ class Result:
                 change=change,
                 name=name,
                 kind=kind,
-                flips=[(flip, self._url(flip)) for flip in self.compared.flips[change]],
+                total=len(flips),
+                flips=[(flip, self._url(flip)) for flip in flips[:MOST_SHOWN]],
             )
             for change, (name, kind) in CHANGES.items()
-            if change in self.compared.flips
+            if (flips := self.compared.flips.get(change))
         ]
+
+    @property
+    def items(self) -> QuerySet[StudyItem]:
+        """The runs that are shown, so that it can be recorded who saw what was said of them."""
+        shown = [flip.run_id for moved in self.moved for flip, _url in moved.flips]
+        return self.study.items.filter(run__in=shown)
 
     def _url(self, flip: Flip) -> str:
         walk = {"study": self.study.pk, "audit": self.setting.version.pk, "cell": flip.now.value}

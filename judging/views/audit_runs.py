@@ -21,7 +21,7 @@ from judging.forms.causes import CauseForm
 from judging.judgements import judgements_of, opened_items
 from judging.models import EvaluatorVersion, Study
 from judging.reports import FORMATS
-from judging.services.unblinding import record_unblinding, record_unblindings
+from judging.services.unblinding import record_unblindings
 from judging.views.audit import as_file
 from judging.views.auditing import for_auditors
 from judging.walks import read_walk, walked_neighbours, way_back
@@ -29,6 +29,7 @@ from runs.models import Run
 from runs.views.fragments import AppRequest, wants_partial
 
 PER_PAGE = 100
+MOST_LEFT_OUT = 1000
 
 
 @require_safe
@@ -87,8 +88,11 @@ def audit_left_out(request: AppRequest, study: Study, group: str) -> HttpRespons
     """Runs of the study that no figure counts, and why."""
     if group not in LEFT_OUT:
         raise Http404
-    items = items_in(study, Group(group)).select_related("run__task").order_by("position")
-    context = {"study": study, "name": LEFT_OUT[Group(group)], "items": items[:1000]}
+    found = items_in(study, Group(group)).select_related("run__task").order_by("position")
+    items = found[:MOST_LEFT_OUT]
+    if group == Group.NOT_EXECUTABLE:  # which is what people said of these runs
+        record_unblindings(user=request.user, items=items, reason="runs left out of an audit")
+    context = {"study": study, "name": LEFT_OUT[Group(group)], "items": items}
     return render(request, "judging/audit_left_out.html", context)
 
 
@@ -100,8 +104,8 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
     walk = read_walk(request.GET, request.htmx.current_url or "")
     study_id = int(walk["study"]) if "study" in walk else None
     judgements = judgements_of(run, request.user, study_id)
-    for item in opened_items(judgements):
-        record_unblinding(user=request.user, item=item, reason="judgements of a run")
+    opened = opened_items(judgements)
+    record_unblindings(user=request.user, items=opened, reason="judgements of a run")
     context = {
         "judgements": judgements,
         "opened": walk.get("audit", ""),

@@ -17,6 +17,7 @@ from judging.cause_pages import TAG, CausePane, cause_pane, cause_panels, next_u
 from judging.forms.causes import CauseForm, SelectedErrorsForm, UndoForm
 from judging.models import EvaluatorVersion, Study
 from judging.services.causes import Tagging, tag_errors, undo_tags
+from judging.services.unblinding import record_unblinding
 from judging.views.auditing import for_auditors
 from runs.views.fragments import AppRequest, wants_partial
 
@@ -74,6 +75,7 @@ def _pane(request: AppRequest, study: Study, evaluator_id: int, run_id: UUID) ->
     pane = cause_pane(study=study, evaluator=evaluator, run_id=run_id, walk=walk)
     if pane is None:
         raise Http404
+    record_unblinding(user=request.user, item=pane.item, reason="cause of an error")
     return pane
 
 

@@ -23,7 +23,7 @@ from judging.services.disputes import (
     add_message,
     decide,
 )
-from judging.services.unblinding import record_unblinding
+from judging.services.unblinding import record_unblinding, record_unblindings
 from runs.views.fragments import AppRequest
 
 PER_PAGE = 50
@@ -52,8 +52,8 @@ def dispute_detail(request: AppRequest, dispute_id: int) -> HttpResponse:
 def overruled(request: AppRequest) -> HttpResponse:
     """The person's own labels that the reference verdict contradicts, and why."""
     page = Paginator(overruled_labels(request.user), PER_PAGE).get_page(request.GET.get("page"))
-    for label in page:
-        record_unblinding(user=request.user, item=label.item, reason="overruled label")
+    items = [label.item for label in page]
+    record_unblindings(user=request.user, items=items, reason="overruled label")
     return render(request, "judging/overruled.html", {"page": page})
 
 

@@ -18,6 +18,7 @@ from judging.evaluators.registry import UnknownEvaluatorError
 from judging.forms.what_if import KeepForm
 from judging.models import Study
 from judging.services.evaluating_batches import BatchRefusedError
+from judging.services.unblinding import record_unblindings
 from judging.services.whatif import save_and_evaluate
 from judging.views.auditing import for_auditors
 from judging.whatif_pages import result
@@ -38,7 +39,7 @@ def what_if(request: AppRequest, study: Study) -> HttpResponse:
         if not wants_partial(request):
             return redirect(f"{request.path}?{setting.address}")
         return _results(request, study, setting)
-    context = {"study": study, "page": page, **_result(study, page.setting)}
+    context = {"study": study, "page": page, **_result(request, study, page.setting)}
     return render(request, "judging/what_if.html", context)
 
 
@@ -52,17 +53,19 @@ def _sent(request: AppRequest, setting: Setting) -> Setting:
 
 
 def _results(request: AppRequest, study: Study, setting: Setting) -> HttpResponse:
-    response = render(request, "judging/_what_if_results.html", _result(study, setting))
+    response = render(request, "judging/_what_if_results.html", _result(request, study, setting))
     response["HX-Push-Url"] = f"{request.path}?{setting.address}"
     return response
 
 
-def _result(study: Study, setting: Setting) -> dict[str, Any]:
-    """The result; where the switches make no evaluator, why."""
+def _result(request: AppRequest, study: Study, setting: Setting) -> dict[str, Any]:
+    """The result, who saw it being recorded; where the switches make no evaluator, why."""
     try:
-        return {"study": study, "setting": setting, "result": result(study, setting)}
+        found = result(study, setting)
     except UnknownEvaluatorError as error:
         return {"study": study, "setting": setting, "result": None, "problem": str(error)}
+    record_unblindings(user=request.user, items=found.items, reason="what-if of an audit")
+    return {"study": study, "setting": setting, "result": found}
 
 
 @require_safe

@@ -19,7 +19,7 @@ from judging.evaluators.registry import REGISTRY, Unasked, evaluator_named, eval
 from judging.evaluators.task_versions import TaskVersion
 from judging.execution.evaluating import evaluate_study, version_of
 from judging.matching.repaired.rules import ALL_RULES, Rule
-from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, StudyMember
+from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, StudyMember, Unblinding
 from judging.statistics.confusion import Cell, ConfusionMatrix
 from judging.whatif_pages import switchable
 from runs.models import Task, TaskSet, User
@@ -403,6 +403,7 @@ class TestPages:
         query = f"study={world.study.pk}&amp;audit={repaired.pk}&amp;cell=tp"
         assert f'href="/runs/{run}/?{query}"' in page
         assert 'name="on" value="sentence" >' in page
+        assert [seen.item.run_id for seen in Unblinding.objects.all()] == [run]
         assert "Save as a new version" in page
 
     def test_a_sent_form_is_led_to_its_address(
