@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
+from pydantic import JsonValue
 
 from runs.execution.pulse import Pulse
 from runs.execution.running import execute
@@ -49,7 +50,7 @@ def site() -> Iterator[MoodySite]:
 
 def solve(site: MoodySite, on_step: Callable[[StepRecord], None] | None = None) -> list[Run]:
     """Every attempt of an agent that opens the page where the task is solved."""
-    config = {"action": f"goto('{site.url}/done')"}
+    config: dict[str, JsonValue] = {"action": f"goto('{site.url}/done')"}
     run = queue_run(task=moody_suite.TASK, agent="looping", agent_config=config, max_steps=3)
     while (latest := attempts_of(run.pk)[-1]).is_active:
         Run.objects.filter(pk=latest.pk).update(not_before=None)

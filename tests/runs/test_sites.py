@@ -31,7 +31,7 @@ from webagent.trajectory.records import RunRecord
 
 pytestmark = pytest.mark.django_db
 LOGIN = "/customer/account/login/"
-INSTALLING = (200, {}, b"Installing")
+INSTALLING: tuple[int, dict[str, str], bytes] = (200, {}, b"Installing")
 
 
 @pytest.fixture
