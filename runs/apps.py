@@ -23,7 +23,10 @@ class RunsConfig(AppConfig):
         import_module(settings.QUEUE_APP)
         import_module("runs.receivers")
         use_models_file(lambda: settings.ENV.MODELS_FILE)
-        from runs.immutability import install_guards, remove_guards  # models are loaded only now
+        # Models are loaded only now.
+        from runs.immutability import install_guards, remove_guards
+        from runs.policies import add_ready_policies
 
         pre_migrate.connect(remove_guards, sender=self)
         post_migrate.connect(install_guards, sender=self)
+        post_migrate.connect(add_ready_policies, sender=self)

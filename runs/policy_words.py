@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,8 +9,9 @@ from decimal import Decimal
 from django.utils import formats
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
+from runs.agent_words import agent_in_words
 from runs.judged import judgements
 from runs.models import Run
 from webagent.recovery.policy import ClauseKey
@@ -23,7 +23,12 @@ from webagent.recovery.policy_clauses import (
     clauses,
     rule_clauses,
 )
-from webagent.recovery.retry_policy import AgentChoice, PolicyBody, RerunRule
+from webagent.recovery.retry_policy import (
+    WORTH_RETRYING,
+    AgentChoice,
+    PolicyBody,
+    RerunRule,
+)
 
 PARTS: Mapping[Part, Promise] = {
     Part.INFRASTRUCTURE: gettext_lazy("When the infrastructure breaks a run"),
@@ -184,8 +189,8 @@ SENTENCES: Mapping[str, Promise] = {
 }
 """Words for every sentence that a policy can say."""
 
-SAME_AGENT = pgettext_lazy("rerun with", "the same agent")
 ANY_FAULT = gettext_lazy("any error")
+MAY_PASS = gettext_lazy("every kind of error that may pass by itself")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,17 +217,6 @@ def rule_in_words(rule: RerunRule) -> str:
     return " ".join(_sentences(rule_clauses(rule)))
 
 
-def agent_in_words(agent: AgentChoice | None) -> str:
-    """Its name and what it was configured with; “the same agent” for None."""
-    if agent is None:
-        return str(SAME_AGENT)
-    parts = [
-        f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
-        for key, value in sorted(agent.config.items())
-    ]
-    return f"{agent.name} ({', '.join(parts)})" if parts else agent.name
-
-
 def duration_in_words(seconds: float) -> str:
     """Exactly so many seconds: 1 h 0 min 1 s."""
     if seconds != int(seconds):
@@ -239,7 +233,8 @@ def duration_in_words(seconds: float) -> str:
 
 
 def _sentences(said: Iterable[PolicyClause]) -> list[str]:
-    return [str(SENTENCES[clause.key]) % _values(clause) for clause in said]
+    # A lazy plural learns its number from the values, so it must not be a string before.
+    return [str(SENTENCES[clause.key] % _values(clause)) for clause in said]
 
 
 def _values(clause: PolicyClause) -> dict[str, object]:
@@ -254,6 +249,8 @@ def _value(key: str, name: str, value: Value) -> object:
         if key != Sentence.RERUNS_MARKED:
             return value
         return dict(judgements().causes()).get(str(value), value)
+    if value == WORTH_RETRYING:
+        return str(MAY_PASS)
     if isinstance(value, tuple):
         return ", ".join(str(Run.Fault(fault).label) for fault in value) or str(ANY_FAULT)
     if name in ("seconds", "cap") or key in (Sentence.RUN_SECONDS, Sentence.BATCH_SECONDS):
@@ -263,5 +260,5 @@ def _value(key: str, name: str, value: Value) -> object:
         digits = max(2, -exponent) if isinstance(exponent, int) else 2
         return f"${formats.number_format(value, digits)}"
     if name == "value":
-        return formats.number_format(value, use_l10n=True, force_grouping=True)
+        return formats.number_format(str(value), use_l10n=True, force_grouping=True)
     return value

@@ -8,11 +8,13 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from runs.runnable import agent_choices
+from runs.agent_choices import OfferedAgents
+from runs.models import RetryPolicy, User
 from runs.services.reruns import Wish
 
 MAX_TRIALS = 20
 SAME = ""
+NO_POLICY = "none"
 
 
 class RerunForm(forms.Form):
@@ -43,6 +45,11 @@ class RerunForm(forms.Form):
         max_value=1000,
         help_text=_("Empty: as before."),
     )
+    policy = forms.ChoiceField(
+        label=_("Retry policy"),
+        required=False,
+        help_text=_("What is done if a run breaks or gets stuck, and what it may take."),
+    )
     experiment = forms.CharField(
         label=_("Experiment"),
         required=False,
@@ -51,17 +58,25 @@ class RerunForm(forms.Form):
     )
     token = forms.UUIDField(widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, same_words: str | None, **options: Any) -> None:
+    def __init__(self, *args: Any, same_words: str | None, user: User, **options: Any) -> None:
         """`same_words` names the agents as they were; None where they cannot run here."""
         options["initial"] = {"token": uuid.uuid4()} | (options.get("initial") or {})
         super().__init__(*args, **options)
-        choices = agent_choices()
+        self.offered = OfferedAgents(user)
+        choices = self.offered.choices
         if same_words is not None:
             choices.insert(0, (SAME, same_words))
         agent = self.fields["agent"]
         assert isinstance(agent, forms.ChoiceField)  # noqa: S101 (mypy)
         agent.choices = choices
         agent.required = same_words is None
+        policy = self.fields["policy"]
+        assert isinstance(policy, forms.ChoiceField)  # noqa: S101 (mypy)
+        policy.choices = [
+            (SAME, _("as before")),
+            (NO_POLICY, _("none: as this installation is set")),
+            *((str(row.pk), str(row)) for row in RetryPolicy.objects.latest_versions()),
+        ]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -72,9 +87,13 @@ class RerunForm(forms.Form):
     def wish(self) -> Wish:
         """What was asked for; the form must be valid."""
         asked = self.cleaned_data
+        policy = asked["policy"]
+        named = policy not in (SAME, NO_POLICY)
         return Wish(
             token=asked["token"],
-            agent=asked["agent"] or None,
+            agent=self.offered.get(asked["agent"]),
+            policy=RetryPolicy.objects.get(pk=policy) if named else None,
+            own_policy=policy == SAME,
             seed=asked["seed"] if asked["seeds"] == self.Seeds.FIXED else None,
             new_seeds=asked["seeds"] == self.Seeds.NEW,
             trials=asked["trials"],

@@ -22,7 +22,7 @@ from webagent.agents.running import SOURCE_FORMAT
 from webagent.environment.failures import UnknownTask
 from webagent.environment.registry import task_record
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody
-from webagent.trajectory.records import Json
+from webagent.trajectory.records import AgentRecord, Json
 
 if TYPE_CHECKING:
     from runs.visibility import ShownRun
@@ -86,7 +86,16 @@ def agent_for(run: Run, agent: str | AgentChoice | None) -> AgentConfiguration:
     Raises:
         NotRunnableError: there is no such agent here.
     """
-    return store_agent(_agent_for(run, agent).describe())
+    return store_agent(agent_record_for(run, agent))
+
+
+def agent_record_for(run: Run, agent: str | AgentChoice | None) -> AgentRecord:
+    """The same, without storing anything.
+
+    Raises:
+        NotRunnableError: there is no such agent here.
+    """
+    return _agent_for(run, agent).describe()
 
 
 def live_agent(agent: AgentConfiguration) -> Agent:

@@ -2,13 +2,14 @@
 
 from django.urls import URLPattern, URLResolver
 
-from runs import exchange_urls, infrastructure_urls, rerun_urls, run_urls, task_urls
+from runs import exchange_urls, infrastructure_urls, policy_urls, rerun_urls, run_urls, task_urls
 
 app_name = "runs"
 urlpatterns: list[URLPattern | URLResolver] = [
     *exchange_urls.urlpatterns,
     *run_urls.urlpatterns,
     *rerun_urls.urlpatterns,
+    *policy_urls.urlpatterns,
     *infrastructure_urls.urlpatterns,
     *task_urls.urlpatterns,
 ]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import random
 from functools import partial
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
+from runs.execution.terms import wait_before_next
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
 from runs.querysets.queue import from_now
 from runs.signals import announce_end
+from webagent.trajectory.faults import Fault
 
 
 def announce(run_id: UUID) -> None:
@@ -20,20 +20,23 @@ def announce(run_id: UUID) -> None:
     transaction.on_commit(partial(announce_end, Run, run_id))
 
 
-def backoff_s(attempt: int) -> float:
-    """How long to wait after this attempt: doubled each time, half to one and a half of it."""
-    spread: float = random.uniform(0.5, 1.5)  # noqa: S311 (spreads load, guards nothing)
-    return float(settings.ENV.RETRY_BACKOFF_S * 2 ** (attempt - 1) * spread)
+def follow_up(
+    run: Run, fault: Fault | None, *, may_pass: bool = True, at_least_s: float = 0
+) -> Run | None:
+    """Queue the next attempt of a run that just ended in an error; None where there is none.
 
+    Its policy, or else the settings, say after what, how often and when. Call it in the
+    transaction that ends the run: either both stand or neither.
 
-def follow_up(run: Run) -> Run | None:
-    """Queue the next attempt of a run that just ended in an error; None when it was the last.
-
-    Call it in the transaction that ends the run: either both stand or neither.
+    Args:
+        fault: what of the infrastructure broke the run; None if that is not to blame.
+        may_pass: whether another attempt may be spared it.
+        at_least_s: no attempt before so many seconds, whatever the policy says.
     """
-    if run.attempt >= settings.ENV.MAX_ATTEMPTS or _is_called_off(run):
+    wait_s = wait_before_next(run, fault, may_pass=may_pass)
+    if wait_s is None or _is_called_off(run):
         return None
-    return next_attempt(run, delay_s=backoff_s(run.attempt))
+    return next_attempt(run, delay_s=max(wait_s, at_least_s))
 
 
 def _is_called_off(run: Run) -> bool:

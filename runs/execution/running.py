@@ -5,19 +5,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 
 from runs.blobs import known_hashes
 from runs.execution.attempts import announce, follow_up
+from runs.execution.budgets import refuse_beyond_budget
 from runs.execution.heartbeat import Heartbeat
 from runs.execution.leases import Lease, LeaseLostError, claim, claim_next
+from runs.execution.site_waits import put_off_until_ready
 from runs.execution.steps import StepStore, patiently
+from runs.execution.terms import terms_of
 from runs.models import Attachment, Event, Run, RunStatus
+from runs.policies import policy_record
 from runs.records import attachment_rows, event_rows, run_columns
-from runs.runnable import DEFAULT_MAX_STEPS, NotRunnableError, live_agent, task_name
+from runs.runnable import NotRunnableError, live_agent, task_name
+from runs.sites import sites_now
 from runs.task_rows import task_record
 from runs.workers import is_stopping
 from webagent.agents.running import SOURCE_FORMAT, never, run_episode
@@ -29,6 +34,7 @@ from webagent.trajectory.records import (
     EndReason,
     ErrorOrigin,
     ErrorRecord,
+    Json,
     Outcome,
     RunRecord,
     SourceRecord,
@@ -37,7 +43,12 @@ from webagent.trajectory.records import (
 
 logger = logging.getLogger(__name__)
 
-INFRASTRUCTURE = {ErrorOrigin.ENVIRONMENT, ErrorOrigin.MODEL, ErrorOrigin.HARNESS}
+INFRASTRUCTURE = {
+    ErrorOrigin.ENVIRONMENT: Fault.ENVIRONMENT_OTHER,
+    ErrorOrigin.MODEL: Fault.PROVIDER_OTHER,
+    ErrorOrigin.HARNESS: Fault.HARNESS,
+}
+"""What is to blame where an error of this origin names no fault itself."""
 
 OnStep = Callable[[StepRecord], None]
 
@@ -73,9 +84,13 @@ def carry_out(
     lost its run ends without a word, since another one or the sweep has spoken already.
     When `should_stop` says so, the run ends as cancelled.
     """
+    if refuse_beyond_budget(run, lease):
+        return
     mark_browsers()
     end_leftovers()
     try:
+        if put_off_until_ready(run, lease):
+            return
         with Heartbeat(lease) as heartbeat:
             lease.start()
             steps = StepStore(lease, on_step)
@@ -90,7 +105,9 @@ def _play(
 ) -> RunRecord:
     """The run as a record. Our own faults end it as an error of the harness."""
     task = task_record(run.task)
+    sites = {"start": sites_now(run.task)}
     try:
+        terms = terms_of(run)
         record = run_episode(
             task_name(run.task),
             live_agent(run.agent),
@@ -98,8 +115,12 @@ def _play(
             task_id=task.id,
             sink=steps,
             seed=run.seed,
-            max_steps=run.max_steps or DEFAULT_MAX_STEPS,
-            time_limit_s=settings.ENV.RUN_TIME_LIMIT_S,
+            max_steps=terms.max_steps,
+            time_limit_s=terms.time_limit_s,
+            max_tokens=terms.max_tokens,
+            max_cost=terms.max_cost,
+            policy=terms.recovery,
+            other_agent=terms.other_agent,
             should_stop=lambda: heartbeat.should_stop() or should_stop(),
             evaluation=task.eval,
             let_through=(LeaseLostError,),
@@ -114,7 +135,8 @@ def _play(
     is_ours = is_stopping() and not (heartbeat.is_cancelled or should_stop())
     if record.end_reason is EndReason.CANCELLED and is_ours:
         record = _handed_back(record)
-    return record.model_copy(update=_place(run))
+    sites["end"] = sites_now(run.task)
+    return record.model_copy(update=_place(run) | {"extra": _extra(run, record, sites)})
 
 
 @transaction.atomic
@@ -133,8 +155,7 @@ def _end(run: Run, lease: Lease, record: RunRecord, steps: StepStore) -> None:
     files = list(attachment_rows(run.pk, record))
     stored = known_hashes(file.blob_id for file in files)
     Attachment.objects.bulk_create(file for file in files if file.blob_id in stored)
-    if _is_worth_retrying(record):
-        follow_up(run)
+    _try_again(run, record)
     announce(run.pk)
 
 
@@ -146,12 +167,18 @@ def _status(record: RunRecord) -> RunStatus:
     return RunStatus.FINISHED
 
 
-def _is_worth_retrying(record: RunRecord) -> bool:
-    """Whether the infrastructure failed in a way that another attempt may be spared."""
+def _try_again(run: Run, record: RunRecord) -> None:
+    """Queue the next attempt if the infrastructure broke this one, as far as it may have one."""
     if record.outcome is not Outcome.ERROR or record.error is None:
-        return False
-    may_pass = (record.extra or {}).get("retriable", True)
-    return record.error.origin in INFRASTRUCTURE and bool(may_pass)
+        return
+    told = record.extra or {}
+    asked = told.get("retry_after_s")
+    follow_up(
+        run,
+        record.error.fault or INFRASTRUCTURE.get(record.error.origin),
+        may_pass=bool(told.get("retriable", True)),
+        at_least_s=asked if isinstance(asked, int | float) else 0,
+    )
 
 
 def _place(run: Run) -> dict[str, object]:
@@ -163,6 +190,16 @@ def _place(run: Run) -> dict[str, object]:
         "retry_of": str(run.retry_of_id) if run.retry_of_id else None,
         "rerun_of": str(run.rerun_of_id) if run.rerun_of_id else None,
     }
+
+
+def _extra(run: Run, record: RunRecord, sites: dict[str, list[Json]]) -> Json | None:
+    """What the record says beside the format's own fields: the policy and how the sites were."""
+    extra: dict[str, Any] = dict(record.extra or {})
+    if run.policy is not None:
+        extra["retry_policy"] = policy_record(run.policy)
+    if any(sites.values()):
+        extra["sites"] = sites
+    return extra or None
 
 
 def _handed_back(record: RunRecord) -> RunRecord:

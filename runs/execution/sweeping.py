@@ -8,6 +8,7 @@ from django.db import transaction
 from runs.execution.attempts import announce, follow_up
 from runs.models import Run, RunStatus
 from webagent.environment.leftovers import end_leftovers
+from webagent.trajectory.faults import Fault
 
 
 def sweep_runs() -> None:
@@ -18,8 +19,9 @@ def sweep_runs() -> None:
             end_abandoned(run)
     Run.objects.requeue_expired()
     Run.objects.call_off()
-    for run_id in Run.objects.end_cancelled():
-        announce(run_id)
+    while ended := Run.objects.end_cancelled():
+        for run_id in ended:
+            announce(run_id)
 
 
 @transaction.atomic
@@ -50,5 +52,5 @@ def end_abandoned(run: Run) -> bool:
     if ended:
         announce(run.pk)
         if not run.cancel_requested_at:
-            follow_up(run)
+            follow_up(run, Fault.WORKER_LOST)
     return ended

@@ -13,13 +13,29 @@ from django.utils.translation import gettext as _
 
 from runs.agents import store_agent
 from runs.execution.attempts import announce, next_attempt
-from runs.models import AgentConfiguration, Experiment, ExperimentState, Run, RunStatus, User
-from runs.runnable import DEFAULT_MAX_STEPS, OUR_FORMAT, agent_for, why_not_runnable
+from runs.models import (
+    AgentConfiguration,
+    Experiment,
+    ExperimentState,
+    RetryPolicy,
+    Run,
+    RunStatus,
+    User,
+)
+from runs.policies import body_of
+from runs.runnable import (
+    DEFAULT_MAX_STEPS,
+    OUR_FORMAT,
+    agent_for,
+    policy_problem,
+    why_not_runnable,
+)
 from runs.task_rows import store_task
 from runs.tasks import wake_workers
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
 from webagent.environment.failures import UnknownTask
 from webagent.environment.registry import task_record as environment_task_record
+from webagent.recovery.retry_policy import AgentChoice
 from webagent.trajectory.records import AgentRecord, Json
 
 MAX_NEW_RUNS = 500
@@ -35,13 +51,16 @@ class RerunError(Exception):
 class Wish:
     """How to run again.
 
-    `agent` None keeps each run's own. `seed` None keeps each run's own; further trials then
-    have the same one. A given seed is for the first trial, further ones count up.
+    `agent` None keeps each run's own, and so does `own_policy` with policies. `seed` None keeps
+    each run's own; further trials then have the same one. A given seed is for the first trial,
+    further ones count up.
     `token` names the form it was asked with: the same wish with the same token is granted once.
     """
 
     token: UUID
-    agent: str | None = None
+    agent: str | AgentChoice | None = None
+    policy: RetryPolicy | None = None
+    own_policy: bool = True
     seed: int | None = None
     new_seeds: bool = False
     trials: int = 1
@@ -70,7 +89,11 @@ def launch_reruns(*, runs: Iterable[Run], wish: Wish, user: User) -> Launch:
             _("These would be %(n)d runs; at most %(max)d can be queued at once.")
             % {"n": len(sources) * wish.trials, "max": MAX_NEW_RUNS}
         )
-    refused = [(run, why) for run in sources if (why := why_not_runnable(run, wish.agent))]
+    refused = [
+        (run, why)
+        for run in sources
+        if (why := why_not_runnable(run, wish.agent) or _policy_problem(_policy_for(run, wish)))
+    ]
     hopeless = {run.pk for run, _why in refused}
     experiment = _experiment(wish.experiment, user)
     is_by_hand = len(sources) * wish.trials <= MOST_BY_HAND
@@ -108,6 +131,7 @@ def queue_run(
     trial: int = 1,
     max_steps: int | None = None,
     experiment: str = "",
+    policy: RetryPolicy | None = None,
     user: User | None = None,
 ) -> Run:
     """A queued run of a task by its name, about which the caller tells a worker, or is one.
@@ -123,6 +147,8 @@ def queue_run(
         row = store_agent(described)
     except (UnknownTask, UnknownAgent, BadAgentConfig) as error:
         raise RerunError(str(error)) from None
+    if why := _policy_problem(policy):
+        raise RerunError(why)
     return Run.objects.create(
         task=store_task(record),
         agent=row,
@@ -130,6 +156,7 @@ def queue_run(
         seed=seed,
         trial=trial,
         max_steps=max_steps or record.max_steps or _own_max_steps(described) or DEFAULT_MAX_STEPS,
+        policy=policy,
         source_format=OUR_FORMAT,
         created_by=user,
         queued_at=Now(),
@@ -192,6 +219,8 @@ def _rerun(
         seed=seed,
         trial=trial,
         max_steps=wish.max_steps or run.max_steps or DEFAULT_MAX_STEPS,
+        policy=_policy_for(run, wish),
+        launch=uuid.uuid5(wish.token, str(user.pk)),
         source_format=OUR_FORMAT,
         rerun_of=run,
         family=run.root,
@@ -199,6 +228,15 @@ def _rerun(
         priority=priority,
         queued_at=Now(),
     )
+
+
+def _policy_for(run: Run, wish: Wish) -> RetryPolicy | None:
+    return run.policy if wish.own_policy else wish.policy
+
+
+def _policy_problem(policy: RetryPolicy | None) -> str | None:
+    """Why runs under this policy could not be carried out here; None if they can."""
+    return policy_problem(body_of(policy)) if policy else None
 
 
 def _own_max_steps(agent: AgentRecord) -> int | None:

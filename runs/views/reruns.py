@@ -97,7 +97,9 @@ def _ask_or_launch(
     request: AppRequest, runs: Sequence[Run], action: str, *, is_sent: bool
 ) -> HttpResponse:
     offer = rerun_offer(runs)
-    form = RerunForm(request.POST if is_sent else None, same_words=offer.same_words)
+    form = RerunForm(
+        request.POST if is_sent else None, same_words=offer.same_words, user=request.user
+    )
     if is_sent and form.is_valid():
         try:
             launch = launch_reruns(runs=runs, wish=form.wish(), user=request.user)

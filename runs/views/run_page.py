@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from runs.models import Run
+from runs.run_policy_facts import policy_facts
 from runs.sites import sites_during
 from runs.step_calls import step_calls
 from runs.step_details import step_details
@@ -19,7 +20,9 @@ from runs.views.fragments import AppRequest
 @require_safe
 def run_detail(request: AppRequest, run_id: UUID) -> HttpResponse:
     """A run from beginning to end. The number of queries does not depend on its length."""
-    runs = Run.objects.shown_to(request.user).select_related("task__task_set", "retried_by")
+    runs = Run.objects.shown_to(request.user).select_related(
+        "task__task_set", "retried_by", "policy"
+    )
     run = get_object_or_404(runs, pk=run_id)
     return render(request, "runs/run_detail.html", run_context(run, request))
 
@@ -71,5 +74,6 @@ def run_context(run: Run, request: AppRequest) -> dict[str, Any]:
         "goal_pictures": list(pictures),
         # That a site was not ready hints at how the run ended.
         "sites": () if hides_something(run) else sites_during(run),
+        **policy_facts(run),
         **timeline_context(run, request.user),
     }

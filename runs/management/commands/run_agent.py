@@ -15,6 +15,7 @@ from django.db import transaction
 
 from runs.execution.leases import Lease, claim
 from runs.execution.running import carry_out, execute
+from runs.management.policies import named_policy
 from runs.models import Run
 from runs.services.reruns import RerunError, queue_run
 from webagent.trajectory.records import StepRecord
@@ -35,6 +36,9 @@ class Command(BaseCommand):
         parser.add_argument("--trials", type=int, default=1)
         parser.add_argument("--experiment", default="", help="name to gather the runs under")
         parser.add_argument("--max-steps", type=int)
+        parser.add_argument(
+            "--policy", default="", metavar="NAME[@VERSION]", help="retry policy that holds for it"
+        )
         parser.add_argument("--json", action="store_true", help="print what came of it as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -104,6 +108,7 @@ def _queue(trial: int, options: dict[str, Any]) -> tuple[Run, Lease]:
             trial=trial,
             max_steps=options["max_steps"],
             experiment=options["experiment"],
+            policy=named_policy(options["policy"]),
         )
     except RerunError as error:
         raise CommandError(str(error)) from None

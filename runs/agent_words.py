@@ -1,0 +1,42 @@
+"""An agent with its configuration, on one line."""
+
+from __future__ import annotations
+
+import json
+
+from django.utils.text import Truncator
+from django.utils.translation import pgettext_lazy
+from pydantic import JsonValue
+
+from webagent.agents.generic.agent import NAME as GENERIC
+from webagent.agents.generic.settings import AgentSettings
+from webagent.recovery.retry_policy import AgentChoice
+
+SAME_AGENT = pgettext_lazy("rerun with", "the same agent")
+MAX_VALUE = 60
+
+
+def agent_in_words(agent: AgentChoice | None) -> str:
+    """Its name and what was set otherwise than by default; “the same agent” for None."""
+    if agent is None:
+        return str(SAME_AGENT)
+    defaults = _defaults(agent.name)
+    said = [
+        f"{key}={_short(value)}"
+        for key, value in sorted(agent.config.items())
+        if key not in defaults or defaults[key] != value
+    ]
+    return f"{agent.name} ({', '.join(said)})" if said else agent.name
+
+
+def _defaults(name: str) -> dict[str, JsonValue]:
+    """The settings that need no word, since they are as they always are."""
+    if name != GENERIC:
+        return {}
+    fields = AgentSettings.model_fields.items()
+    return {key: field.default for key, field in fields if not field.is_required()}
+
+
+def _short(value: JsonValue) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return Truncator(text).chars(MAX_VALUE)
