@@ -14,8 +14,11 @@ from enum import StrEnum
 
 from pydantic import validate_call
 
+from webagent.agents.scripted import taken_by
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord
+
+WAIT = "noop(500)"
 
 Lines = tuple[str, ...]
 Reader = Callable[[Lines], str]
@@ -220,9 +223,9 @@ class Librarian:
         if self.style is Style.CARELESS and errand.careless_way is not None:
             way = errand.careless_way
         if self._done < len(way):
-            move = way[self._done]
-            self._done += 1
-            return _make(move, observation)
+            made = _make(way[self._done], observation)
+            self._done += made.action != WAIT
+            return made
         return Decision(
             action=f"send_msg_to_user({self._answer(errand, observation)!r})",
             thought="I have what was asked for.",
@@ -231,7 +234,9 @@ class Librarian:
 
     def resume_from(self, history: Sequence[Taken]) -> None:
         """The moves that are still made count."""
-        self._done = sum(taken.by == "librarian" for taken in history)
+        self._done = taken_by(
+            "librarian", [step for step in history if step.decision.action != WAIT]
+        )
 
     def describe(self) -> AgentRecord:
         """Name and style."""
@@ -262,6 +267,4 @@ def _make(move: Move, observation: Observation) -> Decision:
         if node.bid and wanted and node.name == move.name:
             action = f"fill({node.bid!r}, {move.text!r})" if fillable else f"click({node.bid!r})"
             return Decision(action=action, thought=f"Next is {move.name!r}.")
-    return Decision(
-        action="noop(500)", thought=f"{move.name!r} is not on this page yet; I wait for it."
-    )
+    return Decision(action=WAIT, thought=f"{move.name!r} is not on this page yet; I wait for it.")

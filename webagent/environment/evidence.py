@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import cast
 
 from playwright.sync_api import Error, Page
 from pydantic import JsonValue
@@ -43,7 +42,9 @@ def capture_evidence(page: Page, evaluation: Json | None, hosts: Hosts) -> Json:
         missing: dict[str, JsonValue] = {}
         for position, target in enumerate(targets[:MAX_TARGETS]):
             try:
-                pages.append(_target_evidence(page, cast("Mapping[str, object]", target), hosts))
+                if not isinstance(target, Mapping):
+                    raise ValueError("the target is no table")
+                pages.append(_target_evidence(page, target, hosts))
             except (Error, ValueError) as error:
                 pages.append(None)
                 missing[str(position)] = str(error).split("\n")[0]
