@@ -1,4 +1,4 @@
-"""The page from which tasks over several sites start: one link to each, addresses by environment."""
+"""The page from which tasks over several sites start: one link to each, where it is here."""
 
 import html
 import os
