@@ -2,15 +2,19 @@
 
 from django.urls import path
 
-from runs.views import blobs, jobs, run_list, run_page
+from runs.views import blobs, jobs, run_compare, run_list, run_page
 
 urlpatterns = [
     path("runs/", run_list.run_list, name="run_list"),
     path("runs/columns/", run_list.run_columns, name="run_columns"),
+    path("runs/compare/", run_compare.run_compare, name="run_compare"),
     path("runs/<uuid:run_id>/", run_page.run_detail, name="run_detail"),
     path("runs/<uuid:run_id>/steps/", run_page.run_steps, name="run_steps"),
     path("runs/<uuid:run_id>/steps/<int:index>/", run_page.run_step, name="run_step"),
     path("runs/<uuid:run_id>/steps/<int:index>/calls/", run_page.run_calls, name="run_calls"),
+    path(
+        "runs/<uuid:run_id>/compare/", run_compare.run_compare_choices, name="run_compare_choices"
+    ),
     path("runs/<uuid:run_id>/files/", run_page.run_files, name="run_files"),
     path("runs/<uuid:run_id>/blobs/<slug:sha256>/", blobs.run_blob, name="run_blob"),
     path("jobs/", jobs.job_drawer, name="job_drawer"),

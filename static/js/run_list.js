@@ -29,6 +29,9 @@
     if (bar) {
       bar.hidden = chosen.length === 0;
       bar.querySelector("[data-selected-count]").textContent = String(chosen.length);
+      const compare = bar.querySelector("[data-compares]");
+      compare.hidden = chosen.length !== 2;
+      if (!compare.hidden) compare.search = new URLSearchParams({ a: chosen[0].value, b: chosen[1].value }).toString();
     }
     const all = root().querySelector("[data-selects-all]");
     if (all) {

@@ -9,6 +9,7 @@ import { Scrubber } from "./timeline/scrubber.js";
 import { Stage } from "./timeline/stage.js";
 import { StepList } from "./timeline/list.js";
 import { Texts } from "./timeline/texts.js";
+import { placedEvents } from "./timeline/words.js";
 
 const PLAY_MS = 500;
 const HIDES_GIVEN_UP = "hides-given-up-steps";
@@ -22,7 +23,7 @@ export class Timeline {
     this.view = "before";
     this.playing = null;
     this.isReady = false;
-    this.data.events = this.data.events.map((event) => this.placed(event)).filter((event) => event.first <= event.last);
+    this.data.events = placedEvents(this.data);
     this.byEvent = new AbortController();
     const go = (index) => this.go(index);
     this.list = new StepList(root.querySelector("[data-steps]"), this.data, go);
@@ -87,15 +88,6 @@ export class Timeline {
   goToStep(number) {
     const index = this.steps.findIndex((step) => step.i === number);
     if (index >= 0) this.go(index);
-  }
-
-  // An event over numbers of steps as one over their places.
-  placed(event) {
-    const first = this.steps.findIndex((step) => step.i >= event.first);
-    const placed = { ...event, first: first < 0 ? Infinity : first, last: this.steps.findLastIndex((step) => step.i <= event.last) };
-    if (event.to === undefined) return placed;
-    const to = this.steps.findIndex((step) => step.i >= event.to);
-    return { ...placed, to: to < 0 ? undefined : to };
   }
 
   show(view) {

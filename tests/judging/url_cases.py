@@ -359,6 +359,13 @@ case("runs:run_detail", run_id=RUNS)
 case("runs:run_steps", "from=0", "from=1", run_id=RUNS)
 case("runs:run_step", run_id=RUNS, index=STEPS)
 case("runs:run_calls", run_id=RUNS, index=STEPS)
+case("runs:run_compare_choices", run_id=RUNS)
+CASES["runs:run_compare"] = lambda world: [
+    Visit(f"{reverse('runs:run_compare')}?a={a}&b={b}{steps}")
+    for a in RUNS(world)
+    for b in RUNS(world)
+    for steps in ("", "&steps=all")
+]
 case("runs:run_files", run_id=RUNS)
 case("runs:run_blob", run_id=RUNS, sha256=lambda w: [w.picture.pk, w.log.pk])
 case("runs:run_export", run_id=RUNS)

@@ -112,6 +112,7 @@ export class Scrubber {
       for (const band of bands) {
         const from = this.left[band.first];
         const to = this.left[band.last] + this.wide[band.last] - (this.wide[band.last] ? gap : 0);
+        if (to <= from) continue; // all of it is hidden
         all.append(...bandOf(band, TICKS + 7 + lane * LANE, from, to));
       }
     });

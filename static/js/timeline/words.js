@@ -1,4 +1,4 @@
-// Small things that the parts of the timeline share: elements, phrases, addresses.
+// Small things that the parts of the timeline share: elements, phrases, addresses, places.
 export const SVG = "http://www.w3.org/2000/svg";
 
 export function element(name, className = "", text = "") {
@@ -27,4 +27,21 @@ export function seconds(words, value) {
 
 export function blobUrl(data, sha256) {
   return sha256 && data.blob_url.replace(/0{64}/, sha256);
+}
+
+// Events over numbers of steps as events over their places in the list.
+export function placedEvents({ steps, events }) {
+  const atOrAfter = (number) => steps.findIndex((step) => step.i >= number);
+  return events
+    .map((event) => {
+      const first = atOrAfter(event.first);
+      const to = event.to === undefined ? -1 : atOrAfter(event.to);
+      return {
+        ...event,
+        first: first < 0 ? Infinity : first,
+        last: steps.findLastIndex((step) => step.i <= event.last),
+        to: to < 0 ? undefined : to,
+      };
+    })
+    .filter((event) => event.first <= event.last);
 }
