@@ -292,7 +292,7 @@ def test_health_is_asked_with_bash_alone(site: MoodySite) -> None:
     site.always["/tile/0/0/0.png"] = 404
 
     def health(port: int, path: str) -> int:
-        command = ["bash", SCRIPTS / "http-ok.bash", str(port), path]
+        command: list[str | Path] = ["bash", SCRIPTS / "http-ok.bash", str(port), path]
         return subprocess.run(command, stderr=subprocess.DEVNULL).returncode
 
     assert health(site.port, "/status") == 0
@@ -309,7 +309,7 @@ def reset(tmp_path: Path, *sites: str, **more: str) -> subprocess.CompletedProce
         "WAIT_PAUSE_S": "0.1",
         **more,
     }
-    command = ["sh", SCRIPTS / "reset.sh", *sites]
+    command: list[str | Path] = ["sh", SCRIPTS / "reset.sh", *sites]
     return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
