@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judging.views import audit, audit_compare, audit_runs, audit_triangle
+from judging.views import audit, audit_compare, audit_detectors, audit_runs, audit_triangle
 
 urlpatterns = [
     path("audit/", audit.audit_home, name="audit_home"),
@@ -29,6 +29,11 @@ urlpatterns = [
         name="audit_compare_file",
     ),
     path("studies/<int:study_id>/audit/pairs/", audit_compare.audit_pairs, name="audit_pairs"),
+    path(
+        "studies/<int:study_id>/audit/detectors/",
+        audit_detectors.audit_detectors,
+        name="audit_detectors",
+    ),
     path("studies/<int:study_id>/audit/people/", audit_compare.audit_people, name="audit_people"),
     path(
         "studies/<int:study_id>/audit/left-out/<slug:group>/",

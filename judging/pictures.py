@@ -19,11 +19,17 @@ AXIS = 22
 MARGIN = 8
 LONGEST_NAME = 27
 _INK, _MUTED, _LINE = "#1a1c20", "#585e67", "#dfe0dd"
-_MEANING = {"fn": "#8b2780", "fp": "#a84a00", "people": "#1f4ea3", "evaluator": "#585e67"}
+_MEANING = {
+    "fn": "#8b2780",
+    "fp": "#a84a00",
+    "people": "#1f4ea3",
+    "evaluator": "#585e67",
+    "agent": "#1f4ea3",
+}
 """For the picture on its own; in a page, style sheets paint by class."""
 
 
-Meaning = Literal["fn", "fp", "people", "evaluator"]
+Meaning = Literal["fn", "fp", "people", "evaluator", "agent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,8 @@ from django.utils import formats
 from django.utils.functional import Promise
 
 Value = str | int | float | None
+WIDEST_TEXT = 160
+"""Columns of a terminal; a table that is wider is written a line a value."""
 
 
 class Column(NamedTuple):
@@ -154,6 +156,28 @@ def _text(value: Value) -> str:
     if isinstance(value, float):
         return f"{value:.3f}".replace("-", "−")
     return formats.number_format(value) if isinstance(value, int) else value
+
+
+def write_text(table: Table) -> str:
+    """Columns beside each other for a terminal, wide tables turned on their side."""
+    rows = [[_text(value) for value in row] for row in table.rows]
+    names = [str(column.name) for column in table.columns]
+    lines = [table.title, "-" * len(table.title)]
+    widths = [max(map(len, cells)) for cells in zip(names, *rows, strict=True)]
+    if sum(widths) + 2 * len(widths) <= WIDEST_TEXT:
+        right = _numeric_columns(table)
+        for row in [names, *rows]:
+            cells = zip(row, widths, right, strict=True)
+            padded = (cell.rjust(n) if is_right else cell.ljust(n) for cell, n, is_right in cells)
+            lines.append("  ".join(padded).rstrip())
+    else:
+        margin = max(map(len, names))
+        for row in rows:
+            lines += [
+                f"{name.ljust(margin)}  {cell}" for name, cell in zip(names, row, strict=True)
+            ]
+            lines.append("")
+    return "\n".join([*lines, *table.notes]) + "\n"
 
 
 def write_tables(title: str, tables: Sequence[Table], ending: str) -> str:

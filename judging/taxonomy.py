@@ -20,6 +20,24 @@ MAX_CAUSES = 12
 MAX_NAME = 60
 
 
+_ANOMALIES = {
+    "loop": ("loop", "repeat", "ループ", "繰り返"),
+    "false_completion": ("too early", "too_early", "premature", "false completion", "完了誤認"),
+}
+"""What the name or key of a cause holds if it is what a detector of anomalies looks for."""
+
+
+def anomaly_meant(cause: dict[str, Any]) -> str | None:
+    """`loop` or `false_completion` where the cause says the same as that mark; else None."""
+    words = f"{cause['key']} {cause['name']}".lower().replace(
+        "false_completion", "false completion"
+    )
+    for kind, signs in _ANOMALIES.items():
+        if any(sign in words for sign in signs):
+            return kind
+    return None
+
+
 def cause_choices(taxonomy: Iterable[dict[str, Any]]) -> list[tuple[str, str]]:
     """Keys and names to choose from; names of the built-in causes in the reader's language."""
     choices = []

@@ -2,7 +2,14 @@
 
 from django.urls import URLPattern, URLResolver
 
-from judging import audit_urls, batch_urls, cause_urls, people_urls, whatif_urls
+from judging import (
+    audit_urls,
+    batch_urls,
+    cause_urls,
+    experiment_urls,
+    people_urls,
+    whatif_urls,
+)
 
 app_name = "judging"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -11,4 +18,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *batch_urls.urlpatterns,
     *cause_urls.urlpatterns,
     *whatif_urls.urlpatterns,
+    *experiment_urls.urlpatterns,
 ]

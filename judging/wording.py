@@ -34,6 +34,8 @@ _REASONS: Mapping[Reason, Promise] = {
         "the evaluator tells success from failure hardly better than chance"
     ),
     Reason.NO_MILESTONES: gettext_lazy("the task has no milestones of any weight"),
+    Reason.NOTHING_MARKED: gettext_lazy("the detector marked no run that people speak of"),
+    Reason.NOTHING_SEEN: gettext_lazy("people see it in no run"),
     Reason.NEVER_DEFINED: gettext_lazy("the figure is undefined in almost every resample"),
 }
 
@@ -67,6 +69,13 @@ def interval_words(interval: Interval | Undefined | None, *, is_share: bool) -> 
         "low": _signed(interval.low),
         "high": _signed(interval.high),
     }
+
+
+def points_words(value: float) -> str:
+    """`+5.1` or `−8.0`: a difference of shares in percentage points."""
+    rounded = round(100 * value, 1) or 0.0  # no "-0.0"
+    sign = "+" if rounded > 0 else ""
+    return f"{sign}{formats.number_format(rounded, 1)}".replace("-", "−")
 
 
 def _signed(value: float) -> str:

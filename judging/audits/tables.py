@@ -13,6 +13,7 @@ from judging.audits.causes_tables import causes_table, success_rates_table, tags
 from judging.audits.cells import Shown, items_in_cells
 from judging.audits.comparison_tables import pairs_table, people_table, steps_table
 from judging.audits.corrected import corrected_rates
+from judging.audits.detectors import detectors_table
 from judging.audits.explanations import decided_by
 from judging.audits.matrices import Audit, audit_of
 from judging.audits.measures import MEASURES, measure
@@ -195,6 +196,7 @@ TABLES: Mapping[str, Callable[[Study], Table]] = {
     "causes": causes_table,
     "success_rates": success_rates_table,
     "tagged_errors": tags_table,
+    "detectors": detectors_table,
 }
 """By the name in their address. A new table is an entry here: pages, downloads and the report
 then have it."""
@@ -212,6 +214,7 @@ TABLE_NAMES: Mapping[str, Promise] = {
     "causes": gettext_lazy("Causes of errors"),
     "success_rates": gettext_lazy("Success rates if repaired"),
     "tagged_errors": gettext_lazy("Tagged errors"),
+    "detectors": gettext_lazy("Detectors of anomalies"),
 }
 """The same for people."""
 

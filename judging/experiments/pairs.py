@@ -65,12 +65,7 @@ class Side:
 
     scope: Scope
     agent: AgentConfiguration | None = None
-
-    @property
-    def name(self) -> str:
-        """Its name where only experiments are compared, or with the configuration's behind it."""
-        name = self.scope.experiment.name
-        return f"{name}: {self.agent}" if self.agent else name
+    agent_name: str = ""
 
 
 class Paired(NamedTuple):

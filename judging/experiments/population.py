@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.db.models import (
     BooleanField,
@@ -25,6 +25,9 @@ from judging.audits.population import INFEASIBLE_TASKS
 from judging.experiments.sources import FAILURE, SUCCESS, Source, with_said
 from judging.models import ReferenceVerdict
 from runs.models import Experiment, Run, RunStatus, Task, User
+
+if TYPE_CHECKING:
+    from runs.querysets.runs import RunQuerySet
 
 
 class Standing(StrEnum):
@@ -68,6 +71,11 @@ class Scope:
 
     experiment: Experiment
     runs: QuerySet[Any]
+
+    @property
+    def told(self) -> RunQuerySet[Run]:
+        """The runs of which everything may be told, earlier attempts among them."""
+        return cast("RunQuerySet[Run]", self.runs.filter(is_hidden=False))
 
     def standing(self, source: Source) -> QuerySet[Any]:
         """The runs with `standing`, a word of `Standing`, under this source."""

@@ -64,7 +64,7 @@ class Source:
         }
 
     @property
-    def stems_from_people(self) -> bool:
+    def tells_judgements(self) -> bool:
         """Whether to see it of a run is to see what an audit shows."""
         return self.evaluator is not None or self.is_reference
 

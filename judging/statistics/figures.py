@@ -25,6 +25,8 @@ class Reason(StrEnum):
     TOO_FEW_POINTS = "an interval for r takes at least four pairs"
     WEAK_JUDGE = "the evaluator tells success from failure hardly better than chance"
     NO_MILESTONES = "the task has no milestones of any weight"
+    NOTHING_MARKED = "the detector marked no run that people speak of"
+    NOTHING_SEEN = "people see it in no run"
     NEVER_DEFINED = "the figure is undefined in almost every resample"
 
 

@@ -108,3 +108,22 @@ def share_ends(interval: Interval | Undefined) -> str:
     if isinstance(interval, Undefined):
         return wording.why_undefined(interval)
     return wording.interval_words(interval, is_share=True)
+
+
+@register.filter
+def points(value: Figure) -> str:
+    """A difference of two shares in percentage points, with its sign; a dash for none."""
+    if isinstance(value, Undefined):
+        return wording.DASH
+    return wording.points_words(value)
+
+
+@register.filter
+def point_ends(interval: Interval | Undefined) -> str:
+    """The ends of such a difference, or why there are none."""
+    if isinstance(interval, Undefined):
+        return wording.why_undefined(interval)
+    return _("%(low)s to %(high)s") % {
+        "low": wording.points_words(interval.low),
+        "high": wording.points_words(interval.high),
+    }

@@ -17,6 +17,9 @@ from typing import Any
 from django.urls import reverse
 
 from judging.audits.tables import TABLES
+from judging.experiments.drawing import QUESTIONS
+from judging.experiments.parts import PARTS
+from judging.experiments.tables import TABLES as EXPERIMENT_TABLES
 from tests.judging.blind_world import World
 
 
@@ -262,6 +265,79 @@ case(
     post=lambda _: {"batch": str(uuid.UUID(int=1))},
 )
 
+case(
+    "judging:audit_detectors",
+    "kind=loop&detector=any&cell=marked-seen",
+    "kind=false_completion&detector=zq-detector&cell=marked-seen",
+    study_id=STUDIES,
+)
+
+# Experiments
+SOURCES = ["verdict=reward", "verdict=reference", "verdict=evaluator:1"]
+
+
+def EXPERIMENTS(world: World) -> list[int]:  # noqa: N802
+    runs = (world.run, world.disputed)
+    return [run.experiment_id for run in runs if run.experiment_id is not None]
+
+
+case("judging:experiment_detail", *SOURCES, experiment_id=EXPERIMENTS)
+case(
+    "judging:experiment_part",
+    *SOURCES,
+    "verdict=reward&selector=evaluator:1",
+    "pair=trial",
+    experiment_id=EXPERIMENTS,
+    name=lambda _: list(PARTS),
+)
+case(
+    "judging:experiment_runs",
+    *SOURCES,
+    "standing=error-incomplete-success-failure",
+    "detections=1%2B",
+    "recovered=yes",
+    "end=cost_limit",
+    "mode=false_completion",
+    "site=shop",
+    "kind=string_match",
+    "level=",
+    experiment_id=EXPERIMENTS,
+)
+case(
+    "judging:experiment_runs_file",
+    *SOURCES,
+    experiment_id=EXPERIMENTS,
+    ending=lambda _: ["csv", "json"],
+)
+case(
+    "judging:experiment_table",
+    *SOURCES,
+    experiment_id=EXPERIMENTS,
+    name=lambda _: list(EXPERIMENT_TABLES),
+    ending=lambda _: ["csv", "json"],
+)
+case(
+    "judging:experiment_report",
+    *SOURCES,
+    experiment_id=EXPERIMENTS,
+    ending=lambda _: ["json", "md", "tex"],
+)
+case(
+    "judging:experiment_picture",
+    *SOURCES,
+    *(f"agent={number}" for number in range(1, 5)),
+    experiment_id=EXPERIMENTS,
+    name=lambda _: list(QUESTIONS),
+)
+case("judging:controls_launch", post=lambda _: {"token": "x"}, experiment_id=EXPERIMENTS)
+case("judging:experiment_compare", "a=1&b=2", "a=2&b=1&verdict=reference&cell=both", "a=1&b=1")
+case(
+    "judging:experiment_compare_file",
+    "a=1&b=2",
+    "a=2&b=2&verdict=evaluator:1",
+    ending=lambda _: ["csv", "json"],
+)
+
 
 # Batches of evaluations
 def _wishes(world: World, path: str) -> Iterable[Visit]:
@@ -393,6 +469,31 @@ case("runs:task_set_detail", "page=1", set_id=TASK_SETS)
 case("runs:job_drawer")
 case("runs:job_count")
 case("runs:experiment_list", "page=1")
+_LAUNCH = {
+    "name": "Another one",
+    "task_set": "webarena raw",
+    "agents": ["oracle"],
+    "trials": 2,
+    "token": "0b0e1f0a-4f6c-4a5e-9d55-5c1f5f0a7f11",
+}
+CASES["runs:experiment_new"] = lambda _world: [
+    Visit(reverse("runs:experiment_new")),
+    Visit(f"{reverse('runs:experiment_new')}?task_set=webarena+raw"),
+    *(
+        Visit(reverse("runs:experiment_new"), data=_LAUNCH | more)
+        for more in (
+            {"refresh": "1"},
+            {"estimate": "1"},
+            {"estimate": "1", "kinds": ["string_match"]},
+            {"estimate": "1", "feasible_only": "on"},
+            {"launch": "1"},
+        )
+    ),
+]
+case("runs:experiment_progress", pk=EXPERIMENTS)
+case("runs:experiment_pause", post=lambda _: {}, pk=EXPERIMENTS)
+case("runs:experiment_resume", post=lambda _: {}, pk=EXPERIMENTS)
+case("runs:experiment_cancel", post=lambda _: {}, pk=EXPERIMENTS)
 case("runs:import_list")
 case("runs:import_detail", job_id=lambda w: w.job.pk)
 

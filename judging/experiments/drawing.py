@@ -1,0 +1,168 @@
+"""The pictures of an experiment, with the runs behind every mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from judging.experiments.figures import Figures
+from judging.experiments.lengths import Bin, lengths_of
+from judging.experiments.population import DECIDED, Standing
+from judging.experiments.recovery import Detections, detections_of
+from judging.experiments.selection import joined, runs_url
+from judging.experiments.tables import Asked
+from judging.experiments.trials import TrialFigures, trials_of
+from judging.pictures import IntervalRow, interval_picture
+from judging.pictures_detections import Bar, detections_picture
+from judging.pictures_trials import Curve, trials_picture
+from judging.statistics.figures import Interval, Undefined
+from judging.statistics.proportions import Share
+from judging.statistics.success import TaskMean
+from judging.wording import DASH, figure_words, interval_words, why_undefined
+from webagent.proportions import normal_quantile
+
+QUESTIONS: Mapping[str, Promise] = {
+    "accuracy": gettext_lazy("Which configuration succeeds most?"),
+    "detections": gettext_lazy("How often does a run get stuck, and does it recover?"),
+    "lengths": gettext_lazy("Do longer runs succeed less?"),
+    "trials": gettext_lazy("What do more trials bring?"),
+}
+"""The pictures of an experiment, by the question that each answers."""
+
+
+def accuracy(asked: Asked) -> SafeString:
+    """All configurations on one axis, with Wilson's interval and the one by task."""
+    rows = [_accuracy(asked, each) for each in asked.figures.configurations]
+    label = f"{QUESTIONS['accuracy']} {asked.source.name}"
+    return interval_picture(rows, label=label, meaning="agent")
+
+
+def detections(asked: Asked) -> dict[int, SafeString]:
+    """By configuration: successes and failures by how often an anomaly was noticed."""
+    return {
+        found.configuration.agent.pk: detections_picture(
+            [_bar(asked, found, Standing.SUCCESS, n, won) for n, won, _lost in found.numbers],
+            [_bar(asked, found, Standing.FAILURE, n, lost) for n, _won, lost in found.numbers],
+            label=f"{QUESTIONS['detections']} {found.configuration.name}",
+        )
+        for found in detections_of(asked.figures, asked.scope)
+    }
+
+
+def lengths(asked: Asked) -> dict[int, SafeString]:
+    """By configuration: the success rate of runs by number of steps."""
+    return {
+        found.configuration.agent.pk: interval_picture(
+            [_length(asked, found.configuration, each) for each in found.bins if each.share.total],
+            label=f"{QUESTIONS['lengths']} {found.configuration.name}",
+            meaning="agent",
+        )
+        for found in lengths_of(asked.figures, asked.scope)
+    }
+
+
+def trials(asked: Asked) -> dict[int, SafeString]:
+    """By configuration with several trials of a task: pass@k, pass^k and the best of k."""
+    return {
+        found.configuration.agent.pk: _trials(found)
+        for found in trials_of(asked.figures, asked.scope, asked.selector)
+        if len(found.rows) > 1
+    }
+
+
+PER_CONFIGURATION: Mapping[str, Callable[[Asked], dict[int, SafeString]]] = {
+    "detections": detections,
+    "lengths": lengths,
+    "trials": trials,
+}
+
+
+def picture(asked: Asked, name: str, agent: int | None) -> SafeString:
+    """One picture to take away.
+
+    Raises:
+        KeyError: there is none of that name, or none of that configuration.
+    """
+    if name == "accuracy":
+        return accuracy(asked)
+    return PER_CONFIGURATION[name](asked)[agent or 0]
+
+
+def steps_words(each: Bin) -> str:
+    """A range of steps in words."""
+    return str(each.first) if each.first == each.last else f"{each.first}–{each.last}"
+
+
+def _accuracy(asked: Asked, each: Figures) -> IntervalRow:
+    url = runs_url(
+        asked.scope.experiment, asked.source, agent=each.agent.pk, standing=joined(DECIDED)
+    )
+    return _row(each.name, each.accuracy, url, by_task=_by_task(each))
+
+
+def _by_task(each: Figures) -> Interval | None:
+    """The interval that knows of shared tasks; None where runs share none."""
+    value, error = each.clustered.value, each.clustered.standard_error
+    is_shared = each.clustered.clusters != each.clustered.runs
+    if not is_shared or isinstance(value, Undefined) or isinstance(error, Undefined):
+        return None
+    half = normal_quantile(0.95) * error
+    return Interval(
+        low=max(0.0, value - half), high=min(1.0, value + half), level=0.95, method="by task"
+    )
+
+
+def _length(asked: Asked, configuration: Figures, each: Bin) -> IntervalRow:
+    url = runs_url(
+        asked.scope.experiment,
+        asked.source,
+        agent=configuration.agent.pk,
+        steps=f"{each.first}-{each.last}",
+        standing=joined(DECIDED),
+    )
+    return _row(_("%(steps)s steps") % {"steps": steps_words(each)}, each.share, url)
+
+
+def _row(name: str, share: Share, url: str, by_task: Interval | None = None) -> IntervalRow:
+    value, interval = share.value, share.interval
+    if isinstance(value, Undefined):
+        return IntervalRow(name=name, words=f"{DASH} {why_undefined(value)}")
+    words = figure_words(value, is_share=True)
+    ends = interval_words(interval, is_share=True)
+    return IntervalRow(
+        name=name,
+        words=f"{words} ({ends}) {share.count}/{share.total}",
+        value=value,
+        interval=interval if isinstance(interval, Interval) else None,
+        by_task=by_task,
+        url=url,
+        title=f"{name}: {words}",
+    )
+
+
+def _bar(asked: Asked, found: Detections, standing: Standing, n: int, runs: int) -> Bar:
+    url = runs_url(
+        asked.scope.experiment,
+        asked.source,
+        agent=found.configuration.agent.pk,
+        standing=standing,
+        detections=n,
+    )
+    return Bar(str(n), runs, url)
+
+
+def _trials(found: TrialFigures) -> SafeString:
+    curves = [
+        Curve("pass-at", "pass@k", _points((row.k, row.pass_at) for row in found.rows)),
+        Curve("best", _("best of k"), _points((row.k, row.best) for row in found.rows)),
+        Curve("pass-hat", "pass^k", _points((row.k, row.pass_hat) for row in found.rows)),
+    ]
+    return trials_picture(curves, label=f"{QUESTIONS['trials']} {found.configuration.name}")
+
+
+def _points(means: Iterable[tuple[int, TaskMean | None]]) -> list[tuple[int, float]]:
+    return [(k, mean.value) for k, mean in means if mean and not isinstance(mean.value, Undefined)]

@@ -1,0 +1,318 @@
+"""The parts of an experiment's page that are fetched after it, each with its numbers linked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy as _
+
+from judging.experiments import drawing
+from judging.experiments.controls import CONTROLS, LetThrough, controls_of
+from judging.experiments.endings import MODES, endings_of
+from judging.experiments.figures import Figures
+from judging.experiments.groups import GROUPINGS, Group, groups_of, placed_tasks
+from judging.experiments.lengths import lengths_of
+from judging.experiments.pairs import FLIPPED, RULES, By, Cell, Pairing, pair_all
+from judging.experiments.population import DECIDED, Standing
+from judging.experiments.recovery import Detections, detections_of
+from judging.experiments.selection import joined, runs_url
+from judging.experiments.tables import Asked, selector_words
+from judging.experiments.trials import trials_of
+from judging.statistics.proportions import Share
+from judging.triangle_links import Linked
+from runs.infrastructure import error_rates
+from runs.models import Run
+
+MOST_GROUPS = 20
+ANY_DECIDED = joined(DECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the page: what it asks, its template, and what that is filled with."""
+
+    title: Promise
+    template: str
+    fill: Callable[[Asked, Mapping[str, str]], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedShare:
+    """A share, and where its runs are listed."""
+
+    share: Share
+    url: str
+
+
+def _accuracy(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    return {"picture": drawing.accuracy(asked)}
+
+
+def _groups(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    tasks = placed_tasks(asked.figures)
+    every = {by: groups_of(asked.figures, by, tasks) for by in GROUPINGS}
+    shown = [
+        {
+            "title": GROUPINGS[by],
+            "rows": [(group, _linked_shares(asked, by, group)) for group in groups[:MOST_GROUPS]],
+            "left_out": max(0, len(groups) - MOST_GROUPS),
+        }
+        for by, groups in every.items()
+        if len(groups) > 1
+    ]
+    return {"groupings": shown}
+
+
+def _linked_shares(asked: Asked, by: str, group: Group) -> list[LinkedShare]:
+    return [
+        LinkedShare(
+            share,
+            _runs(asked, each, standing=ANY_DECIDED, **{by: group.name}) if share.total else "",
+        )
+        for each, share in zip(asked.figures.configurations, group.shares, strict=True)
+    ]
+
+
+def _recovery(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    pictures = drawing.detections(asked)
+    found = detections_of(asked.figures, asked.scope)
+    return {
+        "rows": [_recovered(asked, each) for each in found],
+        "pictures": _pictures(asked, "detections", pictures, [e for e in found if e.most]),
+        "has_any": any(each.most or each.recovered for each in found),
+    }
+
+
+def _recovered(asked: Asked, found: Detections) -> dict[str, Any]:
+    each, won = found.configuration, Standing.SUCCESS
+    return {
+        "found": found,
+        "unaided": Linked(found.unaided, _runs(asked, each, standing=won, recovered="no")),
+        "rescued": Linked(found.rescued, _runs(asked, each, standing=won, recovered="yes")),
+        "detected": LinkedShare(
+            found.among_detected, _runs(asked, each, standing=ANY_DECIDED, detections="1+")
+        ),
+        "recovered": LinkedShare(
+            found.among_recovered, _runs(asked, each, standing=ANY_DECIDED, recovered="yes")
+        ),
+    }
+
+
+def _lengths(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    found = lengths_of(asked.figures, asked.scope)
+    bins = [
+        (
+            drawing.steps_words(first),
+            [
+                (
+                    LinkedShare(
+                        each.bins[number].share,
+                        _runs(
+                            asked,
+                            each.configuration,
+                            standing=ANY_DECIDED,
+                            steps=f"{first.first}-{first.last}",
+                        ),
+                    ),
+                    each.bins[number].within,
+                )
+                for each in found
+            ],
+        )
+        for number, first in enumerate(found[0].bins if found else [])
+    ]
+    drawn = drawing.lengths(asked)
+    return {"bins": bins, "pictures": _pictures(asked, "lengths", drawn, found)}
+
+
+def _endings(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    found = endings_of(asked.figures, asked.scope)
+    modes = [
+        (
+            words,
+            [
+                LinkedShare(
+                    each.share(mode),
+                    _runs(asked, each.configuration, standing=Standing.FAILURE, mode=mode),
+                )
+                for each in found
+            ],
+        )
+        for mode, words in MODES.items()
+        if any(each.modes.get(mode) for each in found)
+    ]
+    standings = (Standing.SUCCESS, Standing.FAILURE, Standing.NONE)
+    reasons = [
+        (
+            each.configuration,
+            Run.EndReason(reason).label,
+            [
+                Linked(
+                    counts[standing],
+                    _runs(asked, each.configuration, standing=standing, end=reason),
+                )
+                for standing in standings
+            ],
+        )
+        for each in found
+        for reason, counts in each.reasons
+    ]
+    return {"modes": modes, "reasons": reasons}
+
+
+def _trials(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    found = trials_of(asked.figures, asked.scope, asked.selector)
+    return {
+        "found": found,
+        "pictures": _pictures(asked, "trials", drawing.trials(asked), found),
+        "selector": asked.selector,
+        "selector_words": selector_words(asked.selector),
+    }
+
+
+def _pairs(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    by_pk = {each.agent.pk: each for each in asked.figures.configurations}
+    found = pair_all(asked.scope, list(by_pk), asked.source, asked.by)
+    shown = [
+        PairShown(asked, by_pk[first], by_pk[second], pairing) for first, second, pairing in found
+    ]
+    wanted = (query.get("first"), query.get("second"))
+    chosen = next(
+        (p for p in shown if (str(p.first.agent.pk), str(p.second.agent.pk)) == wanted), None
+    ) or max(shown, key=lambda pair: pair.pairing.decided, default=None)
+    return {"pairs": shown, "chosen": chosen}
+
+
+@dataclass(frozen=True, slots=True)
+class PairShown:
+    """Two configurations of an experiment: the 2×2 table and the runs behind it."""
+
+    asked: Asked
+    first: Figures
+    second: Figures
+    pairing: Pairing
+
+    @property
+    def rule(self) -> Promise:
+        return RULES[self.pairing.by]
+
+    @property
+    def other_rule(self) -> By:
+        return By.TRIAL if self.pairing.by is By.SEED else By.SEED
+
+    @property
+    def address(self) -> str:
+        return compare_url(self.asked, self.first, self.second, self.pairing.by)
+
+    @property
+    def cells(self) -> dict[str, Linked]:
+        """Every cell with its runs."""
+        counts = self.pairing.counts
+        return {
+            cell.value: Linked(counts[cell], f"{self.address}&cell={cell}#pairs") for cell in Cell
+        }
+
+    @property
+    def alone(self) -> tuple[int, int]:
+        """Unpaired runs of either."""
+        return len(self.pairing.only_in_first), len(self.pairing.only_in_second)
+
+    @property
+    def flipped(self) -> int:
+        return sum(self.pairing.counts[cell] for cell in FLIPPED)
+
+
+def compare_url(asked: Asked, first: Figures, second: Figures, by: By) -> str:
+    """The page that compares two configurations of the experiment."""
+    pk = asked.scope.experiment.pk
+    query: dict[str, str | int] = {
+        "a": pk,
+        "a_agent": first.agent.pk,
+        "b": pk,
+        "b_agent": second.agent.pk,
+        "verdict": asked.source.key,
+        "pair": by.value,
+    }
+    return f"{reverse('judging:experiment_compare')}?{urlencode(query)}"
+
+
+def _infrastructure(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    return {"rates": error_rates(asked.scope.told)}
+
+
+def _controls(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    controls = controls_of(asked.scope)
+    return {
+        "controls": controls,
+        "rows": [(found, _let_through(asked, found)) for found in controls.sources],
+        "every": list(CONTROLS.values()),
+    }
+
+
+def _let_through(asked: Asked, found: LetThrough) -> list[tuple[LinkedShare, int]]:
+    return [
+        (
+            LinkedShare(
+                share,
+                runs_url(
+                    asked.scope.experiment,
+                    found.source,
+                    control=name,
+                    standing=Standing.SUCCESS if share.count else ANY_DECIDED,
+                ),
+            ),
+            found.undecided[name],
+        )
+        for name, share in ((key, found.passed[key]) for key in CONTROLS if key in found.passed)
+    ]
+
+
+def _runs(asked: Asked, each: Figures, **chosen: object) -> str:
+    return runs_url(asked.scope.experiment, asked.source, agent=each.agent.pk, **chosen)
+
+
+def _pictures(
+    asked: Asked, name: str, pictures: Mapping[int, Any], found: Sequence[Any]
+) -> list[tuple[Figures, Any, str]]:
+    """Each configuration with its picture, and where that can be taken away."""
+    address = reverse("judging:experiment_picture", args=[asked.scope.experiment.pk, name])
+    return [
+        (
+            each.configuration,
+            pictures[pk],
+            f"{address}?{urlencode(picture_query(asked, pk))}",
+        )
+        for each in found
+        if (pk := each.configuration.agent.pk) in pictures
+    ]
+
+
+def picture_query(asked: Asked, agent: int) -> dict[str, str | int]:
+    """What the address of a picture says."""
+    query: dict[str, str | int] = {"verdict": asked.source.key, "agent": agent}
+    return query | ({"selector": asked.selector.key} if asked.selector else {})
+
+
+PARTS: Mapping[str, Part] = {
+    "accuracy": Part(drawing.QUESTIONS["accuracy"], "_experiment_accuracy", _accuracy),
+    "groups": Part(_("Where does it succeed?"), "_experiment_groups", _groups),
+    "pairs": Part(_("What does one solve that another does not?"), "_experiment_pairs", _pairs),
+    "recovery": Part(drawing.QUESTIONS["detections"], "_experiment_recovery", _recovery),
+    "trials": Part(drawing.QUESTIONS["trials"], "_experiment_trials", _trials),
+    "lengths": Part(drawing.QUESTIONS["lengths"], "_experiment_lengths", _lengths),
+    "endings": Part(_("How do runs fail?"), "_experiment_endings", _endings),
+    "controls": Part(
+        _("What do evaluators let through for agents that solve nothing?"),
+        "_experiment_controls",
+        _controls,
+    ),
+    "infrastructure": Part(
+        _("How often did the infrastructure fail?"), "_experiment_infrastructure", _infrastructure
+    ),
+}
+"""By name in the address, in the page's order."""

@@ -1,0 +1,101 @@
+"""Two experiments, or two configurations, held against each other."""
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from judging.experiments.compare_page import ComparePage, compare_page, comparison_table
+from judging.experiments.comparison import Comparison, compare
+from judging.experiments.figures import configuration_names
+from judging.experiments.pairs import Cell, Side
+from judging.experiments.sources import Source
+from judging.models import StudyItem
+from judging.reports import FORMATS
+from judging.services.unblinding import record_unblindings
+from judging.views.audit import as_file
+from judging.views.experimenting import (
+    choices_of,
+    demand_permissions,
+    pairing_of,
+    scope_of,
+    source_of,
+)
+from runs.models import AgentConfiguration, Experiment
+from runs.views.fragments import AppRequest
+
+MOST_OFFERED = 300
+KEPT = ("a", "b", "a_agent", "b_agent", "pair")
+"""What stays in the address when another source is chosen."""
+
+
+@require_safe
+def experiment_compare(request: AppRequest) -> HttpResponse:
+    """How far two sides lie apart, and which of their runs flip."""
+    demand_permissions(request)
+    context: dict[str, object] = {
+        "offered": Experiment.objects.shown_to(request.user)[:MOST_OFFERED],
+        "formats": FORMATS,
+        "first_chosen": request.GET.get("a", ""),
+    }
+    sides = _sides(request)
+    if sides is not None:
+        choices = choices_of(sides[0].scope)
+        source = source_of(request, choices)
+        page = compare_page(_compared(request, sides, source), _cell(request), request.GET)
+        _record(request, page, source)
+        kept = [(key, value) for key, value in request.GET.items() if key in KEPT]
+        context |= {"page": page, "choices": choices, "source": source, "kept": kept}
+    return render(request, "judging/experiment_compare.html", context)
+
+
+@require_safe
+def experiment_compare_file(request: AppRequest, ending: str) -> HttpResponse:
+    """The same as a file: the counts, the figures and what flips."""
+    demand_permissions(request)
+    sides = _sides(request)
+    if sides is None or ending not in FORMATS:
+        raise Http404
+    source = source_of(request, choices_of(sides[0].scope))
+    return as_file(comparison_table(_compared(request, sides, source)), ending)
+
+
+def _compared(request: AppRequest, sides: tuple[Side, Side], source: Source) -> Comparison:
+    return compare(*sides, source, pairing_of(request))
+
+
+def _sides(request: AppRequest) -> tuple[Side, Side] | None:
+    """The two sides of the address; None where it does not name two."""
+    if not (request.GET.get("a") and request.GET.get("b")):
+        return None
+    return _side(request, "a"), _side(request, "b")
+
+
+def _side(request: AppRequest, letter: str) -> Side:
+    scope = scope_of(request, _number(request.GET[letter]))
+    wanted = request.GET.get(f"{letter}_agent")
+    if not wanted:
+        return Side(scope=scope)
+    runs = scope.told
+    agents = AgentConfiguration.objects.filter(pk__in=runs.order_by().values("agent"))
+    agent = get_object_or_404(agents, pk=_number(wanted))
+    return Side(scope=scope, agent=agent, agent_name=configuration_names(agents)[agent.pk])
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise Http404
+    return int(text)
+
+
+def _cell(request: AppRequest) -> Cell | None:
+    try:
+        return Cell(request.GET["cell"]) if request.GET.get("cell") else None
+    except ValueError as error:
+        raise Http404 from error
+
+
+def _record(request: AppRequest, page: ComparePage, source: Source) -> None:
+    """Whoever reads verdicts of runs is noted, as in the lists of an audit."""
+    if source.tells_judgements:
+        items = StudyItem.objects.filter(run__in=page.listed)
+        record_unblindings(user=request.user, items=items, reason="runs of compared experiments")

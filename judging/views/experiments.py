@@ -1,0 +1,150 @@
+"""The figures of an experiment, and the runs behind them."""
+
+from collections.abc import Sequence
+from uuid import UUID, uuid4
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from judging.experiments.drawing import QUESTIONS, picture
+from judging.experiments.page import experiment_page
+from judging.experiments.parts import PARTS
+from judging.experiments.population import Scope
+from judging.experiments.report import whole_report
+from judging.experiments.runs_page import listed_runs
+from judging.experiments.selection import Selection, read_selection
+from judging.experiments.tables import TABLE_NAMES, TABLES, Asked, runs_table
+from judging.models import StudyItem
+from judging.reports import FORMATS
+from judging.services.unblinding import record_unblindings
+from judging.views.audit import as_file
+from judging.views.experimenting import asked_of, choices_of, for_readers, source_of
+from runs.views.fragments import AppRequest, wants_partial
+
+PER_PAGE = 100
+
+
+@require_safe
+@for_readers
+def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
+    """The figures of every configuration under one source; parts are fetched after the page."""
+    choices = choices_of(scope)
+    asked = Asked(scope=scope, source=source_of(request, choices))
+    context = {
+        "experiment": scope.experiment,
+        "page": experiment_page(asked, choices),
+        "parts": PARTS,
+        "tables": TABLE_NAMES,
+        "formats": FORMATS,
+    }
+    return render(request, "judging/experiment.html", context)
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@for_readers
+def experiment_part(request: AppRequest, scope: Scope, name: str) -> HttpResponse:
+    """One part of the page, by itself or on a page of its own for browsers without scripts."""
+    if name not in PARTS:
+        raise Http404
+    part, asked = PARTS[name], asked_of(request, scope)
+    context = {
+        "experiment": scope.experiment,
+        "asked": asked,
+        "figures": asked.figures,
+        "name": name,
+        "title": part.title,
+        "part": f"judging/{part.template}.html",
+        "token": uuid4(),
+        "choices": choices_of(scope) if name == "trials" else [],
+        **part.fill(asked, request.GET),
+    }
+    alone = wants_partial(request)
+    return render(request, context["part"] if alone else "judging/experiment_part.html", context)
+
+
+@require_safe
+@for_readers
+def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
+    """The runs behind a number."""
+    asked = asked_of(request, scope)
+    selection = _selection(request, asked)
+    page = Paginator(listed_runs(asked, selection), PER_PAGE).get_page(request.GET.get("page"))
+    _record(request, asked, [run.pk for run in page.object_list])
+    context = {
+        "experiment": scope.experiment,
+        "asked": asked,
+        "selection": selection,
+        "page": page,
+        "formats": FORMATS,
+    }
+    return render(request, "judging/experiment_runs.html", context)
+
+
+@require_safe
+@for_readers
+def experiment_runs_file(request: AppRequest, scope: Scope, ending: str) -> HttpResponse:
+    """The same runs as a file."""
+    asked = asked_of(request, scope)
+    if ending not in FORMATS:
+        raise Http404
+    selection = _selection(request, asked)
+    _record(request, asked, list(selection.runs(scope).values_list("pk", flat=True)))
+    return as_file(runs_table(asked, selection), ending)
+
+
+@require_safe
+@for_readers
+def experiment_table(request: AppRequest, scope: Scope, name: str, ending: str) -> HttpResponse:
+    """One of the page's tables as a file."""
+    if name not in TABLES or ending not in FORMATS:
+        raise Http404
+    asked = asked_of(request, scope)
+    if name == "runs":
+        _record(request, asked, list(scope.told.values_list("pk", flat=True)))
+    return as_file(TABLES[name](asked), ending)
+
+
+@require_safe
+@for_readers
+def experiment_report(request: AppRequest, scope: Scope, ending: str) -> HttpResponse:
+    """Everything that the page shows as one document."""
+    if ending not in FORMATS or ending == "csv":
+        raise Http404
+    text = whole_report(asked_of(request, scope), ending)
+    response = HttpResponse(text, content_type=FORMATS[ending].content_type)
+    response["Content-Disposition"] = f'attachment; filename="experiment.{ending}"'
+    return response
+
+
+@require_safe
+@for_readers
+def experiment_picture(request: AppRequest, scope: Scope, name: str) -> HttpResponse:
+    """One of the page's pictures as a file."""
+    agent = request.GET.get("agent", "")
+    if name not in QUESTIONS or (agent and not agent.isdecimal()):
+        raise Http404
+    try:
+        drawn = picture(asked_of(request, scope), name, int(agent) if agent else None)
+    except KeyError as error:
+        raise Http404 from error
+    response = HttpResponse(drawn, content_type="image/svg+xml")
+    response["Content-Disposition"] = f'attachment; filename="{name}.svg"'
+    return response
+
+
+def _selection(request: AppRequest, asked: Asked) -> Selection:
+    try:
+        return read_selection(request.GET, asked.source)
+    except ValueError as error:
+        raise Http404 from error
+
+
+def _record(request: AppRequest, asked: Asked, run_ids: Sequence[UUID]) -> None:
+    """Whoever reads verdicts of runs is noted, as in the lists of an audit."""
+    if asked.source.tells_judgements:
+        items = StudyItem.objects.filter(run__in=run_ids)
+        record_unblindings(user=request.user, items=items, reason="runs of an experiment")
