@@ -231,7 +231,7 @@ class BrowserGymSession:
             )
         except Exception as caught:  # noqa: BLE001 (any error of an action is news for the agent)
             error = f"{type(caught).__name__}: {caught}"
-            if not self._env.browser.is_connected() or "crashed" in error:
+            if not self._env.browser.is_connected() or _says_crashed(caught):
                 raise EnvironmentFailure(error, Fault.BROWSER_CRASH) from caught
         return ActionOutcome(
             executed=True, error=error, started_at=started_at, ended_at=datetime.now(UTC)
@@ -258,6 +258,11 @@ class BrowserGymSession:
         is_gone = browser is None or not browser.is_connected()
         fault = Fault.BROWSER_CRASH if is_gone else fault_of(error, starting=starting)
         return EnvironmentFailure(f"{type(error).__name__}: {error}", fault)
+
+
+def _says_crashed(error: Exception) -> bool:
+    """Whether Playwright says so itself: below its first line it quotes the page."""
+    return isinstance(error, playwright.sync_api.Error) and "crashed" in str(error).split("\n")[0]
 
 
 def _milestones(task_info: Json) -> dict[str, bool]:
