@@ -4,6 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from runs.querysets.experiments import ExperimentQuerySet
+
 
 class ExperimentState(models.TextChoices):
     """What its people want of it. That it has finished follows from its runs."""
@@ -35,6 +37,8 @@ class Experiment(models.Model):
     """Which sites it waits for, and what is wrong with them."""
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ExperimentQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at"]

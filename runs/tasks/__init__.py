@@ -1,11 +1,16 @@
-"""Background tasks: thin, ids in, rows out. The sweep gathers what each part has to look after."""
+"""Background tasks: thin, ids in, rows out. The sweep gathers what each part has to look after.
 
+Sweepers are called in the order in which they are imported here.
+"""
+
+from runs.tasks import experiments as experiments  # registers what it sweeps
 from runs.tasks.imports import dispatch_imports, import_upload
 from runs.tasks.reruns import execute_next_run
-from runs.tasks.sweeping import sweep, swept
+from runs.tasks.sweeping import ask_for_sweep, sweep, swept
 from runs.tasks.waking import wake_workers
 
 __all__ = [
+    "ask_for_sweep",
     "dispatch_imports",
     "execute_next_run",
     "import_upload",

@@ -10,9 +10,12 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from celery import shared_task
+from celery import current_app, shared_task
+from kombu.exceptions import OperationalError
 
 logger = logging.getLogger(__name__)
+
+SWEEP = "runs.tasks.sweep"
 
 Sweeper = TypeVar("Sweeper", bound=Callable[[], object])
 _sweepers: list[Callable[[], object]] = []
@@ -24,7 +27,7 @@ def swept(function: Sweeper) -> Sweeper:
     return function
 
 
-@shared_task(name="runs.tasks.sweep", time_limit=300)
+@shared_task(name=SWEEP, time_limit=300)
 def sweep() -> None:
     """Call every registered function; one that fails does not keep the others from theirs."""
     for function in _sweepers:
@@ -32,3 +35,11 @@ def sweep() -> None:
             function()
         except Exception:
             logger.exception("The sweep of %s failed.", function.__qualname__)
+
+
+def ask_for_sweep() -> None:
+    """Have a sweep soon; without a broker there is one anyway, a little later."""
+    try:
+        current_app.send_task(SWEEP, queue="default", retry=False)
+    except OperationalError:
+        logger.warning("The broker cannot be reached; the next sweep comes by the clock.")

@@ -20,6 +20,7 @@ from judging.audits.tables import TABLES
 from judging.experiments.drawing import QUESTIONS
 from judging.experiments.parts import PARTS
 from judging.experiments.tables import TABLES as EXPERIMENT_TABLES
+from runs.models import RetryPolicy
 from tests.judging.blind_world import World
 
 
@@ -96,6 +97,10 @@ def TASKS(world: World) -> list[int]:  # noqa: N802
 
 def TASK_SETS(world: World) -> list[int]:  # noqa: N802
     return [world.run.task.task_set_id]
+
+
+def POLICIES(_world: World) -> list[int]:  # noqa: N802
+    return list(RetryPolicy.objects.order_by("pk").values_list("pk", flat=True))
 
 
 TASK_SORTS = ["task_set", "goal", "site", "kind", "shown_kind", "template", "patched", "spec"]
@@ -450,6 +455,29 @@ case("runs:run_rerun", post=lambda _: {"trials": 1}, run_id=RUNS)
 case("runs:run_rerun_selected", post=lambda w: {"run": [str(pk) for pk in RUNS(w)]})
 case("runs:run_cancel", post=lambda _: {}, run_id=RUNS)
 case("runs:run_retry", post=lambda _: {}, run_id=RUNS)
+case("runs:policy_list")
+case("runs:policy_new", post=lambda _: {"name": "x"})
+case("runs:policy_preview", post=lambda _: {"name": "x"})
+case("runs:policy_detail", pk=POLICIES)
+case("runs:policy_edit", post=lambda _: {"name": "x"}, pk=POLICIES)
+
+
+def DRY_RUNS(world: World) -> Iterable[Visit]:  # noqa: N802
+    """Every ready policy that has rules, over each study, each experiment, and named runs."""
+    path = reverse("runs:policy_reruns")
+    yield Visit(path)
+    named = [str(pk) for pk in RUNS(world)]
+    sources = [f"study:{pk}" for pk in STUDIES(world)]
+    sources += [f"experiment:{pk}" for pk in EXPERIMENTS(world)]
+    for policy in POLICIES(world):
+        for source in sources:
+            yield Visit(f"{path}?policy={policy}&source={source}")
+        asked = {"policy": policy, "run": named}
+        yield Visit(path, data=asked)
+        yield Visit(path, data={**asked, "launch": 1, "token": str(uuid.UUID(int=5))})
+
+
+CASES["runs:policy_reruns"] = DRY_RUNS
 case("runs:rerun_list", "page=1")
 case("runs:infrastructure")
 case("runs:infrastructure_sites")

@@ -90,11 +90,13 @@ class Site:
     broker: Celery
 
     @contextmanager
-    def worker(self, *, concurrency: int = 1, beat: bool = True) -> Iterator[Worker]:
+    def worker(
+        self, *, concurrency: int = 1, beat: bool = True, queues: str = "default,browser,judge"
+    ) -> Iterator[Worker]:
         """A running worker, stopped at the end."""
         log = self.data_dir / f"worker-{time.monotonic_ns()}.log"
         command = [sys.executable, "-m", "celery", "-A", "webagent.celery", "worker", "-l", "INFO"]
-        command += ["-Q", "default,browser,judge", "-c", str(concurrency)]
+        command += ["-Q", queues, "-c", str(concurrency)]
         command += ["-n", f"test{time.monotonic_ns()}@%h"]
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
         command += ["--beat"] if beat else []
@@ -155,8 +157,11 @@ class Site:
 
 
 @contextmanager
-def live_site(directory: Path) -> Iterator[Site]:
-    """A fresh site; the tests' own queries go to its database meanwhile."""
+def live_site(directory: Path, redis_url: str | None = None) -> Iterator[Site]:
+    """A fresh site; the tests' own queries go to its database meanwhile.
+
+    `redis_url` names a Redis of its own, instead of a part of the one of all tests.
+    """
     url = os.environ.get("DATABASE_URL")
     name = f"crosscheck_workers_{os.getpid()}"
     if url:
@@ -168,8 +173,10 @@ def live_site(directory: Path) -> Iterator[Site]:
     environment.pop(OWNER_VARIABLE, None)
     if url:
         environment["DATABASE_URL"] = url
-    if redis_url := os.environ.get("REDIS_URL"):
-        environment["REDIS_URL"] = urlunsplit(urlsplit(redis_url)._replace(path="/9"))
+    if redis_url is not None:
+        environment["REDIS_URL"] = redis_url
+    elif shared := os.environ.get("REDIS_URL"):
+        environment["REDIS_URL"] = urlunsplit(urlsplit(shared)._replace(path="/9"))
     for folder in ("queue/messages", "queue/control"):
         (directory / folder).mkdir(parents=True)
     before = connections.databases["default"]

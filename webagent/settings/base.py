@@ -9,6 +9,7 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.utils.translation import gettext_lazy as _
 
+from webagent.settings.capacity import browsers_that_fit
 from webagent.settings.environment import REPOSITORY, read_environment
 
 ENV = read_environment()
@@ -207,6 +208,9 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# Of a worker that is not told otherwise: browsers, each in a process of its own.
+BROWSERS = ENV.BROWSERS or browsers_that_fit()
+CELERY_WORKER_CONCURRENCY = BROWSERS
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {

@@ -69,6 +69,7 @@ class Environment(BaseSettings):
     LANGUAGE: str = Field("en", pattern="^(en|ja)$")
     TIME_ZONE: str = "UTC"
     CHROMIUM_EXECUTABLE: Path | None = None
+    BROWSERS: int | None = Field(None, ge=1, le=256)
     SITE_HOSTS: Hosts = {}
     MAP_BACKENDS: Backends = {}
     MODELS_FILE: FilePath | None = None

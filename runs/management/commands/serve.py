@@ -29,7 +29,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default=settings.ENV.HOST)
         parser.add_argument("--port", type=int, default=settings.ENV.PORT)
-        parser.add_argument("--browsers", type=int, default=2, help="runs at a time")
+        parser.add_argument(
+            "--browsers", type=int, default=settings.BROWSERS, help="runs at a time"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]

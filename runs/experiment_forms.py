@@ -1,0 +1,169 @@
+"""The form that plans an experiment."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from runs.experiment_agents import chosen_agents, experiment_agent_choices
+from runs.experiment_plans import MAX_TRIALS, Plan, PlanError, read_seeds
+from runs.experiment_tasks import Selection, kind_of, read_names, task_set_choices, tasks_of
+from runs.models import Experiment, RetryPolicy, Task, User
+
+NEEDED_AT_LAUNCH = ("name",)
+"""Fields that an estimate can do without."""
+
+
+class ExperimentForm(forms.Form):
+    """Tasks, agents, trials and seeds; `token` tells one click from another."""
+
+    name = forms.CharField(label=_("Name"), max_length=200)
+    task_set = forms.ChoiceField(label=_("Task set"))
+    sites = forms.MultipleChoiceField(
+        label=_("Sites"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    kinds = forms.MultipleChoiceField(
+        label=_("Evaluations"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    tasks = forms.CharField(
+        label=_("Only these tasks"),
+        required=False,
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("Their ids, such as: click-test, 7, 12. Empty: all of the above."),
+    )
+    feasible_only = forms.BooleanField(
+        label=_("Leave out tasks marked infeasible"), required=False, initial=True
+    )
+    agents = forms.MultipleChoiceField(
+        label=_("Agents"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    more_agents = forms.CharField(
+        label=_("Further configurations"),
+        required=False,
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 2, "class": "mono"}),
+        help_text=_('One a line: the kind, a colon, JSON. generic:{"model": "own-model"}'),
+    )
+    trials = forms.IntegerField(
+        label=_("Trials"),
+        min_value=1,
+        max_value=MAX_TRIALS,
+        initial=1,
+        help_text=_("Of every agent at every task."),
+    )
+    seeds = forms.CharField(
+        label=_("Seeds"),
+        required=False,
+        max_length=2000,
+        help_text=_(
+            "0-2 or 4,8,15: one for each trial. 7+: counted from 7. Empty: drawn, and kept. All "
+            "agents get the same."
+        ),
+    )
+    max_steps = forms.IntegerField(
+        label=_("Step limit"),
+        required=False,
+        min_value=1,
+        max_value=1000,
+        help_text=_("Empty: as the task or the agent says."),
+    )
+    policy = forms.ModelChoiceField(
+        queryset=RetryPolicy.objects.none(),
+        label=_("Retry policy"),
+        required=False,
+        empty_label=_("none: broken runs are tried again as the settings say"),
+    )
+    parallelism = forms.IntegerField(
+        label=_("At most so many runs at a time"),
+        required=False,
+        min_value=1,
+        max_value=1000,
+        help_text=_("Empty: as many as there are browsers."),
+    )
+    in_background = forms.BooleanField(label=_("Run when nothing else waits"), required=False)
+    waits_for_sites = forms.BooleanField(label=_("Wait if a site is not ready"), required=False)
+    token = forms.UUIDField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, user: User, **options: Any) -> None:
+        options["initial"] = {"token": uuid.uuid4()} | (options.get("initial") or {})
+        super().__init__(*args, **options)
+        self._user = user
+        self._offer("task_set", task_set_choices())
+        self._offer("agents", experiment_agent_choices(user))
+        # A manager with methods of its own, which the stubs take for a plain one.
+        policy = self.fields["policy"]
+        assert isinstance(policy, forms.ModelChoiceField)  # noqa: S101 (mypy)
+        policy.queryset = RetryPolicy.objects.latest_versions()
+        in_set = self._in_set()
+        filters = {
+            "sites": {task.site for task in in_set} - {""},
+            "kinds": {kind_of(task) for task in in_set} - {""},
+        }
+        for name, values in filters.items():
+            if len(values) > 1:
+                self._offer(name, sorted(values))
+            else:
+                del self.fields[name]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if self.errors.keys() - set(NEEDED_AT_LAUNCH):
+            return cleaned
+        try:
+            self.plan = self._plan(cleaned)
+        except PlanError as error:
+            self.add_error(None, str(error))
+        return cleaned
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"].strip()
+        there = Experiment.objects.filter(name=name).first()
+        # The same form, sent twice, made it.
+        if there is not None and str(there.token) != self.data.get("token"):
+            raise forms.ValidationError(
+                _("There is an experiment %(name)s already. Choose another name."),
+                params={"name": name},
+            )
+        return name
+
+    plan: Plan | None = None
+    """What was asked for; None while the form does not say it."""
+
+    def _plan(self, asked: dict[str, Any]) -> Plan:
+        selection = Selection(
+            task_set=asked["task_set"],
+            sites=asked.get("sites", ()),
+            kinds=asked.get("kinds", ()),
+            picked=read_names(asked["tasks"]),
+            feasible_only=asked["feasible_only"],
+        )
+        return Plan(
+            name=asked.get("name", ""),
+            tasks=tasks_of(selection, self._user),
+            agents=chosen_agents(asked["agents"], asked["more_agents"], self._user),
+            trials=asked["trials"],
+            seeds=read_seeds(asked["seeds"], asked["trials"]),
+            max_steps=asked["max_steps"],
+            policy=asked["policy"],
+            parallelism=asked["parallelism"],
+            in_background=asked["in_background"],
+            waits_for_sites=asked["waits_for_sites"],
+        )
+
+    def _in_set(self) -> tuple[Task, ...]:
+        """All tasks of the chosen set, for the filters to offer."""
+        given = self.data.get("task_set") if self.is_bound else self.initial.get("task_set")
+        choices = task_set_choices()
+        return tasks_of(
+            Selection(task_set=given if given in choices else choices[0], feasible_only=False),
+            self._user,
+        )
+
+    def _offer(self, name: str, values: list[Any]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
+        field.choices = [each if isinstance(each, tuple) else (each, each) for each in values]

@@ -1,0 +1,153 @@
+"""What an experiment is to run: tasks, agents, trials and seeds."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from runs.models import RetryPolicy, Task
+from webagent.agents.running import MAX_SEED
+from webagent.trajectory.records import AgentRecord, Json
+
+MAX_RUNS = 10_000
+MAX_TRIALS = 100
+RANDOM = "random"
+
+_RANGE = re.compile(r"(\d+)-(\d+)")
+_COUNTED = re.compile(r"(\d+)\+")
+
+
+class PlanError(ValueError):
+    """It cannot be planned like this; the message says to the user why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Which seed each trial has. All agents get the same, so that they can be compared."""
+
+    given: tuple[int, ...] = ()
+    """One for each trial; empty where they are counted or drawn."""
+    first: int | None = None
+    """Counted up from here."""
+
+    def of(self, token: UUID, task: Task, trial: int) -> int:
+        """The seed of a trial (from 1) at a task; drawn ones follow from the token."""
+        if self.given:
+            return self.given[trial - 1]
+        if self.first is not None:
+            return self.first + trial - 1
+        name = f"seed of {task.task_set} {task.external_id} {trial}"
+        return uuid.uuid5(token, name).int % MAX_SEED
+
+    def __str__(self) -> str:
+        if self.given:
+            return ",".join(map(str, self.given))
+        return RANDOM if self.first is None else f"{self.first}+"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Every agent tries every task as often as there are trials.
+
+    `tasks` may hold rows that are not stored yet, of suites that are installed.
+    """
+
+    name: str
+    tasks: tuple[Task, ...]
+    agents: tuple[AgentRecord, ...]
+    trials: int = 1
+    seeds: Seeds = Seeds()
+    max_steps: int | None = None
+    policy: RetryPolicy | None = None
+    parallelism: int | None = None
+    in_background: bool = False
+    waits_for_sites: bool = False
+
+    @property
+    def n_runs(self) -> int:
+        return len(self.tasks) * len(self.agents) * self.trials
+
+    def to_json(self) -> Json:
+        """What is stored with the experiment, and what makes two plans the same."""
+        return {
+            "task_sets": [*sorted({str(task.task_set) for task in self.tasks})],
+            "tasks": [task.external_id for task in self.tasks],
+            "agents": [agent.model_dump(mode="json", exclude_none=True) for agent in self.agents],
+            "trials": self.trials,
+            "seeds": str(self.seeds),
+            "max_steps": self.max_steps,
+            "policy": str(self.policy) if self.policy else None,
+            "parallelism": self.parallelism,
+            "in_background": self.in_background,
+        }
+
+
+def demand_size(plan: Plan) -> None:
+    """Return if the plan is neither empty nor too large.
+
+    Raises:
+        PlanError: it is.
+    """
+    if not plan.tasks:
+        raise PlanError(_("No task fits. Choose other sites or kinds, or pick tasks."))
+    if not plan.agents:
+        raise PlanError(_("Choose at least one agent."))
+    if len({agent.model_dump_json() for agent in plan.agents}) < len(plan.agents):
+        raise PlanError(_("An agent is chosen twice, with the same configuration."))
+    if plan.n_runs > MAX_RUNS:
+        sizes = {
+            "n": plan.n_runs,
+            "tasks": len(plan.tasks),
+            "agents": len(plan.agents),
+            "trials": plan.trials,
+            "max": MAX_RUNS,
+        }
+        raise PlanError(
+            _(
+                "These would be %(n)d runs (%(tasks)d tasks × %(agents)d agents × %(trials)d"
+                " trials); at most %(max)d can be launched at once."
+            )
+            % sizes
+        )
+
+
+def read_seeds(words: str, trials: int) -> Seeds:
+    """Seeds from words: `0-2` or `4,8,15` one for each trial, `7+` counted, `random` or nothing.
+
+    Raises:
+        PlanError: that is something else, or not one for each trial.
+    """
+    words = words.replace(" ", "").lower()
+    if words in ("", RANDOM):
+        return Seeds()
+    if counted := _COUNTED.fullmatch(words):
+        seeds = Seeds(first=int(counted[1]))
+        highest = int(counted[1]) + trials
+    else:
+        seeds = Seeds(given=tuple(_listed(words)))
+        highest = max(seeds.given)
+        if len(seeds.given) != trials:
+            raise PlanError(
+                _("%(words)s are %(n)d seeds for %(trials)d trials. Give one for each trial.")
+                % {"words": words, "n": len(seeds.given), "trials": trials}
+            )
+    if highest >= MAX_SEED:
+        raise PlanError(_("Seeds must be less than %(max)d.") % {"max": MAX_SEED})
+    return seeds
+
+
+def _listed(words: str) -> Iterator[int]:
+    for part in words.split(","):
+        if part.isdecimal():
+            yield int(part)
+        elif (span := _RANGE.fullmatch(part)) and 0 <= int(span[2]) - int(span[1]) < MAX_TRIALS:
+            yield from range(int(span[1]), int(span[2]) + 1)
+        else:
+            raise PlanError(
+                _("%(words)s are no seeds. Write 0-2 or 4,8,15 or 7+ or random.") % {"words": words}
+            )

@@ -1,0 +1,190 @@
+"""Plan an experiment, tell what it takes, and launch it."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Count
+
+from runs.experiment_agents import read_agent
+from runs.experiment_estimates import Estimate, estimate
+from runs.experiment_plans import Plan, PlanError, read_seeds
+from runs.experiment_tasks import Selection, read_names, tasks_of
+from runs.models import Experiment, ExperimentState, RetryPolicy, Run, RunStatus, User
+from runs.services.experiments import launch_experiment, plan_problem
+
+POLL_S = 1.0
+SAME_PLAN = uuid.UUID("5b0c7b0e-6f0b-4d53-9a39-3a8b9a2f4c11")
+"""Under it, a name and a plan become a token: the same command launches once."""
+
+
+class Command(BaseCommand):
+    """Queues the runs for the workers; `--wait` stays until they have ended."""
+
+    help = (
+        "Launch an experiment: every agent at every task, as often as there are trials. The same"
+        " command given twice launches it once. Exit code 1: it cannot be launched; with --wait"
+        " also: a run ended in an error, or the experiment was cancelled."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--name", required=True)
+        parser.add_argument("--task-set", required=True, help='such as miniwob or "webarena raw"')
+        parser.add_argument("--site", action="append", default=[], help="only these; repeatable")
+        parser.add_argument("--kind", action="append", default=[], help="of evaluation; repeatable")
+        parser.add_argument("--tasks", default="", help="only these ids, between commas")
+        parser.add_argument("--infeasible", action="store_true", help="also tasks marked so")
+        parser.add_argument(
+            "--agent", action="append", required=True, metavar="KIND[:JSON]", help="repeatable"
+        )
+        parser.add_argument("--trials", type=int, default=1)
+        parser.add_argument("--seeds", default="", help="0-2 or 4,8,15 or 7+ or random (default)")
+        parser.add_argument("--max-steps", type=int)
+        parser.add_argument("--policy", default="", metavar="NAME[@VERSION]")
+        parser.add_argument("--parallelism", type=int, help="at most so many runs at a time")
+        parser.add_argument("--background", action="store_true", help="when nothing else waits")
+        parser.add_argument("--wait-for-sites", action="store_true", help="instead of refusing")
+        parser.add_argument("--user", default="", help="whose experiment it is")
+        parser.add_argument("--dry-run", action="store_true", help="only tell what it takes")
+        parser.add_argument("--wait", action="store_true", help="until all runs have ended")
+        parser.add_argument("--json", action="store_true", help="print what came of it as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            user = _user(options["user"])
+            plan = _plan(options, user)
+            if options["dry_run"]:
+                self._tell(plan, estimate(plan, user), is_json=options["json"])
+                return
+            token = uuid.uuid5(SAME_PLAN, json.dumps([plan.name, plan.to_json()], sort_keys=True))
+            launched = launch_experiment(plan=plan, token=token, user=user)
+        except PlanError as error:
+            raise CommandError(str(error)) from None
+        experiment = launched.experiment
+        if not options["json"]:
+            news = f"{plan.n_runs} runs are queued" if launched.is_new else "was launched before"
+            self.stdout.write(f"{experiment.name}: {news}.")
+            if experiment.state == ExperimentState.WAITING:
+                self.stdout.write(f"It waits for its sites: {experiment.waits_because}")
+        if options["wait"]:
+            self._wait(experiment, is_quiet=options["json"])
+        said = _summary(experiment) | {"is_new": launched.is_new}
+        if options["json"]:
+            self.stdout.write(json.dumps(said, indent=2))
+        if options["wait"] and (said["errors"] or said["cancelled"]):
+            raise CommandError(
+                f"{said['errors']} runs ended in an error, {said['cancelled']} were cancelled.",
+                returncode=1,
+            )
+
+    def _tell(self, plan: Plan, found: Estimate, *, is_json: bool) -> None:
+        problem = plan_problem(plan)
+        if is_json:
+            self.stdout.write(json.dumps(found.to_json() | {"problem": problem}, indent=2))
+        else:
+            for line in _words_of(plan, found):
+                self.stdout.write(line)
+        if problem:
+            raise CommandError(problem)
+
+    def _wait(self, experiment: Experiment, *, is_quiet: bool) -> None:
+        """Until no run is to come; an experiment that rests is waited for too."""
+        shown = ""
+        while active := _active(experiment):
+            line = f"{active} runs to go"
+            if line != shown and not is_quiet:
+                self.stderr.write(line)
+                shown = line
+            time.sleep(POLL_S)
+
+
+def _user(name: str) -> User | None:
+    if not name:
+        return None
+    if found := User.objects.filter(username=name).first():
+        return found
+    raise CommandError(f"There is no account {name}.")
+
+
+def _plan(options: dict[str, Any], user: User | None) -> Plan:
+    """Raises PlanError."""
+    if options["trials"] < 1:
+        raise CommandError("--trials must be 1 or more")
+    policy = None
+    if words := options["policy"]:
+        policy = RetryPolicy.objects.named(words)
+        if policy is None:
+            raise CommandError(f"There is no retry policy {words}.")
+    selection = Selection(
+        task_set=options["task_set"],
+        sites=options["site"],
+        kinds=options["kind"],
+        picked=read_names(options["tasks"]),
+        feasible_only=not options["infeasible"],
+    )
+    return Plan(
+        name=options["name"],
+        tasks=tasks_of(selection, user),
+        agents=tuple(map(read_agent, options["agent"])),
+        trials=options["trials"],
+        seeds=read_seeds(options["seeds"], options["trials"]),
+        max_steps=options["max_steps"],
+        policy=policy,
+        parallelism=options["parallelism"],
+        in_background=options["background"],
+        waits_for_sites=options["wait_for_sites"],
+    )
+
+
+def _active(experiment: Experiment) -> int:
+    return Run.objects.filter(experiment=experiment, status__in=RunStatus.active()).count()
+
+
+def _summary(experiment: Experiment) -> dict[str, Any]:
+    """What became of its trials, each by its last attempt."""
+    last = Run.objects.filter(experiment=experiment).latest_attempts().order_by()
+    outcomes = dict(last.values_list("outcome").annotate(n=Count("pk")))
+    statuses = dict(last.values_list("status").annotate(n=Count("pk")))
+    return {
+        "experiment": experiment.pk,
+        "name": experiment.name,
+        "state": experiment.state,
+        "runs": sum(statuses.values()),
+        "statuses": statuses,
+        "outcomes": outcomes,
+        "errors": outcomes.get(Run.Outcome.ERROR, 0),
+        "cancelled": statuses.get(RunStatus.CANCELLED, 0),
+    }
+
+
+def _words_of(plan: Plan, found: Estimate) -> list[str]:
+    lines = [
+        f"{plan.n_runs} runs: {len(plan.tasks)} tasks × {len(plan.agents)} agents"
+        f" × {plan.trials} trials"
+    ]
+    for each in found.agents:
+        words = [f"  {each.agent.name}: {each.n_runs} runs"]
+        if each.seconds:
+            words.append(
+                f"{each.seconds.median:.1f} s each (half of them {each.seconds.low:.1f} to"
+                f" {each.seconds.high:.1f} s; {each.seconds.n} past runs, {each.basis})"
+            )
+        else:
+            words.append("time unknown")
+        cost = f"${each.cost.median:.4f} each" if each.model and each.cost else each.cost_words
+        lines.append(", ".join([*words, f"cost {cost}" if each.model else cost]))
+    if found.wall_seconds is None:
+        lines.append("Time: unknown, none of these agents has run before")
+    else:
+        least = "" if found.is_time_complete else "at least "
+        lines.append(
+            f"Time: {least}about {found.wall_seconds:.0f} s with {found.browsers} browsers"
+        )
+    least = "" if found.is_cost_complete else "at least "
+    cost = "unknown" if found.cost is None else f"{least}about ${found.cost:.2f}"
+    return [*lines, f"Cost: {cost}"]

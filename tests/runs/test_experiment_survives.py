@@ -1,0 +1,172 @@
+"""An experiment goes through Celery whole, though a worker is killed and Redis starts anew.
+
+Ten tasks, two configurations, three trials: sixty runs in real browsers, by two worker processes
+on PostgreSQL and Redis. On SQLite, whose broker is a folder and cannot be restarted, a small one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from runs.experiment_agents import read_agent
+from runs.experiment_plans import Plan, Seeds
+from runs.experiment_tasks import Selection, tasks_of
+from runs.models import Experiment, Run, RunStatus
+from runs.services.experiments import launch_experiment
+from scripts.with_services import find_program, free_port, wait_for
+from tests.runs.live_workers import Site, check_history, live_site, wait_until
+
+pytestmark = pytest.mark.worker
+
+TASKS = (
+    *("click-test", "click-test-2", "click-button", "click-link", "click-dialog"),
+    *("click-widget", "focus-text", "focus-text-2", "unicode-test", "click-option"),
+)
+"""One to three steps each."""
+SOLVES, STANDS_STILL = "oracle", 'looping:{"action": "noop(10)"}'
+HAS_REDIS = "REDIS_URL" in os.environ
+N_TASKS, N_TRIALS = (10, 3) if HAS_REDIS else (2, 2)
+
+
+@dataclass
+class Redis:
+    """A server of our own, which forgets everything when it ends."""
+
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        command = [find_program("redis-server"), "--port", str(self.port), "--bind", "127.0.0.1"]
+        self.process = subprocess.Popen([*command, "--save", ""], stdout=subprocess.DEVNULL)
+        wait_for(self.port, self.process, "Redis")
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.fixture
+def redis() -> Iterator[Redis | None]:
+    server = Redis() if HAS_REDIS else None
+    if server is not None:
+        server.start()
+    yield server
+    if server is not None:
+        server.kill()
+
+
+@pytest.fixture
+def site(django_db_blocker, redis: Redis | None, tmp_path: Path) -> Iterator[Site]:
+    directory = tmp_path / "data"
+    directory.mkdir()
+    with django_db_blocker.unblock(), live_site(directory, redis.url if redis else None) as site:
+        yield site
+
+
+def launch() -> Experiment:
+    plan = Plan(
+        name="Survives",
+        tasks=tasks_of(Selection(task_set="miniwob", picked=TASKS[:N_TASKS]), None),
+        agents=(read_agent(SOLVES), read_agent(STANDS_STILL)),
+        trials=N_TRIALS,
+        seeds=Seeds(first=0),
+        max_steps=4,
+    )
+    token = uuid.uuid4()
+    first = launch_experiment(plan=plan, token=token, user=None)
+    again = launch_experiment(plan=plan, token=token, user=None)
+    assert (first.is_new, again.is_new) == (True, False)
+    assert first.experiment == again.experiment
+    return first.experiment
+
+
+def ended(experiment: Experiment) -> int:
+    last = Run.objects.filter(experiment=experiment).latest_attempts()
+    return last.filter(status__in=RunStatus.ended()).count()
+
+
+def test_nothing_is_lost_and_nothing_doubled(site: Site, redis: Redis | None):
+    experiment = launch()
+    n_runs = N_TASKS * 2 * N_TRIALS
+    assert Run.objects.filter(experiment=experiment).count() == n_runs
+    started_at = time.monotonic()
+    with ExitStack() as stack:
+        others = stack.enter_context(site.worker(queues="default,judge"))
+        workers = [stack.enter_context(site.worker(queues="browser", beat=False)) for _ in "ab"]
+        wait_until(lambda: ended(experiment) >= n_runs // 3, 300, "a third")
+        victim = workers[0]
+        wait_until(lambda: _is_at_work(victim.process.pid), 60, "a run of the first worker")
+        victim.kill_all()
+        stack.enter_context(site.worker(queues="browser", beat=False))
+        wait_until(lambda: ended(experiment) >= n_runs // 2, 300, "half")
+        if redis is not None:
+            redis.kill()
+            time.sleep(2)
+            redis.start()
+        else:
+            site.empty_broker()
+        wait_until(lambda: ended(experiment) == n_runs, 300, "the end of all")
+        seconds = time.monotonic() - started_at
+        assert others.process.poll() is None
+    attempts = Run.objects.filter(experiment=experiment)
+    _is_whole(experiment, n_runs)
+    assert attempts.filter(end_reason="killed").count() >= 1
+    print(f"\n{n_runs} runs, {attempts.count()} attempts, {seconds:.0f} s")  # noqa: T201 (for -s)
+
+
+def _is_at_work(pid: int) -> bool:
+    """Whether a child of this worker holds a run."""
+    holders = Run.objects.filter(status=RunStatus.RUNNING, n_steps__gte=0).values_list(
+        "lease_owner", flat=True
+    )
+    pids = [int(owner.rsplit(":", 2)[1]) for owner in holders]
+    return any(_parent(child) == pid for child in pids)
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
+def _is_whole(experiment: Experiment, n_runs: int) -> None:
+    """Every task, agent and trial has exactly one attempt that counts, and none is half."""
+    runs = Run.objects.filter(experiment=experiment).select_related("task", "agent")
+    scored = list(runs.latest_attempts())
+    assert len(scored) == n_runs
+    cells = Counter((run.task.external_id, run.agent.name, run.trial) for run in scored)
+    wanted = {
+        (f"miniwob.{task}", agent, trial)
+        for task in TASKS[:N_TASKS]
+        for agent in ("oracle", "looping")
+        for trial in range(1, N_TRIALS + 1)
+    }
+    assert set(cells) == wanted
+    assert set(cells.values()) == {1}
+    outcomes = Counter((run.agent.name, run.outcome, run.end_reason) for run in scored)
+    half = n_runs // 2
+    assert outcomes == {
+        ("oracle", "success", "task_ended"): half,
+        ("looping", "failure", "max_steps"): half,
+    }
+    for run in runs.filter(retry_of=None):
+        check_history(run.pk)
+    for task, trial in {(task, trial) for task, _, trial in cells}:
+        seeds = {r.seed for r in scored if r.task.external_id == task and r.trial == trial}
+        assert seeds == {trial - 1}

@@ -1,0 +1,204 @@
+"""Pages of experiments: who may, what they show, when they stop asking."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from runs.models import Experiment, Run
+from runs.services import experiments
+from tests.judging.factories import make_study
+from tests.runs.factories import make_agent, make_experiment, make_run, make_task, make_user
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+NEW = "/experiments/new/"
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiments, "wake_workers", lambda: None)
+    monkeypatch.setattr(experiments, "ask_for_sweep", lambda: None)
+
+
+def browser_of(role: str) -> Client:
+    client = Client()
+    client.force_login(make_user(role))
+    return client
+
+
+@pytest.fixture
+def engineer() -> Client:
+    return browser_of("engineer")
+
+
+def sent(**fields: Any) -> dict[str, Any]:
+    return {
+        "name": "Tried",
+        "task_set": "miniwob",
+        "tasks": "click-test click-button",
+        "agents": ["oracle"],
+        "trials": 3,
+        "seeds": "0-2",
+        "token": uuid.uuid4(),
+        **fields,
+    }
+
+
+def launched(engineer: Client, **fields: Any) -> Experiment:
+    engineer.post(NEW, sent(launch="1", **fields))
+    return Experiment.objects.get(name=fields.get("name", "Tried"))
+
+
+def address(experiment: Experiment, verb: str) -> str:
+    return reverse(f"runs:experiment_{verb}", args=[experiment.pk])
+
+
+ADDRESSES = [
+    ("get", "list"),
+    ("get", "new"),
+    ("post", "new"),
+    ("get", "progress"),
+    ("post", "pause"),
+    ("post", "resume"),
+    ("post", "cancel"),
+]
+
+
+@pytest.mark.parametrize(("method", "name"), ADDRESSES)
+@pytest.mark.parametrize("role", [None, "annotator"])
+def test_only_engineers_get_in(method: str, name: str, role: str | None):
+    client = Client() if role is None else browser_of(role)
+    args = () if name in ("list", "new") else (make_experiment().pk,)
+    response = getattr(client, method)(reverse(f"runs:experiment_{name}", args=args))
+    assert response.status_code == (302 if role is None else 403)
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume", "cancel"])
+def test_verbs_are_posts(engineer: Client, verb: str):
+    assert engineer.get(address(make_experiment(), verb)).status_code == 405
+
+
+def test_a_form_launches_once_however_often_it_is_sent(engineer: Client):
+    form = sent(launch="1")
+    first, again = engineer.post(NEW, form), engineer.post(NEW, form)
+    experiment = Experiment.objects.get()
+    for response in (first, again):
+        assert response.status_code == 302
+        assert response["Location"] == f"/experiments/{experiment.pk}/"
+    assert experiment.runs.count() == 6
+    by_htmx = engineer.post(NEW, form, headers=HTMX)
+    assert by_htmx["HX-Redirect"] == f"/experiments/{experiment.pk}/"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"name": ""}, "required"),
+        ({"tasks": "clicktest"}, "not among the selected"),
+        ({"agents": []}, "Choose at least one agent"),
+        ({"agents": ["no such"]}, "not one of the available choices"),
+        ({"more_agents": "looping:{"}, "no JSON"),
+        ({"seeds": "0-9"}, "10 seeds for 3 trials"),
+        ({"trials": 0}, "greater than or equal to 1"),
+        ({"tasks": "", "trials": 100, "seeds": ""}, "at most 10000"),
+    ],
+)
+def test_what_cannot_be_is_said_in_the_form(engineer: Client, wrong: dict[str, Any], said: str):
+    response = engineer.post(NEW, sent(launch="1", **wrong), headers=HTMX)
+    assert response.status_code == 422
+    assert said in response.content.decode()
+    assert not Experiment.objects.exists()
+
+
+def test_the_estimate_follows_the_form_and_makes_nothing(engineer: Client):
+    agent, task = make_agent(), make_task()
+    make_run(agent=agent, task=task)
+    response = engineer.post(NEW, sent(estimate="1", name=""), headers=HTMX)
+    words = response.content.decode()
+    assert "6 runs" in words
+    assert "2 tasks × 1 agents × 3 trials" in words
+    assert "none of these agents has run before" in words
+    assert "asks no model" in words
+    response = engineer.post(NEW, sent(estimate="1", seeds="x"), headers=HTMX)
+    assert "no seeds" in response.content.decode()
+    assert not Experiment.objects.exists()
+
+
+def test_another_task_set_brings_its_own_filters_and_no_reproach(engineer: Client):
+    for site, kind in (("shopping", "url_match"), ("reddit", "string_match")):
+        make_task(site=site, evaluation_kind=kind)
+    other = sent(refresh="1", task_set="webarena raw", name="")
+    words = engineer.post(NEW, other, headers=HTMX).content.decode()
+    assert 'value="reddit"' in words
+    assert 'value="url_match"' in words
+    assert "required" not in words.replace("required id", "").replace(" required", "")
+    assert 'value="reddit"' not in engineer.get(NEW).content.decode()
+
+
+def test_progress_asks_again_only_while_something_moves(engineer: Client):
+    experiment = launched(engineer)
+    words = engineer.get(address(experiment, "progress")).content.decode()
+    assert 'hx-trigger="every 2s"' in words
+    assert "0 of 6 runs" in words
+    paused = engineer.post(address(experiment, "pause"), headers=HTMX).content.decode()
+    assert "every 2s" not in paused
+    assert "paused" in paused
+    assert "Resume" in paused
+    resumed = engineer.post(address(experiment, "resume"), headers=HTMX).content.decode()
+    assert "every 2s" in resumed
+    cancelled = engineer.post(address(experiment, "cancel"), headers=HTMX).content.decode()
+    assert "being ended" in cancelled
+    Run.objects.end_cancelled()
+    ended = engineer.get(address(experiment, "progress")).content.decode()
+    assert "every 2s" not in ended
+    assert "6 cancelled" in ended
+
+
+def test_what_runs_shows_its_last_picture(engineer: Client):
+    run = make_run(status="running", experiment=make_experiment())
+    assert run.experiment is not None
+    words = engineer.get(address(run.experiment, "progress")).content.decode()
+    assert "1 running" in words
+    assert f"/runs/{run.pk}/blobs/" in words
+
+
+def test_an_experiment_that_hides_its_agent_is_not_there(engineer: Client):
+    user = make_user("engineer")
+    run = make_run(experiment=make_experiment("Secret"))
+    make_study(runs=[run], annotators=[user], hides_identity=True)
+    client = Client()
+    client.force_login(user)
+    assert run.experiment is not None
+    assert client.get(address(run.experiment, "progress")).status_code == 404
+    assert client.post(address(run.experiment, "cancel")).status_code == 404
+    assert "Secret" not in client.get("/experiments/").content.decode()
+    assert "Secret" in engineer.get("/experiments/").content.decode()
+
+
+def test_the_list_tells_state_progress_and_whose_it_is(engineer: Client):
+    launched(engineer)
+    make_run(experiment=make_experiment("Came in"), outcome="error", status="failed")
+    words = engineer.get("/experiments/").content.decode()
+    assert "0 of 6 runs" in words
+    assert '<span class="status finished">finished</span>' in words
+    assert "engineer" in words
+
+
+def test_queries_do_not_grow_with_experiments(engineer: Client):
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as found:
+            engineer.get("/experiments/")
+        return len(found)
+
+    make_run(experiment=make_experiment())
+    few = queries()
+    for _ in range(5):
+        make_run(experiment=make_experiment())
+    assert queries() == few
