@@ -10,26 +10,30 @@ from django.utils.translation import gettext_lazy
 from judging.audits.causes import CauseAudit, Counted, causes_of
 from judging.audits.causes_filter import TAGGED, TagFilter, with_tags
 from judging.audits.cells import Shown, items_in_cells
+from judging.audits.columns import (
+    COUNT,
+    EVALUATOR,
+    HIGH,
+    LOW,
+    NUMBER,
+    RUN,
+    TASK,
+    TOTAL,
+    VALUE,
+    VERSION,
+    ends,
+    named,
+    number,
+)
 from judging.models import Study
 from judging.reports import Column, Table, Value
-from judging.statistics.figures import Undefined
 from judging.statistics.proportions import Share
-
-EVALUATOR = Column("evaluator", gettext_lazy("evaluator"))
-VERSION = Column("version", gettext_lazy("version"))
 
 
 def causes_table(study: Study) -> Table:
     """One row a cause or place of repair of an evaluator, with its FNs and FPs."""
     rows: list[list[Value]] = [
-        [
-            each.audit.evaluator.name,
-            each.audit.evaluator.full_version,
-            kind,
-            key,
-            count.fn,
-            count.fp,
-        ]
+        [*named(each.audit.evaluator), kind, key, count.fn, count.fp]
         for each in causes_of(study)
         for kind, key, count in _counts(each)
     ]
@@ -37,7 +41,7 @@ def causes_table(study: Study) -> Table:
         EVALUATOR,
         VERSION,
         Column("kind", gettext_lazy("kind")),
-        Column("value", gettext_lazy("value")),
+        VALUE,
         Column("fn", "FN"),
         Column("fp", "FP"),
     ]
@@ -58,7 +62,7 @@ def _counts(causes: CauseAudit) -> Iterable[tuple[str, str, Counted]]:
 def success_rates_table(study: Study) -> Table:
     """One row a success rate: as it stands, as it would be if errors were repaired, and true."""
     rows = [
-        [each.audit.evaluator.name, each.audit.evaluator.full_version, key, *_share(share)]
+        [*named(each.audit.evaluator), key, *_share(share)]
         for each in causes_of(study)
         for key, share in (
             ("now", each.rates.now),
@@ -73,11 +77,11 @@ def success_rates_table(study: Study) -> Table:
         EVALUATOR,
         VERSION,
         Column("rate", gettext_lazy("success rate")),
-        Column("count", gettext_lazy("count")),
-        Column("total", gettext_lazy("of")),
-        Column("value", gettext_lazy("value")),
-        Column("low", gettext_lazy("lower end, 95 %")),
-        Column("high", gettext_lazy("upper end, 95 %")),
+        COUNT,
+        TOTAL,
+        VALUE,
+        LOW,
+        HIGH,
     ]
     title = _("%(study)s: success rates if tagged errors were repaired") % {"study": study.name}
     note = _("Over the runs on which the evaluator has a verdict; Wilson's intervals.")
@@ -85,10 +89,7 @@ def success_rates_table(study: Study) -> Table:
 
 
 def _share(share: Share) -> list[Value]:
-    value, interval = share.value, share.interval
-    if isinstance(value, Undefined) or isinstance(interval, Undefined):
-        return [share.count, share.total, None, None, None]
-    return [share.count, share.total, value, interval.low, interval.high]
+    return [share.count, share.total, number(share.value), *ends(share.interval)]
 
 
 def tags_table(study: Study) -> Table:
@@ -100,8 +101,7 @@ def tags_table(study: Study) -> Table:
         for item in with_tags(items, evaluator, TagFilter(TAGGED)):
             rows.append(
                 [
-                    evaluator.name,
-                    evaluator.full_version,
+                    *named(evaluator),
                     item.position,
                     str(item.run_id),
                     item.run.task.external_id,
@@ -114,9 +114,9 @@ def tags_table(study: Study) -> Table:
     columns = [
         EVALUATOR,
         VERSION,
-        Column("number", gettext_lazy("number")),
-        Column("run", gettext_lazy("run")),
-        Column("task", gettext_lazy("task")),
+        NUMBER,
+        RUN,
+        TASK,
         Column("error", gettext_lazy("error")),
         Column("causes", gettext_lazy("causes")),
         Column("repair", gettext_lazy("repair")),

@@ -9,15 +9,13 @@ from django.utils.translation import gettext_lazy
 
 from judging.audits.additions import additions_of
 from judging.audits.ceiling import Against, ceiling_of
+from judging.audits.columns import EVALUATOR, RUNS, UNDEFINED, ends, number, why
 from judging.audits.comparison import Comparison, Flips, compare_all
 from judging.audits.voices import voices_of
 from judging.models import Study
 from judging.reports import Column, Table, Value
 from judging.statistics.confusion import ConfusionMatrix
-from judging.statistics.figures import Interval, Undefined
-from judging.wording import why_undefined
 
-RUNS = Column("runs", gettext_lazy("runs"))
 FIRST = Column("first", gettext_lazy("first"))
 SECOND = Column("second", gettext_lazy("second"))
 FLIPS = [
@@ -108,7 +106,7 @@ def steps_table(study: Study) -> Table:
         together = found.together
         rows.append([voice.name, "together", together.decided, *_cells(together), None, None])
     columns = [
-        Column("evaluator", gettext_lazy("evaluator")),
+        EVALUATOR,
         Column("step", gettext_lazy("step")),
         Column("asked", gettext_lazy("runs with a verdict")),
         *(Column(cell, cell.upper()) for cell in CELLS),
@@ -136,7 +134,7 @@ def people_table(study: Study) -> Table:
         Column("kappa", gettext_lazy("Cohen's kappa")),
         Column("kappa_low", gettext_lazy("lower end, 95 %")),
         Column("kappa_high", gettext_lazy("upper end, 95 %")),
-        Column("undefined_because", gettext_lazy("undefined because")),
+        UNDEFINED,
     ]
     title = _("%(study)s: evaluators and annotators against annotators") % {"study": study.name}
     note = _("Over the runs on which both say success or failure.")
@@ -146,22 +144,14 @@ def people_table(study: Study) -> Table:
 def _against(kind: str, found: Iterable[Against]) -> Iterable[list[Value]]:
     for each in found:
         agreement, kappa = each.agreement.value, each.kappa
-        why = next(
-            (why_undefined(part) for part in (agreement, kappa) if isinstance(part, Undefined)),
-            None,
-        )
         yield [
             kind,
             each.voice.name,
             each.annotator.name,
             each.runs,
-            None if isinstance(agreement, Undefined) else agreement,
-            *_ends(each.agreement.interval),
-            None if isinstance(kappa, Undefined) else kappa,
-            *_ends(each.kappa_interval),
-            why,
+            number(agreement),
+            *ends(each.agreement.interval),
+            number(kappa),
+            *ends(each.kappa_interval),
+            why(agreement) or why(kappa),
         ]
-
-
-def _ends(interval: Interval | Undefined) -> tuple[Value, Value]:
-    return (None, None) if isinstance(interval, Undefined) else (interval.low, interval.high)

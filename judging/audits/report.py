@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from judging.audits.matrices import Audit, audit_of
+from judging.audits.matrices import audit_of
 from judging.audits.page import LEFT_OUT, QUESTIONS, draw
+from judging.audits.population import population_of
 from judging.audits.resampling import resampled
 from judging.audits.stubs import stubs_of
 from judging.audits.tables import PER_RUN, TABLES
@@ -20,24 +20,9 @@ ENDINGS: Mapping[str, str] = {"csv": "csv", "json": "json", "markdown": "md", "l
 """Endings of files by the name of their format."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """The tables of a study's audit that fit a document: those of single runs are left out."""
-
-    title: str
-    tables: list[Table]
-
-
-def report_of(study: Study) -> Report:
-    """The report of a study."""
-    tables = [write(study) for name, write in TABLES.items() if name not in PER_RUN]
-    title = _("%(study)s: audit of the evaluators") % {"study": study.name}
-    return Report(title=title, tables=[protocol_table(study), *tables])
-
-
-def protocol_table(study: Study, audit: Audit | None = None) -> Table:
+def protocol_table(study: Study) -> Table:
     """What must be known of the study to read the other tables."""
-    population = (audit or audit_of(study)).population
+    population = population_of(study)
     guideline = Guideline.objects.filter(study=study).order_by("-version").first()
     rows: list[list[Value]] = [
         ["counted", _("runs with a reference verdict"), population.runs],
@@ -61,30 +46,36 @@ def protocol_table(study: Study, audit: Audit | None = None) -> Table:
 
 
 def whole_report(study: Study, ending: str) -> str:
-    """The report as one text.
+    """The report as one text, without the tables of single runs.
 
     Raises:
         ValueError: for CSV, of which a file holds one table only.
     """
-    report = report_of(study)
-    if ending == "json":
-        return write_json_of(report.title, report.tables)
     if ending == "csv":
         raise ValueError("one CSV file holds one table")
-    return write_tables(report.title, report.tables, ending)
+    tables = [write(study) for name, write in TABLES.items() if name not in PER_RUN]
+    return _document(study, [protocol_table(study), *tables], ending)
+
+
+def _document(study: Study, tables: Sequence[Table], ending: str) -> str:
+    title = _("%(study)s: audit of the evaluators") % {"study": study.name}
+    if ending == "json":
+        return write_json_of(title, tables)
+    return write_tables(title, tables, ending)
 
 
 def report_files(study: Study, ending: str) -> Iterator[tuple[Path, str]]:
     """All files of the report: a table each, those of single runs too, and the pictures.
 
-    Markdown and JSON come with the whole document beside them.
+    All but CSV come with the whole document beside them.
     """
     tables = {"protocol": protocol_table(study)}
     tables |= {name: write(study) for name, write in TABLES.items()}
     for name, table in tables.items():
         yield Path(f"{name}.{ending}"), FORMATS[ending].write(table)
     if ending != "csv":
-        yield Path(f"report.{ending}"), whole_report(study, ending)
+        whole = [table for name, table in tables.items() if name not in PER_RUN]
+        yield Path(f"report.{ending}"), _document(study, whole, ending)
     audit = audit_of(study)
     if audit.speaking:
         intervals = resampled(audit)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from judging.audits.columns import GOAL, NUMBER, REFERENCE, RUN, SITE, TASK
 from judging.audits.selection import Selection, selected_items
 from judging.audits.triangle import RunVoices, voices_on
 from judging.audits.voices import Voice, Voices, voices_of
@@ -39,16 +40,16 @@ def triangle_rows(
         said = voices_on(batch, voices, shown)
         rows += [_row(item, said[item.pk], voices, shown) for item in batch]
     columns = [
-        Column("number", gettext_lazy("number")),
-        Column("run", gettext_lazy("run")),
-        Column("task", gettext_lazy("task")),
-        Column("site", gettext_lazy("site")),
+        NUMBER,
+        RUN,
+        TASK,
+        SITE,
         Column("template", gettext_lazy("template")),
         Column("evaluation_kind", gettext_lazy("kind of evaluation")),
-        Column("goal", gettext_lazy("goal")),
+        GOAL,
         Column("disagreement", gettext_lazy("disagreement")),
         *(Column(f"label_{voice.name}", voice.name) for voice in voices.annotators),
-        Column("reference", gettext_lazy("reference")),
+        REFERENCE,
         *(column for voice in shown for column in _columns(voice)),
     ]
     title = _("%(study)s: what everybody said of each run") % {"study": study.name}

@@ -12,9 +12,9 @@ from django_tables2 import RequestConfig
 
 from judging.audits.causes_filter import with_tags
 from judging.audits.cells import items_in_cells, read_cells
+from judging.audits.cells_tables import cells_table
 from judging.audits.page import LEFT_OUT
 from judging.audits.population import Group, items_in
-from judging.audits.tables import cells_table
 from judging.cause_pages import TAG, tag_filter, walked_pane
 from judging.cell_table import CellTable
 from judging.forms.causes import CauseForm
