@@ -166,7 +166,7 @@ class TestPane:
         self, world: audited.Audited, tagger: User
     ) -> None:
         path = reverse("judging:run_judgements", args=[world.items[0].run_id])
-        answer = client_of(tagger).get(path, {"study": world.study.pk, "triangle": ""})
+        answer = client_of(tagger).get(path, {"study": str(world.study.pk), "triangle": ""})
         assert answer.status_code == 200
         assert "data-causes" not in answer.content.decode()
 

@@ -240,7 +240,7 @@ def test_the_page_says_what_would_be_rerun_and_a_double_click_launches_once() ->
     ended("success", experiment=experiment)
     policy = make_policy({"when": "failed_outcome"}, batch={"runs": 5})
     url = reverse("runs:policy_reruns")
-    asked = {"policy": policy.pk, "source": f"experiment:{experiment.pk}"}
+    asked = {"policy": str(policy.pk), "source": f"experiment:{experiment.pk}"}
     page = client.get(url, asked)
     text = page.content.decode()
     assert "1 of 2 runs would be rerun" in text
@@ -260,13 +260,15 @@ def test_the_page_takes_a_study_and_selected_runs() -> None:
     url = reverse("runs:policy_reruns")
     assert (
         "of 2 runs"
-        in client.get(url, {"policy": policy.pk, "source": f"study:{study.pk}"}).content.decode()
+        in client.get(
+            url, {"policy": str(policy.pk), "source": f"study:{study.pk}"}
+        ).content.decode()
     )
     assert (
         "1 of 1 runs"
         in client.post(url, {"policy": policy.pk, "run": [str(run.pk)]}).content.decode()
     )
-    bare = client.get(url, {"policy": policy.pk, "source": "study:9999"})
+    bare = client.get(url, {"policy": str(policy.pk), "source": "study:9999"})
     assert bare.status_code == 200
     assert "would be rerun</h2>" not in bare.content.decode()
 

@@ -403,7 +403,7 @@ class TestPages:
         query = f"study={world.study.pk}&amp;audit={repaired.pk}&amp;cell=tp"
         assert f'href="/runs/{run}/?{query}"' in page
         assert 'name="on" value="sentence" >' in page
-        assert [seen.item.run_id for seen in Unblinding.objects.all()] == [run]
+        assert [*Unblinding.objects.values_list("item__run_id", flat=True)] == [run]
         assert "Save as a new version" in page
 
     def test_a_sent_form_is_led_to_its_address(

@@ -87,7 +87,7 @@ def test_one_click_launches_them_on_the_same_tasks_once() -> None:
     for _ in range(2):
         answer = client.post(made.address("controls_launch", of.pk), {"token": token})
         launched = Experiment.objects.get(name="Tried, controls")
-        assert answer.url == made.address("experiment_detail", launched.pk)
+        assert answer["Location"] == made.address("experiment_detail", launched.pk)
     queued = launched.runs.values_list("agent__name", "task__external_id")
     assert sorted(queued) == sorted((name, task.external_id) for name in CONTROLS for task in tasks)
     assert set(launched.runs.values_list("status", flat=True)) == {RunStatus.QUEUED}

@@ -270,13 +270,13 @@ def test_runs_pair_by_trial_without_shared_seeds_and_unpaired_ones_are_told() ->
             made.run_row(of, task, b, 0.0, trial=1, outcome=Run.Outcome.ERROR),
         ]
     )
-    sides = [Side(scope=whole_scope(of), agent=agent) for agent in (a, b)]
-    pairing = pair_up(*sides, Source())
+    first, second = (Side(scope=whole_scope(of), agent=agent) for agent in (a, b))
+    pairing = pair_up(first, second, Source())
     assert pairing.by is By.TRIAL
     assert pairing.counts == {Cell.ONLY_FIRST: 2}
     assert [run.trial for run in pairing.only_in_first] == [1]
     assert [run.trial for run in pairing.only_in_second] == [4]
-    by_seed = pair_up(*sides, Source(), By.SEED)
+    by_seed = pair_up(first, second, Source(), By.SEED)
     assert not by_seed.pairs
     assert len(by_seed.only_in_first) == len(by_seed.only_in_second) == 3
 
@@ -285,6 +285,6 @@ def test_runs_without_a_seed_pair_with_none_by_seed() -> None:
     of, [task] = made.experiment(), made.tasks(1)
     a, b = make_agent("a"), make_agent("b")
     made.store(made.run_row(of, task, agent, 1.0) for agent in (a, b))
-    sides = [Side(scope=whole_scope(of), agent=agent) for agent in (a, b)]
-    assert not pair_up(*sides, Source(), By.SEED).pairs
-    assert pair_up(*sides, Source()).counts == {Cell.BOTH: 1}
+    first, second = (Side(scope=whole_scope(of), agent=agent) for agent in (a, b))
+    assert not pair_up(first, second, Source(), By.SEED).pairs
+    assert pair_up(first, second, Source()).counts == {Cell.BOTH: 1}
