@@ -19,7 +19,8 @@ PAGE = """<!doctype html><title>{title}</title><h1>{title}</h1>
 class MoodySite:
     """Serves `/`, `/two`, `/send`, and `/done` where the task is solved.
 
-    `moods` queues what a path answers instead of 200. A mood is a status, or a status with headers. `hosts` says under which name it was asked.
+    `moods` queues what a path answers instead of 200: a status, or a status with headers.
+    `hosts` says under which name it was asked.
     """
 
     def __init__(self, port: int = 0) -> None:
