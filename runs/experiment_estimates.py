@@ -87,9 +87,13 @@ class Estimate:
     def cost(self) -> float | None:
         """US dollars; None where agents ask models and nothing is known of the cost."""
         known = [each.n_runs * each.cost.mean for each in self.agents if each.cost and each.model]
-        if not known and any(each.model for each in self.agents):
+        if not known and self.asks_models:
             return None
         return sum(known)
+
+    @property
+    def asks_models(self) -> bool:
+        return any(each.model for each in self.agents)
 
     @property
     def is_time_complete(self) -> bool:

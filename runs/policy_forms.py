@@ -202,6 +202,12 @@ class PolicyForm(forms.Form):
         rules_fit = self.rules.is_valid()
         return super().is_valid() and rules_fit and self.body is not None
 
+    def forgive(self) -> None:
+        """Show what was sent without its errors: it is not finished yet."""
+        for form in (self, *self.rules.forms):
+            form.full_clean()
+            form.errors.clear()
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         self._forgive_unasked(cleaned)
@@ -259,7 +265,9 @@ class PolicyForm(forms.Form):
 
 def initial_of(body: PolicyBody, agents: OfferedAgents) -> dict[str, Any]:
     """The form's values for a policy; `PolicyForm` makes the same policy of them."""
+    # Parts that it does not have start with the usual numbers, should somebody switch them on.
     values: dict[str, Any] = {"retries": Retries.AS_SET, "watch": Watch.NO}
+    values |= Infrastructure().model_dump(mode="json") | RecoveryPolicy().model_dump(mode="json")
     if (part := body.infrastructure) is not None:
         is_never = part.attempts == 1 or not part.faults
         values["retries"] = Retries.NEVER if is_never else Retries.OWN

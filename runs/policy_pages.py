@@ -122,7 +122,10 @@ def policy_form(
     initial = initial_of(body, agents)
     if policy is not None:
         initial |= {"name": policy.name, "description": policy.description}
-    return PolicyForm(data, initial=initial, agents=agents, rules=rules, is_new=policy is None)
+    form = PolicyForm(data, initial=initial, agents=agents, rules=rules, is_new=policy is None)
+    if adds_rule:
+        form.forgive()
+    return form
 
 
 def _shown_runs(user: User) -> Any:

@@ -50,7 +50,7 @@ def experiment_new(request: AppRequest) -> HttpResponse:
     """The form; sent with `estimate` it tells what it takes, with `launch` it launches."""
     if "estimate" in request.POST:
         return _estimated(request)
-    is_sent = "launch" in request.POST
+    is_sent = "launch" in request.POST and "refresh" not in request.POST
     given = request.POST if request.method == "POST" else None
     form = ExperimentForm(given, user=request.user, initial=_started_with(request))
     if is_sent and form.is_valid() and (response := _launched(request, form)):

@@ -123,7 +123,7 @@ def test_the_estimate_follows_the_form_and_makes_nothing(engineer: Client):
     response = engineer.post(NEW, sent(estimate="1", name=""), headers=HTMX)
     words = response.content.decode()
     assert "6 runs" in words
-    assert "2 tasks × 1 agents × 3 trials" in words
+    assert "tasks × agents × trials: 2 × 1 × 3" in words
     assert "none of these agents has run before" in words
     assert "asks no model" in words
     response = engineer.post(NEW, sent(estimate="1", seeds="x"), headers=HTMX)
@@ -140,6 +140,12 @@ def test_another_task_set_brings_its_own_filters_and_no_reproach(engineer: Clien
     assert 'value="url_match"' in words
     assert "required" not in words.replace("required id", "").replace(" required", "")
     assert 'value="reddit"' not in engineer.get(NEW).content.decode()
+
+
+def test_another_task_set_never_launches(engineer: Client):
+    """The form's own button may come along with what the field sends."""
+    engineer.post(NEW, sent(refresh="1", launch="1"), headers=HTMX)
+    assert not Experiment.objects.exists()
 
 
 def test_progress_asks_again_only_while_something_moves(engineer: Client):

@@ -1,0 +1,264 @@
+"""Pages of retry policies: who may, what they say, how one is written."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from runs.models import RetryPolicy, Run
+from runs.policies import body_of
+from runs.policy_pages import policy_form, versions_of
+from runs.services.policies import save_policy
+from tests.judging.factories import make_study
+from tests.runs.factories import make_agent, make_run, make_user
+from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.retry_policy import AgentChoice, PolicyBody
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+FULL: dict[str, Any] = {
+    "infrastructure": {"faults": ["http_429", "http_5xx"], "attempts": 4, "backoff_s": 2},
+    "recovery": {"on_loop": "stop", "steps_before": 3, "writes": "continue"},
+    "other_agent": {"name": "oracle", "config": {}},
+    "run": {"steps": 20, "dollars": "0.25"},
+    "batch": {"runs": 100, "seconds": 3600},
+    "reruns": [
+        {"when": "failed_evaluator", "subject": "webarena-strict", "at_most": 2},
+        {"when": "marked", "subject": "environment", "new_seed": True},
+        {"when": "broke", "faults": ["http_429"], "agent": {"name": "looping", "config": {}}},
+    ],
+}
+
+
+@pytest.fixture
+def engineer() -> Client:
+    client = Client()
+    client.force_login(make_user("engineer"))
+    return client
+
+
+def make_policy(name: str = "Mine", **body: Any) -> RetryPolicy:
+    return save_policy(name=name, body=PolicyBody.model_validate(body), is_new=False)
+
+
+def filled(policy: RetryPolicy | None = None, **changes: Any) -> dict[str, Any]:
+    """What a browser sends when the form of the policy is left as it came, but for the changes."""
+    form = policy_form(make_user("engineer"), policy)
+    sent: dict[str, Any] = {}
+    for each in (form, form.rules.management_form, *form.rules.forms):
+        for field in each:
+            value = field.value()
+            if value is not None and value is not False and value != "":
+                sent[field.html_name] = value
+    return {"name": "Mine", "save": 1, **sent, **changes}
+
+
+ADDRESSES = ["policy_list", "policy_new", "policy_preview", "policy_detail", "policy_edit"]
+
+
+def address(name: str) -> str:
+    has_key = name in ("policy_detail", "policy_edit")
+    return reverse(f"runs:{name}", args=[make_policy("A").pk] if has_key else ())
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_it_takes_the_permission(name: str) -> None:
+    url, annotator = address(name), Client()
+    assert annotator.post(url).status_code == 302
+    annotator.force_login(make_user("annotator"))
+    assert annotator.post(url).status_code in (403, 405)
+    assert annotator.get(url).status_code in (403, 405)
+
+
+@pytest.mark.parametrize(("method", "name"), [("get", "policy_preview"), ("post", "policy_list")])
+def test_wrong_methods_are_refused(method: str, name: str, engineer: Client) -> None:
+    assert getattr(engineer, method)(address(name)).status_code == 405
+
+
+def test_unknown_policies_are_not_found(engineer: Client) -> None:
+    for name in ("policy_detail", "policy_edit"):
+        assert engineer.get(reverse(f"runs:{name}", args=[10**9])).status_code == 404
+
+
+def test_the_list_says_every_policy_in_words(engineer: Client) -> None:
+    make_policy(run={"steps": 5})
+    make_policy(run={"steps": 6})
+    page = engineer.get(reverse("runs:policy_list")).content.decode()
+    assert "On a loop of 15–25 steps: go back and try again." in page
+    assert "One run: at most 6 steps." in page
+    assert "One run: at most 5 steps." not in page
+
+
+def test_a_form_that_is_left_alone_says_the_same_policy(engineer: Client) -> None:
+    policy = make_policy(**FULL)
+    url = reverse("runs:policy_edit", args=[policy.pk])
+    response = engineer.post(url, filled(policy))
+    assert response["Location"] == reverse("runs:policy_detail", args=[policy.pk])
+    assert RetryPolicy.objects.filter(name="Mine").count() == 1
+
+
+def test_an_edit_makes_the_next_version_and_keeps_the_old(engineer: Client) -> None:
+    policy = make_policy(**FULL)
+    url = reverse("runs:policy_edit", args=[policy.pk])
+    changes = {"run_steps": 21, "rules-1-DELETE": "on", "name": "Another"}
+    engineer.post(url, filled(policy, **changes))
+    later = RetryPolicy.objects.get(name="Mine", version=2)
+    assert body_of(later).run.steps == 21
+    assert [rule.when.value for rule in body_of(later).reruns] == ["failed_evaluator", "broke"]
+    assert body_of(later).other_agent == AgentChoice(name="oracle")
+    policy.refresh_from_db()
+    assert body_of(policy).run.steps == 20
+    versions = versions_of("Mine")
+    assert "One run: at most 21 steps." in versions[0].added
+    assert "One run: at most 20 steps." in versions[0].removed
+    page = engineer.get(reverse("runs:policy_detail", args=[policy.pk])).content.decode()
+    assert "There is a newer version." in page
+    assert "<ins>One run: at most 21 steps.</ins>" in page
+
+
+def test_a_new_policy_is_written_from_nothing(engineer: Client) -> None:
+    data = filled(name="Fresh", watch="yes", on_loop="stop", batch_dollars="2.50")
+    response = engineer.post(reverse("runs:policy_new"), data)
+    policy = RetryPolicy.objects.get(name="Fresh")
+    assert response["Location"] == reverse("runs:policy_detail", args=[policy.pk])
+    body = body_of(policy)
+    assert body.recovery == RecoveryPolicy(on_loop="stop")
+    assert body.batch.dollars == Decimal("2.5")
+    assert body.infrastructure is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "Stop when looping", "run_steps": 3}, "name"),
+        ({"retries": "own", "backoff_s": 50, "backoff_cap_s": 5}, "backoff_cap_s"),
+        ({"retries": "own", "attempts": 99}, "attempts"),
+        ({"watch": "yes", "loop_shortest": 30, "loop_longest": 20}, "loop_longest"),
+        ({"watch": "yes", "other_agent": "nobody"}, "other_agent"),
+        ({"run_dollars": "0"}, "run_dollars"),
+        ({"run_steps": "many"}, "run_steps"),
+    ],
+)
+def test_errors_stand_beside_their_fields(
+    changes: dict[str, Any], field: str, engineer: Client
+) -> None:
+    count = RetryPolicy.objects.count()
+    url = reverse("runs:policy_new")
+    response = engineer.post(url, filled(**changes), headers=HTMX)
+    assert response.status_code == 422
+    page = response.content.decode()
+    assert "<html" not in page
+    assert f'id="id_{field}_error"' in page
+    assert RetryPolicy.objects.count() == count
+
+
+def test_what_is_out_of_sight_is_not_checked(engineer: Client) -> None:
+    data = filled(name="Fresh", retries="never", attempts="x", watch="no", loop_longest="y")
+    assert engineer.post(reverse("runs:policy_new"), data).status_code == 302
+    infrastructure = body_of(RetryPolicy.objects.get(name="Fresh")).infrastructure
+    assert infrastructure is not None
+    assert infrastructure.attempts == 1
+
+
+def test_rules_say_what_is_missing_in_them(engineer: Client) -> None:
+    rules: dict[str, Any] = {
+        "rules-TOTAL_FORMS": 2,
+        "rules-INITIAL_FORMS": 0,
+        "rules-0-when": "looped",
+        "rules-0-at_most": 1,
+        "rules-1-when": "looped",
+        "rules-1-at_most": 2,
+    }
+    url = reverse("runs:policy_new")
+    twice = engineer.post(url, filled(**rules), headers=HTMX)
+    assert "Two of these rules are the same." in twice.content.decode()
+    marked = engineer.post(url, filled(**rules | {"rules-1-when": "marked"}), headers=HTMX)
+    assert "Choose the cause." in marked.content.decode()
+    assert twice.status_code == marked.status_code == 422
+
+
+def test_a_rule_is_added_and_nothing_saved(engineer: Client) -> None:
+    data = {key: value for key, value in filled(name="").items() if key != "save"}
+    response = engineer.post(reverse("runs:policy_new"), {**data, "add_rule": 1}, headers=HTMX)
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert 'name="rules-0-when"' in page
+    assert 'class="errors"' not in page
+    assert not RetryPolicy.objects.filter(name="").exists()
+
+
+def test_the_preview_says_it_in_words_and_saves_nothing(engineer: Client) -> None:
+    count = RetryPolicy.objects.count()
+    url = reverse("runs:policy_preview")
+    words = engineer.post(url, filled(watch="yes", loop_shortest=9)).content.decode()
+    assert "On a loop of 9–25 steps" in words
+    assert "larkfield" in words
+    assert "does not fit yet" in engineer.post(url, filled(run_steps="x")).content.decode()
+    assert RetryPolicy.objects.count() == count
+
+
+def test_environments_that_end_at_the_first_message_are_named(engineer: Client) -> None:
+    watching = make_policy("Watching", recovery={})
+    silent = make_policy("Silent", recovery={"on_false_completion": "ignore"})
+    for policy, is_said in ((watching, True), (silent, False)):
+        page = engineer.get(reverse("runs:policy_detail", args=[policy.pk])).content.decode()
+        assert ("can never be noticed there" in page) is is_said
+        assert ("webarena" in page) is is_said
+
+
+def stopped_early(policy: RetryPolicy, **fields: Any) -> Run:
+    summary = {"steps_saved_at_most": 30, "replayed_steps": 0, "recoveries": 0}
+    return make_run(
+        steps=10,
+        pictures=False,
+        policy=policy,
+        outcome="failure",
+        end_reason="harness_loop_stop",
+        cost=Decimal("0.5"),
+        record={"extra": {"recovery": summary}},
+        **fields,
+    )
+
+
+def test_what_stopping_early_saved_stands_where_the_policy_and_the_run_are_shown(
+    engineer: Client,
+) -> None:
+    policy = make_policy(recovery={"on_loop": "stop"})
+    run = stopped_early(policy)
+    stopped_early(policy)
+    rescued = {"extra": {"recovery": {"recoveries": 1}}}
+    make_run(pictures=False, policy=policy, record=rescued)
+    page = engineer.get(reverse("runs:policy_detail", args=[policy.pk])).content.decode()
+    assert "60 steps, about $3.00" in page
+    assert "Rescued by recovery" in page
+    of_run = engineer.get(reverse("runs:run_detail", args=[run.pk])).content.decode()
+    assert "at most 30 steps, about $1.50" in of_run
+    assert reverse("runs:policy_detail", args=[policy.pk]) in of_run
+
+
+def test_runs_that_the_person_judges_are_neither_listed_nor_counted() -> None:
+    policy, judge = make_policy(recovery={"on_loop": "stop"}), make_user("engineer")
+    run = stopped_early(policy)
+    make_study(runs=[run], annotators=[judge, make_user("annotator")])
+    client = Client()
+    client.force_login(judge)
+    page = client.get(reverse("runs:policy_detail", args=[policy.pk])).content.decode()
+    assert str(run.pk) not in page
+    assert "None yet, or none that you may see." in page
+    of_run = client.get(reverse("runs:run_detail", args=[run.pk])).content.decode()
+    assert "Mine @1" not in of_run
+    assert "stopping early" not in of_run
+
+
+def test_stored_configurations_can_be_chosen_if_they_can_run(engineer: Client) -> None:
+    make_agent("stuck", "", config={"first": [], "block": ["noop(5)"]})
+    make_agent("GenericAgent", "")
+    form = policy_form(make_user("engineer"), None)
+    words = [str(words) for _value, words in form.agents.choices]
+    assert any(words.startswith("stuck (block=") for words in words)
+    assert not any("GenericAgent" in words for words in words)
