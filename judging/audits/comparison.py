@@ -25,7 +25,7 @@ from judging.statistics.comparison import McNemar, holm, mcnemar
 from judging.statistics.confusion import ConfusionMatrix, cell
 
 FEW_RUNS = 10
-"""Fewer say hardly anything of a group of their own."""
+"""Groups of fewer are not tested: they say hardly anything of their own."""
 ON_SUCCESS = (Shown.TP, Shown.FN, Shown.NONE)
 ON_FAILURE = (Shown.TN, Shown.FP, Shown.NONE)
 Flip = tuple[Shown, Shown]
@@ -74,12 +74,12 @@ class Group:
     flips: Flips
     first: ConfusionMatrix
     second: ConfusionMatrix
-    adjusted: float
-    """McNemar's p by Holm over the groups of this kind."""
+    adjusted: float | None
+    """McNemar's p by Holm over the groups of this kind that are tested; None where this is none."""
 
     @property
     def is_small(self) -> bool:
-        return self.flips.runs < FEW_RUNS
+        return self.adjusted is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,14 +160,15 @@ def _groups(counts: Sequence[Joint], kind: str) -> list[Group]:
     for each in counts:
         by_name[each.groups[kind]].append(each)
     flips = {name: flips_of(found) for name, found in by_name.items()}
-    adjusted = dict(zip(flips, holm([each.test.p_value for each in flips.values()]), strict=True))
+    tested = [name for name, each in flips.items() if each.runs >= FEW_RUNS]
+    adjusted = dict(zip(tested, holm([flips[name].test.p_value for name in tested]), strict=True))
     groups = [
         Group(
             name=name,
             flips=flips[name],
             first=matrix_against_reference(found, 0),
             second=matrix_against_reference(found, 1),
-            adjusted=adjusted[name],
+            adjusted=adjusted.get(name),
         )
         for name, found in by_name.items()
     ]

@@ -30,13 +30,20 @@ CELLS = ("tp", "fn", "tn", "fp")
 
 
 def _flips(flips: Flips) -> list[Value]:
-    return [flips.fixed_fn, flips.new_fn, flips.fixed_fp, flips.new_fp, flips.test.p_value]
+    return [flips.fixed_fn, flips.new_fn, flips.fixed_fp, flips.new_fp]
 
 
 def pairs_table(study: Study) -> Table:
     """One row a pair of evaluators: what flips from the first to the second."""
     rows: list[list[Value]] = [
-        [pair.first.name, pair.second.name, pair.flips.runs, *_flips(pair.flips), pair.adjusted]
+        [
+            pair.first.name,
+            pair.second.name,
+            pair.flips.runs,
+            *_flips(pair.flips),
+            pair.flips.test.p_value,
+            pair.adjusted,
+        ]
         for pair in compare_all(study, voices_of(study))
     ]
     columns = [FIRST, SECOND, RUNS, *FLIPS, P_VALUE, ADJUSTED]
@@ -52,7 +59,16 @@ def comparison_table(study: Study, comparison: Comparison) -> Table:
     whole = comparison.flips
     first, second = comparison.matrices
     rows: list[list[Value]] = [
-        ["all", None, whole.runs, *_flips(whole), None, *_cells(first), *_cells(second)]
+        [
+            "all",
+            None,
+            whole.runs,
+            *_flips(whole),
+            whole.test.p_value,
+            None,
+            *_cells(first),
+            *_cells(second),
+        ]
     ]
     for kind, groups in comparison.groups.items():
         rows += [
@@ -61,6 +77,7 @@ def comparison_table(study: Study, comparison: Comparison) -> Table:
                 group.name,
                 group.flips.runs,
                 *_flips(group.flips),
+                None if group.is_small else group.flips.test.p_value,
                 group.adjusted,
                 *_cells(group.first),
                 *_cells(group.second),

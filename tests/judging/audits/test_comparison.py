@@ -15,6 +15,7 @@ from django.urls import reverse
 from judging.audits.additions import additions_of
 from judging.audits.cells import Shown
 from judging.audits.comparison import compare, compare_all
+from judging.audits.comparison_tables import comparison_table
 from judging.audits.voices import voices_of
 from judging.statistics.comparison import holm, mcnemar
 from judging.statistics.confusion import ConfusionMatrix
@@ -66,6 +67,27 @@ def test_groups_by_hand(world: audited.Audited) -> None:
         "kind": [("url_match", 3, 1, 1), ("string_match", 3, 1, 0)],
     }
     assert all(group.is_small for found in groups.values() for group in found)
+
+
+def test_groups_that_are_not_tested_do_not_count_for_holm() -> None:
+    made = audited.study("Groups")
+    first, second = audited.evaluator("first"), audited.evaluator("second")
+    for site, n in (("shop", 12), ("map", 10), ("forum", 9)):
+        for number in range(n):
+            item = made.add("success", of=audited.run(audited.task(f"{site}{number}", site=site)))
+            audited.evaluation(item.run, first, "failed")
+            audited.evaluation(item.run, second, "passed")
+    voices = voices_of(made.study)
+    compared = compare(made.study, *(voices.named(str(each.pk)) for each in (first, second)))
+    groups = {group.name: group for group in compared.groups["site"]}
+    raw = {name: group.flips.test.p_value for name, group in groups.items()}
+    # Two of the three are tested: the smaller p is doubled, the larger one stands.
+    assert groups["shop"].adjusted == pytest.approx(2 * raw["shop"])
+    assert groups["map"].adjusted == pytest.approx(raw["map"])
+    assert groups["forum"].adjusted is None
+    rows = {row[1]: row for row in comparison_table(made.study, compared).rows}
+    assert rows["shop"][7:9] == [raw["shop"], groups["shop"].adjusted]
+    assert rows["forum"][7:9] == [None, None]
 
 
 def test_all_pairs_with_holm() -> None:
