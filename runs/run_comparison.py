@@ -13,6 +13,7 @@ from runs.models import Run, Step, User
 from runs.run_alignment import Did, Pair, align, first_difference, what_was_done
 from runs.templatetags.interface import duration, money, verdict
 from runs.timeline import StepRow, timeline_context
+from runs.timeline_marks import hides_something
 
 if TYPE_CHECKING:
     from runs.visibility import ShownRun
@@ -174,6 +175,7 @@ def _values(run: Run, side: dict[str, Any]) -> dict[str, str]:
         _("Agent"): named(shown.shown_agent),
         _("Model"): named(shown.shown_model),
         _("Experiment"): named(shown.shown_experiment),
+        _("Retry policy"): hidden if hides_something(run) else str(run.policy or "—"),
         _("Seed"): "—" if run.seed is None else str(run.seed),
         _("Trial, attempt"): f"{run.trial}, {run.attempt}",
         _("Step limit"): str(run.max_steps or "—"),

@@ -70,7 +70,7 @@ def events_shown(run: Run) -> list[Event]:
 
 def marks_of(run: Run, events: Sequence[Event], steps: Sequence[StepRow]) -> list[Mark]:
     """The marks of a timeline in the order of their first steps."""
-    marks = [_mark(event, run) for event in events]
+    marks = [_mark(event, run, steps) for event in events]
     marks += _given_up(steps)
     marks += _switches_back(run, events, steps)
     return sorted(marks, key=lambda mark: (mark["first"], mark["kind"] != GIVEN_UP))
@@ -130,24 +130,24 @@ _STUCK_ENDS = {
 }
 
 
-def _mark(event: Event, run: Run) -> Mark:
+def _mark(event: Event, run: Run, steps: Sequence[StepRow]) -> Mark:
     mark: Mark = {
         "kind": event.kind,
         "sign": SIGNS.get(event.kind, "•"),
         "first": event.first_step,
         "last": event.last_step,
-        "label": _label(event, run),
+        "label": _label(event, run, steps),
     }
     if event.kind == Event.Kind.ROLLBACK and isinstance(to := event.detail.get("to_step"), int):
         mark["to"] = to
     return mark
 
 
-def _label(event: Event, run: Run) -> str:
+def _label(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
     """An event in words, without names or costs where the viewer may not know who acted."""
     span = _span(event.first_step, event.last_step)
     if event.kind == Event.Kind.ROLLBACK:
-        return _way_back(event, run)
+        return _way_back(event, run, steps)
     if event.kind == Event.Kind.MODEL_SWITCH:
         name = None if hides_something(run) else _name(event, "to")
         words = _("%(name)s takes over") % {"name": name} if name else _("another model takes over")
@@ -181,24 +181,36 @@ def _answer(event: Event, run: Run) -> str:
     }.get(str(event.detail.get("answer")), "")
 
 
-def _way_back(event: Event, run: Run) -> str:
+def _way_back(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
     """Where a rollback led, and what it cost."""
-    to, replayed = event.detail.get("to_step"), event.detail.get("replayed")
+    to = event.detail.get("to_step")
     if not isinstance(to, int):
         return _("went back")
-    if not isinstance(replayed, int):
+    if not isinstance(event.detail.get("replayed"), int):
         return _("back to step %(n)s") % {"n": to}
     words = _("back to the start")
-    if replayed:
+    if replayed := sum(_repeats(step, event) for step in steps):
         words += ", " + ngettext("%(n)s step replayed", "%(n)s steps replayed", replayed) % {
             "n": replayed
         }
-    words += ", " + _("on from before step %(n)s") % {"n": to}
+    if steps and _went_on(steps[-1], event):
+        words += ", " + _("on from before step %(n)s") % {"n": to}
     abandoned = event.detail.get("abandoned")
     cost = abandoned.get("cost") if isinstance(abandoned, dict) else None
     if cost is not None and not hides_something(run):
         words += " " + _("(%(cost)s spent in vain)") % {"cost": money(cost)}
     return words
+
+
+def _repeats(step: StepRow, event: Event) -> bool:
+    """Whether the step was repeated on this way back; one without an action shows a wrong page."""
+    is_within = event.first_step <= step["i"] <= event.last_step
+    return is_within and step["state"] == Step.State.REPLAYED and bool(step["action"])
+
+
+def _went_on(last: StepRow, event: Event) -> bool:
+    """Whether the way back was not the end."""
+    return last["i"] > event.last_step or last["state"] != Step.State.REPLAYED
 
 
 def _why_diverged(event: Event) -> str:

@@ -38,5 +38,5 @@ def _chosen(request: AppRequest, side: str) -> Run:
         pk = UUID(request.GET.get(side, ""))
     except ValueError:
         raise Http404 from None
-    runs = Run.objects.shown_to(request.user).select_related("task__task_set")
+    runs = Run.objects.shown_to(request.user).select_related("task__task_set", "policy")
     return get_object_or_404(runs, pk=pk)

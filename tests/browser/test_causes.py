@@ -50,7 +50,7 @@ def test_errors_are_tagged_by_keys_one_after_the_other(open_page: OpenPage, worl
     page.keyboard.press("Escape")
     page.keyboard.press("s")
     expect(form).to_contain_text("Tagged by")
-    assert tags() == [(1, ["output_format"], "task_data", "w 3 s")]
+    assert tags() == [(world.items[1].position, ["output_format"], "task_data", "w 3 s")]
     page.keyboard.press("w")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(str(world.items[2].run_id)))
@@ -62,7 +62,7 @@ def test_errors_are_tagged_by_keys_one_after_the_other(open_page: OpenPage, worl
     page.keyboard.press("e")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/audit/causes/"))
-    assert tags()[1] == (2, ["several_answers"], "neither", "")
+    assert tags()[1] == (world.items[2].position, ["several_answers"], "neither", "")
 
 
 def test_undo_by_key(open_page: OpenPage, world) -> None:
@@ -75,7 +75,7 @@ def test_undo_by_key(open_page: OpenPage, world) -> None:
     expect(form).to_contain_text("Saved.")
     page.keyboard.press("u")
     expect(form).to_contain_text("Untagged.")
-    assert tags() == [(1, [], "", "")]
+    assert tags() == [(world.items[1].position, [], "", "")]
 
 
 def test_rows_are_chosen_and_tagged_by_keys(open_page: OpenPage, world) -> None:
@@ -91,7 +91,7 @@ def test_rows_are_chosen_and_tagged_by_keys(open_page: OpenPage, world) -> None:
     page.get_by_role("button", name="Tag them").click()
     expect(page.locator("#toasts")).to_contain_text("2 errors tagged.")
     assert [row[:3] for row in tags()] == [
-        (place, ["too_lenient"], "evaluation_logic") for place in (1, 2)
+        (item.position, ["too_lenient"], "evaluation_logic") for item in world.items[1:3]
     ]
 
 

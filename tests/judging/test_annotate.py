@@ -238,7 +238,8 @@ def test_a_hidden_repeat_shows_nothing_of_the_first_look() -> None:
     assert "3 of 3" in page
     assert "first look" not in page
     assert "first remark" not in page
-    assert "repeat" not in page.replace("repeated actions", "")
+    said = page.replace("repeated actions", "").replace("repeats step %n", "")
+    assert "repeat" not in said
 
 
 def test_after_the_last_run_it_says_what_happens_and_thanks(study: Study) -> None:

@@ -39,10 +39,12 @@ def recovered(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) ->
     def in_shop(*args: Any, **options: Any) -> RunRecord:
         return run_episode(
             *args,
-            **options,
-            environment=Shop(),
-            policy=RecoveryPolicy(**SMALL),
-            other_agent=Told("fill('a', 'x')", "click('go')"),
+            **options
+            | {
+                "environment": Shop(),
+                "policy": RecoveryPolicy(**SMALL),
+                "other_agent": Told("fill('a', 'x')", "click('go')"),
+            },
         )
 
     monkeypatch.setattr(running, "run_episode", in_shop)

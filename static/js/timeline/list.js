@@ -31,7 +31,9 @@ export class StepList {
       const before = (notes.get(index) ?? []).map((event) => note(event));
       if (step.branch !== branch) {
         branch = step.branch;
-        before.push(note({ kind: "branch", sign: "↪", label: phrase(this.data.words.branch, { n: branch }) }));
+        const way = before.findIndex((one) => one.classList.contains("rollback"));
+        const begins = note({ kind: "branch", sign: "↪", label: phrase(this.data.words.branch, { n: branch }) });
+        before.splice(way + 1 || before.length, 0, begins); // right after the way back that began it
       }
       const fold = this.folds.find((one) => one.first === index);
       if (fold) before.push(this.foldRow(fold));

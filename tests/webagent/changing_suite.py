@@ -1,0 +1,73 @@
+"""A page of our own that shows something else at every visit, as a suite of one task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+from webagent.environment.browser import BrowserSettings
+from webagent.environment.browsergym_environment import BrowserGymEnvironment
+from webagent.environment.registry import register_suite
+from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
+
+TASK = "changing.offers"
+HOST = "changing.localhost"
+PAGE = """<!doctype html><title>Offers</title><h1 id=offer></h1><button>Take it</button>
+<script>offer.textContent = 'Offer ' + Math.floor(Math.random() * 1e9)</script>"""
+_folders: list[Path] = []
+
+
+class ChangingTask:
+    """Looks at the offers; it never ends by itself."""
+
+    viewport = {"width": 400, "height": 300}  # noqa: RUF012 (as BrowserGym declares it)
+    timeout = 3000
+    locale = None
+    timezone_id = None
+
+    def __init__(self, seed: int) -> None:
+        pass
+
+    def setup(self, page: Page) -> tuple[str, dict[str, Any]]:
+        page.goto(f"http://{HOST}/offers.html")
+        return "Take the offer.", {}
+
+    def validate(self, page: Page, messages: Any) -> tuple[float, bool, str, dict[str, Any]]:
+        return 0.0, False, "", {}
+
+    def teardown(self) -> None:
+        pass
+
+
+def use(folder: Path) -> None:
+    """From now on the suite is here, its page in this folder."""
+    (folder / "offers.html").write_text(PAGE)
+    register_suite("changing", __name__)
+    _folders[:] = [folder]
+
+
+def environment(
+    task_name: str, settings: BrowserSettings, step_timeout_s: float
+) -> BrowserGymEnvironment:
+    return BrowserGymEnvironment(
+        ChangingTask,
+        sites={HOST: _folders[0]},
+        settings=settings,
+        delay_s=0.05,
+        step_timeout_s=step_timeout_s,
+    )
+
+
+def task_record(task_name: str) -> TaskRecord:
+    return TaskRecord(
+        id=task_name,
+        task_set=TaskSetRecord(name="changing", version="1"),
+        external_id=task_name,
+        goal=(TextPart(text="Take the offer."),),
+    )
+
+
+def task_names() -> tuple[str, ...]:
+    return (TASK,)
