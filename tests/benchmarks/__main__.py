@@ -12,7 +12,14 @@ from django.core.management import call_command
 django.setup()
 call_command("migrate", verbosity=0)
 
-from tests.benchmarks import batches, detecting, importing, matching, pages  # noqa: E402 (needs the database)
+from tests.benchmarks import (  # noqa: E402 (needs the database)
+    batches,
+    detecting,
+    importing,
+    matching,
+    pages,
+    relating,
+)
 
-for module in (detecting, matching, batches, importing, pages):
+for module in (detecting, matching, relating, batches, importing, pages):
     module.run()

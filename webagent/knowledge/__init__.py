@@ -1,0 +1,1 @@
+"""What past runs teach: which of them matter, and what agents are told of them."""
