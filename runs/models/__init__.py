@@ -4,6 +4,7 @@ from runs.models.blobs import Attachment, Blob
 from runs.models.events import Event
 from runs.models.experiments import Experiment, ExperimentState
 from runs.models.imports import ImportJob
+from runs.models.milestones import Milestone
 from runs.models.people import User
 from runs.models.policies import RetryPolicy
 from runs.models.runs import AgentConfiguration, Run, RunStatus
@@ -19,6 +20,7 @@ __all__ = [
     "Experiment",
     "ExperimentState",
     "ImportJob",
+    "Milestone",
     "RetryPolicy",
     "Run",
     "RunStatus",
