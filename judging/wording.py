@@ -36,6 +36,10 @@ _REASONS: Mapping[Reason, Promise] = {
     Reason.NO_MILESTONES: gettext_lazy("the task has no milestones of any weight"),
     Reason.NOTHING_MARKED: gettext_lazy("the detector marked no run that people speak of"),
     Reason.NOTHING_SEEN: gettext_lazy("people see it in no run"),
+    Reason.NOTHING_CREDITED: gettext_lazy("the judge credits this milestone to no run"),
+    Reason.NOTHING_TICKED: gettext_lazy("people tick this milestone for no run"),
+    Reason.NO_FAILED_RUNS: gettext_lazy("no run failed"),
+    Reason.NO_TOLD_PROGRESS: gettext_lazy("no run has a progress rate from this source"),
     Reason.NEVER_DEFINED: gettext_lazy("the figure is undefined in almost every resample"),
 }
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from math import atanh, sqrt, tanh
 
 import numpy as np
+from scipy.special import stdtrit
 
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
+from judging.statistics.proportions import Share
 from webagent.proportions import normal_quantile
 
 
@@ -51,52 +53,78 @@ def pearson(first: Sequence[float], second: Sequence[float], level: float = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Differences:
-    """Differences second − first: their mean (bias), mean size (MAE) and 95 % limits."""
+    """Differences second − first: their mean (bias), mean size (MAE) and 95 % limits.
+
+    Each with its own 95 % interval, pairs taken as independent.
+    """
 
     bias: Figure
+    bias_interval: Interval | Undefined
     mean_absolute_error: Figure
     lower_limit: Figure
+    lower_interval: Interval | Undefined
     upper_limit: Figure
+    upper_interval: Interval | Undefined
     pairs: int
 
 
-def differences(first: Sequence[float], second: Sequence[float]) -> Differences:
+def differences(
+    first: Sequence[float], second: Sequence[float], level: float = 0.95
+) -> Differences:
     """Bias, mean absolute error and Bland-Altman limits of agreement, bias ± 1.96·s.
+
+    Intervals by Student's t with n − 1 degrees of freedom: bias ± t·s/√n, and for either limit
+    ± t·s·√(3/n).
 
     Source: Bland and Altman (1986), The Lancet 327.
     """
     x, y = _columns(first, second)
     gaps = y - x
     count = len(gaps)
-    if not count:
-        none = Undefined(Reason.NO_RUNS)
+    if count < 2:
+        none = Undefined(Reason.TOO_FEW_RUNS if count else Reason.NO_RUNS)
         return Differences(
-            bias=none, mean_absolute_error=none, lower_limit=none, upper_limit=none, pairs=0
+            bias=float(gaps[0]) if count else none,
+            bias_interval=none,
+            mean_absolute_error=abs(float(gaps[0])) if count else none,
+            lower_limit=none,
+            lower_interval=none,
+            upper_limit=none,
+            upper_interval=none,
+            pairs=count,
         )
-    bias = float(gaps.mean())
-    if count == 1:
-        lower: Figure = Undefined(Reason.TOO_FEW_RUNS)
-        upper: Figure = lower
-    else:
-        half = normal_quantile(0.95) * float(gaps.std(ddof=1))
-        lower, upper = bias - half, bias + half
+    bias, spread = float(gaps.mean()), float(gaps.std(ddof=1))
+    half = normal_quantile(level) * spread
+    quantile = float(stdtrit(count - 1, (1 + level) / 2))
+
+    def around(value: float, error: float) -> Interval:
+        ends = value - quantile * error, value + quantile * error
+        return Interval(low=ends[0], high=ends[1], level=level, method="Student")
+
     return Differences(
         bias=bias,
+        bias_interval=around(bias, spread / sqrt(count)),
         mean_absolute_error=float(np.abs(gaps).mean()),
-        lower_limit=lower,
-        upper_limit=upper,
+        lower_limit=bias - half,
+        lower_interval=around(bias - half, spread * sqrt(3 / count)),
+        upper_limit=bias + half,
+        upper_interval=around(bias + half, spread * sqrt(3 / count)),
         pairs=count,
     )
 
 
-def agreement_rate(
-    first: Sequence[float], second: Sequence[float], tolerance: float = 0.0
-) -> Figure:
-    """Share of pairs that differ by no more than `tolerance`."""
+def agreement(first: Sequence[float], second: Sequence[float], tolerance: float = 0.0) -> Share:
+    """Pairs that differ by no more than `tolerance`, in the unit of the values.
+
+    Raises:
+        ValueError: the tolerance is negative.
+    """
+    if tolerance < 0:
+        raise ValueError(f"a tolerance is not negative: {tolerance}")
     x, y = _columns(first, second)
-    if not len(x):
-        return Undefined(Reason.NO_RUNS)
-    return float((np.abs(y - x) <= tolerance + 1e-12).mean())
+    # What two binary fractions miss each other by is no difference.
+    within = np.abs(y - x) <= tolerance + 1e-9
+    return Share(int(within.sum()), len(x))
 
 
 def _columns(

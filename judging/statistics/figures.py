@@ -27,6 +27,10 @@ class Reason(StrEnum):
     NO_MILESTONES = "the task has no milestones of any weight"
     NOTHING_MARKED = "the detector marked no run that people speak of"
     NOTHING_SEEN = "people see it in no run"
+    NOTHING_CREDITED = "the judge credits this milestone to no run"
+    NOTHING_TICKED = "people tick this milestone for no run"
+    NO_FAILED_RUNS = "no run failed"
+    NO_TOLD_PROGRESS = "no run has a progress rate from this source"
     NEVER_DEFINED = "the figure is undefined in almost every resample"
 
 

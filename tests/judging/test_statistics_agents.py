@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr
 
-from judging.statistics.correspondence import agreement_rate, differences, pearson
+from judging.statistics.correspondence import agreement, differences, pearson
 from judging.statistics.figures import Interval, Reason, Undefined
 from judging.statistics.success import (
     adjusted_score,
@@ -164,10 +164,13 @@ def test_limits_of_agreement_by_hand():
     assert differences([], []).bias == Undefined(Reason.NO_RUNS)
 
 
-def test_agreement_rate():
-    assert agreement_rate([0, 50, 100], [0, 60, 100]) == pytest.approx(2 / 3)
-    assert agreement_rate([0, 50, 100], [0, 60, 100], tolerance=10) == 1
-    assert agreement_rate([], []) == Undefined(Reason.NO_RUNS)
+def test_agreement():
+    assert agreement([0, 50, 100], [0, 60, 100]).value == pytest.approx(2 / 3)
+    assert agreement([0, 50, 100], [0, 60, 100], tolerance=10).value == 1
+    assert agreement([0.1 + 0.2], [0.3]).count == 1
+    assert agreement([], []).value == Undefined(Reason.NO_RUNS)
+    with pytest.raises(ValueError, match="negative"):
+        agreement([1], [1], tolerance=-1)
 
 
 def test_a_level_is_a_share():
