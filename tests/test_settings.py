@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from webagent.settings.environment import read_environment
+from webagent.settings.folders import make_folder, read_or_make_secret_key
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -93,3 +96,60 @@ def test_local_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
     assert key.stat().st_mode & 0o077 == 0
     assert start("webagent.settings.local", DATA_DIR=str(tmp_path)).returncode == 0
     assert key.read_text() == first
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"REDIS_URL": "foo"}, "REDIS_URL"),
+        ({"REDIS_URL": "http://:secret@h:6379"}, "REDIS_URL"),
+        ({"LEASE_S": "30", "HEARTBEAT_S": "16"}, "HEARTBEAT_S: Value error, must be at most half"),
+        ({"LEASE_S": "x"}, "LEASE_S"),
+    ],
+)
+def test_values_that_cannot_work_are_refused(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], named: str
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit, match=named) as stopped:
+        read_environment()
+    assert "secret" not in str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"REDIS_URL": ""},
+        {"REDIS_URL": "redis://:secret@h:6379/0"},
+        {"REDIS_URL": "rediss://h/1"},
+        {"LEASE_S": "30", "HEARTBEAT_S": "15"},
+    ],
+)
+def test_values_that_work_are_kept(monkeypatch: pytest.MonkeyPatch, given: dict[str, str]) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    kept = read_environment().model_dump()
+    assert {name: str(kept[name]) for name in given} == given
+
+
+def test_a_data_directory_that_cannot_be_used_is_named_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "file" / "data"):
+        with pytest.raises(SystemExit, match="DATA_DIR cannot be used") as stopped:
+            make_folder(path)
+        assert len(str(stopped.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("left", ["", "\n", "cut-off"])
+def test_what_a_crash_left_of_a_secret_key_is_not_used(tmp_path: Path, left: str) -> None:
+    path = tmp_path / "secret_key"
+    path.write_text(left)
+    key = read_or_make_secret_key(path)
+    assert len(key) >= 50
+    assert read_or_make_secret_key(path) == key == path.read_text()
+
+
+def test_a_secret_key_that_cannot_be_kept_is_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="secret key"):
+        read_or_make_secret_key(tmp_path / "nowhere" / "secret_key")

@@ -1,6 +1,5 @@
 """Settings that all deployments share."""
 
-import secrets
 import zoneinfo
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,10 @@ from django.utils.translation import gettext_lazy as _
 
 from webagent.settings.capacity import browsers_that_fit
 from webagent.settings.environment import REPOSITORY, read_environment
+from webagent.settings.folders import make_folder
 
 ENV = read_environment()
-DATA_DIR = ENV.DATA_DIR.expanduser().resolve()
-DATA_DIR.mkdir(parents=True, exist_ok=True)
-
-
-def read_or_make_secret_key(path: Path) -> str:
-    """The key kept in the data directory; made at the first start, readable by its owner only."""
-    if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(48))
-    return path.read_text().strip()
-
+DATA_DIR = make_folder(ENV.DATA_DIR.expanduser().resolve())
 
 DEBUG = False
 SECRET_KEY = ENV.SECRET_KEY or ""
@@ -180,8 +170,8 @@ FILE_UPLOAD_HANDLERS = [
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
-UPLOAD_DIR.mkdir(exist_ok=True)
-FILE_UPLOAD_TEMP_DIR.mkdir(exist_ok=True)
+make_folder(UPLOAD_DIR)
+make_folder(FILE_UPLOAD_TEMP_DIR)
 
 LANGUAGE_CODE = ENV.LANGUAGE
 LANGUAGES = [("en", _("English")), ("ja", _("Japanese"))]
@@ -197,7 +187,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"socket_connect_timeout": 3}
 if not ENV.REDIS_URL:
     CELERY_BROKER_TRANSPORT = "runs.broker:FileTransport"
     for name in ("messages", "control"):
-        (QUEUE_DIR / name).mkdir(parents=True, exist_ok=True)
+        make_folder(QUEUE_DIR / name)
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(QUEUE_DIR / "messages"),
         "data_folder_out": str(QUEUE_DIR / "messages"),

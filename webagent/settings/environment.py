@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Annotated, NoReturn
 
-from pydantic import Field, FilePath, ValidationError
-from pydantic.functional_validators import BeforeValidator
+from pydantic import Field, FilePath, RedisDsn, ValidationError, ValidationInfo, field_validator
+from pydantic.functional_validators import AfterValidator, BeforeValidator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from runs.placeholders import MAP_PARTS, SITES, checked_hosts, parse_hosts
@@ -48,6 +48,13 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return named
 
 
+def _redis_url(value: str) -> str:
+    """The address as it was given, once it is one of a Redis; empty is none."""
+    if value:
+        RedisDsn(value)
+    return value
+
+
 Words = Annotated[list[str], NoDecode, BeforeValidator(_split_commas)]
 Hosts = Annotated[dict[str, str], NoDecode, BeforeValidator(_read_hosts)]
 Backends = Annotated[dict[str, str], NoDecode, BeforeValidator(_read_backends)]
@@ -63,7 +70,7 @@ class Environment(BaseSettings):
     PORT: int = Field(8000, ge=1, le=65535)
     SECRET_KEY: str | None = Field(None, min_length=32)
     DATABASE_URL: str | None = None
-    REDIS_URL: str | None = None
+    REDIS_URL: Annotated[str, AfterValidator(_redis_url)] | None = None
     ALLOWED_HOSTS: Words = []
     CSRF_TRUSTED_ORIGINS: Words = []
     LANGUAGE: str = Field("en", pattern="^(en|ja)$")
@@ -100,6 +107,14 @@ class Environment(BaseSettings):
     # People
     ASSIGNMENT_LEASE_S: int = Field(3600, ge=60)
     ORPHAN_GRACE_S: int = Field(24 * 3600, ge=0)
+
+    @field_validator("HEARTBEAT_S")
+    @classmethod
+    def _beats_within_a_lease(cls, seconds: int, known: ValidationInfo) -> int:
+        lease_s = known.data.get("LEASE_S", 0)
+        if lease_s and 2 * seconds > lease_s:
+            raise ValueError(f"must be at most half of LEASE_S ({lease_s} s): one beat may be late")
+        return seconds
 
 
 SECRET_NAMES = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL")

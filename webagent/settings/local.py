@@ -1,7 +1,8 @@
 """The embedded default: one machine, SQLite, files, demo accounts."""
 
 from webagent.settings.base import *  # noqa: F403 (how settings inherit)
-from webagent.settings.base import DATA_DIR, ENV, read_or_make_secret_key
+from webagent.settings.base import DATA_DIR, ENV
+from webagent.settings.folders import read_or_make_secret_key
 
 DEBUG = True
 SECRET_KEY = ENV.SECRET_KEY or read_or_make_secret_key(DATA_DIR / "secret_key")

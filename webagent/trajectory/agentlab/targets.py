@@ -11,6 +11,7 @@ from webagent.trajectory.untyped import text
 
 _QUOTED = re.compile(r"^'((?:[^'\\]|\\.)*)'|^\"((?:[^\"\\]|\\.)*)\"")
 _NAME_CHARS = 300
+_LINE_CHARS = 2_000
 
 
 def described(step: StepFile, limit: int) -> tuple[ActionRecord, ...]:
@@ -38,10 +39,11 @@ def _described(action: ActionRecord, boxes: dict[str, Box], tree: str, limit: in
 
 def _role_and_name(tree: str, bid: str) -> tuple[str | None, str | None]:
     """From the line `[bid] role 'name', ...` of the tree's text."""
-    start = tree.find(f"[{bid}] ")
-    if start < 0:
+    # At the head of a line: what a page says may look the same.
+    found = re.search(rf"^[\t ]*\[{re.escape(bid)}\] (.{{0,{_LINE_CHARS}}})", tree, re.MULTILINE)
+    if found is None:
         return None, None
-    line = tree[start + len(bid) + 3 : start + 2_000].split("\n", 1)[0]
+    line = found[1]
     role, _, rest = line.partition(" ")
     quoted = _QUOTED.match(rest)
     name = (quoted[1] or quoted[2] or "") if quoted else ""
