@@ -24,6 +24,7 @@ ENGINEER = (
     "judging.view_audit",
     "judging.add_evaluation",
     "judging.add_causetag",
+    "judging.add_failurereview",
     "judging.view_study",
     "judging.add_study",
     "judging.change_study",

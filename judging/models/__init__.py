@@ -4,6 +4,7 @@ from judging.models.adjudication import Dispute, DisputeMessage, ReferenceVerdic
 from judging.models.batches import EvaluationBatch, EvaluationBatchItem, JudgeReply
 from judging.models.causes import Cause, CauseTag, Repair
 from judging.models.evaluations import Evaluation, EvaluatorVersion
+from judging.models.failure_modes import FailureReview
 from judging.models.labels import (
     Assignment,
     Label,
@@ -24,6 +25,7 @@ __all__ = [
     "EvaluationBatch",
     "EvaluationBatchItem",
     "EvaluatorVersion",
+    "FailureReview",
     "Guideline",
     "JudgeReply",
     "Label",

@@ -28,6 +28,8 @@ class EvaluatorVersion(models.Model):
         SELF_JUDGE = "self_judge", _("agent's own judge")
         NETWORK = "network", _("network trace")
         PIPELINE = "pipeline", _("pipeline")
+        MILESTONES = "milestones", _("milestones")
+        MODES = "modes", _("failure modes")
 
     name = models.CharField(max_length=100)
     kind = models.CharField(max_length=12, choices=Kind)

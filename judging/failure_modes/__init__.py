@@ -1,0 +1,1 @@
+"""How runs fail: the modes, mechanical detectors, proposals and what people confirm of them."""
