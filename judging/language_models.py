@@ -1,66 +1,29 @@
-"""The language models of this deployment: which there are, and what is missing to ask them."""
+"""The language models that judge: those of the deployment, and what is said where one is none."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 from judging.judges.stubs import is_stub
-from webagent.llm.interface import ModelFailure
-from webagent.llm.registry import ModelEntry, Registry, RegistryError
+from runs import language_models
+from runs.language_models import (
+    ModelOffer,
+    ModelUnavailableError,
+    model_registry,
+    offered_models,
+)
+from webagent.llm.registry import ModelEntry
 
-
-class ModelUnavailableError(Exception):
-    """A model cannot be asked here; the message says what to do about it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOffer:
-    """One model to choose from. `missing`: why it cannot be asked yet; empty if it can."""
-
-    name: str
-    entry: ModelEntry
-    missing: str
-
-    @property
-    def has_price(self) -> bool:
-        return self.entry.prices is not None
-
-
-def model_registry() -> Registry:
-    """The models of the file that the settings name; none where they name none.
-
-    Raises:
-        ModelUnavailableError: the file is wrong.
-    """
-    if settings.ENV.MODELS_FILE is None:
-        return Registry()
-    try:
-        return Registry.read(settings.ENV.MODELS_FILE)
-    except RegistryError as error:
-        raise ModelUnavailableError(str(error)) from error
-
-
-def offered_models() -> list[ModelOffer]:
-    """Every model of the file, in its order.
-
-    Raises:
-        ModelUnavailableError: the file is wrong.
-    """
-    registry = model_registry()
-    missing = registry.missing_keys()
-    return [
-        ModelOffer(
-            name=name,
-            entry=entry,
-            missing=_("the environment variable %(name)s is not set") % {"name": missing[name]}
-            if name in missing
-            else "",
-        )
-        for name, entry in registry.entries.items()
-    ]
+__all__ = [
+    "ModelOffer",
+    "ModelUnavailableError",
+    "how_to_configure",
+    "may_be_offered",
+    "model_registry",
+    "offered_models",
+    "usable_entry",
+]
 
 
 def usable_entry(name: str) -> ModelEntry:
@@ -69,8 +32,7 @@ def usable_entry(name: str) -> ModelEntry:
     Raises:
         ModelUnavailableError: there is no file, no such model in it, or no key for it.
     """
-    registry = model_registry()
-    if is_stub(name) and name not in registry.entries:
+    if is_stub(name) and name not in model_registry().entries:
         raise ModelUnavailableError(
             _(
                 "%(model)s is a stub and no model: what it said stays, but it cannot be asked "
@@ -80,16 +42,7 @@ def usable_entry(name: str) -> ModelEntry:
         )
     if settings.ENV.MODELS_FILE is None:
         raise ModelUnavailableError(how_to_configure())
-    try:
-        entry = registry.entry(name)
-    except ModelFailure as failure:
-        raise ModelUnavailableError(str(failure)) from failure
-    if variable := registry.missing_keys().get(name):
-        raise ModelUnavailableError(
-            _("%(model)s cannot be asked: the environment variable %(name)s is not set.")
-            % {"model": name, "name": variable}
-        )
-    return entry
+    return language_models.usable_entry(name)
 
 
 def may_be_offered(model: str) -> bool:

@@ -19,7 +19,6 @@ from django.db import DatabaseError, transaction
 
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import UnknownEvaluatorError, evaluator_of
-from judging.execution.crews import Alone, Threads
 from judging.execution.evaluating import (
     BATCH,
     Again,
@@ -28,10 +27,11 @@ from judging.execution.evaluating import (
     runs_to_evaluate,
     store_evaluations,
 )
-from judging.execution.metering import Asking, Meter
 from judging.execution.replies import StoredReplies
 from judging.language_models import ModelUnavailableError, model_registry, usable_entry
 from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem
+from runs.execution.crews import Alone, Threads
+from runs.execution.metering import Asking, Meter
 from runs.execution.pulse import Pulse
 from runs.execution.steps import patiently
 from runs.models import Run

@@ -4,6 +4,7 @@ from runs.models.blobs import Attachment, Blob
 from runs.models.events import Event
 from runs.models.experiments import Experiment, ExperimentState
 from runs.models.imports import ImportJob
+from runs.models.learning import LearningItem, LearningJob
 from runs.models.milestones import Milestone
 from runs.models.people import User
 from runs.models.policies import RetryPolicy
@@ -20,6 +21,8 @@ __all__ = [
     "Experiment",
     "ExperimentState",
     "ImportJob",
+    "LearningItem",
+    "LearningJob",
     "Milestone",
     "RetryPolicy",
     "Run",

@@ -5,6 +5,7 @@ Sweepers are called in the order in which they are imported here.
 
 from runs.tasks import experiments as experiments  # registers what it sweeps
 from runs.tasks.imports import dispatch_imports, import_upload
+from runs.tasks.learning import dispatch_learning, learn
 from runs.tasks.reruns import execute_next_run
 from runs.tasks.sweeping import ask_for_sweep, sweep, swept
 from runs.tasks.waking import wake_workers
@@ -12,8 +13,10 @@ from runs.tasks.waking import wake_workers
 __all__ = [
     "ask_for_sweep",
     "dispatch_imports",
+    "dispatch_learning",
     "execute_next_run",
     "import_upload",
+    "learn",
     "sweep",
     "swept",
     "wake_workers",

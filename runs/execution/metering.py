@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from webagent.llm.budget import Budget
-from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request
+from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request, Usage
 
 HOPELESS = frozenset(
     {FailureKind.NOT_AUTHORISED, FailureKind.NOT_CONFIGURED, FailureKind.NO_CREDIT}
@@ -21,10 +21,21 @@ LONGEST_STREAK = 20
 
 @dataclass(slots=True)
 class Asking:
-    """What became of the requests for one run."""
+    """What became of the requests for one piece of work, such as one run."""
 
     is_void: bool = False
-    """The run was not judged at all, so that its finding means nothing."""
+    """It was not worked on at all, so that what was found means nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens as providers count them."""
+
+    input: int = 0
+    output: int = 0
+
+    def plus(self, usage: Usage) -> Tokens:
+        return Tokens(self.input + usage.input_tokens, self.output + usage.output_tokens)
 
 
 class Meter:
@@ -40,6 +51,7 @@ class Meter:
         self._lock = threading.Lock()
         self._here = threading.local()
         self._unpriced = 0
+        self._tokens = Tokens()
         self._streak = 0
         self._last_failure = ""
         self._is_out_of_budget = False
@@ -54,6 +66,11 @@ class Meter:
     def unpriced(self) -> int:
         """Replies whose price is unknown."""
         return self._unpriced
+
+    @property
+    def tokens(self) -> Tokens:
+        """What was read and said, in failures too as far as providers tell."""
+        return self._tokens
 
     @property
     def is_out_of_budget(self) -> bool:
@@ -90,6 +107,7 @@ class Meter:
         with self._lock:
             self._streak = 0
             self._unpriced += reply.cost is None
+            self._tokens = self._tokens.plus(reply.usage)
         return reply
 
     def _note_failure(self, failure: ModelFailure) -> None:
@@ -99,6 +117,7 @@ class Meter:
         if asking is not None and (is_refused or is_hopeless):
             asking.is_void = True
         with self._lock:
+            self._tokens = self._tokens.plus(failure.usage)
             self._is_out_of_budget |= is_refused
             if is_hopeless:
                 self._hopeless = str(failure)
