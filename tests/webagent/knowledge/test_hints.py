@@ -1,0 +1,179 @@
+"""Hints from a successful run: what each level must hold, and asking again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import pytest
+
+from webagent.knowledge.hint_checks import abstract_problems, concrete_problems, insight_problems
+from webagent.knowledge.hint_source import LoggedStep, SourceRun
+from webagent.knowledge.hints import HintRefused, Level, hint_request, load_wording, write_hint
+from webagent.llm.interface import Message, Reply, Request, TextPart, Usage
+
+RUN = SourceRun(
+    goal="Show the order history of Ada Quill since 03/01/2023",
+    template="Show the order history of {{customer}} since {{date}}",
+    sites=("shopping_admin",),
+    steps=(
+        LoggedStep(index=0, action="click('a12')", target='link "Orders"', url="http://shop/admin"),
+        LoggedStep(index=1, action="fill('b7', 'Ada Quill')", target='textbox "Customer"'),
+        LoggedStep(index=2, action="fill('b9', value='3/1/2023')", target='textbox "From"'),
+        LoggedStep(index=3, action="select_option('c3', 'Oldest first')", error="was covered"),
+        LoggedStep(index=4, action="click('c5')", target='button "Search"'),
+    ),
+    answer="302 and 417",
+)
+INSIGHTS = [
+    "Wait until a list has loaded anew before reading it.",
+    "Compare the number of rows with what the page says it found.",
+    "Use the filters of a table rather than paging through it.",
+    "Check that a field shows what was typed into it.",
+    "Look for a section in the navigation when a page lacks it.",
+    "Close dialogs that cover the element to be used.",
+    "Read a table's head to know what its columns mean.",
+    "Be careful with sorting that another visitor has left behind.",
+]
+
+
+def test_values_are_what_was_typed_chosen_and_filled_into_the_template() -> None:
+    assert set(RUN.values()) == {
+        "Ada Quill",
+        "03/01/2023",
+        "3/1/2023",
+        "Oldest first",
+        "302 and 417",
+    }
+
+
+def test_without_a_template_names_quotes_and_numbers_of_the_goal_are_values() -> None:
+    run = SourceRun(goal='In Orders find "blue lamp" for Ada Quill, at most 12 of them', steps=())
+
+    assert {"blue lamp", "Ada Quill", "12"} <= set(run.values())
+
+
+def test_the_log_tells_element_address_and_error() -> None:
+    assert "Step 0 at http://shop/admin" in RUN.log
+    assert "click('a12') — on link \"Orders\"" in RUN.log
+    assert "the browser refused it: was covered" in RUN.log
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("Type Ada Quill into the customer field", "Ada Quill"),
+        ("Type quill into the customer field", "quill"),
+        ("Choose oldest first in the sorting list", "Oldest first"),
+        ("Enter the start, e.g. a day in spring", "example"),
+        ("Enter a date, for example yesterday's", "example"),
+        ("Wait 5 seconds", "number"),
+        ("Open http://shop/admin", "address"),
+        ("Click the element a12", "number"),
+        ("Type <customer> into the field", "placeholder"),
+        ('Press "Find it all" to go on', "no label"),
+    ],
+)
+def test_an_abstract_procedure_holds_no_value(line: str, word: str) -> None:
+    found = abstract_problems(["Open the section of orders", line], RUN)
+
+    assert any(word.casefold() in problem.casefold() for problem in found), found
+
+
+def test_an_abstract_procedure_keeps_labels_of_the_site() -> None:
+    lines = [
+        'Click "Orders" in the navigation and wait for the table',
+        'Type the name of the customer into "Customer" and the start date into "From"',
+        'Press "Search" and confirm that the order history has changed',
+    ]
+
+    assert abstract_problems(lines, RUN) == []
+
+
+def test_a_concrete_procedure_makes_nothing_up() -> None:
+    assert concrete_problems(['Type "Ada Quill" into "Customer"'], RUN) == []
+    assert "'Ada Quilt'" in concrete_problems(['Type "Ada Quilt" into "Customer"'], RUN)[0]
+
+
+@pytest.mark.parametrize(
+    ("insights", "word"),
+    [
+        (INSIGHTS[:7], "7 insights"),
+        ([*INSIGHTS, *(f"{letter * 5} {letter * 6}" for letter in "abcdefgh")], "16 insights"),
+        ([*INSIGHTS[:7], "Wait for the list, then read it."], "order"),
+        ([*INSIGHTS[:7], INSIGHTS[0].upper()], "say the same"),
+        ([*INSIGHTS[:7], "Search for Quill when nothing else helps."], "Quill"),
+        ([*INSIGHTS[:7], 'The button "Search" reloads the table.'], "quotes"),
+    ],
+)
+def test_insights_are_counted_independent_and_general(insights: list[str], word: str) -> None:
+    assert any(word.casefold() in each.casefold() for each in insight_problems(insights, RUN))
+
+
+def test_good_insights_pass() -> None:
+    assert insight_problems(INSIGHTS, RUN) == []
+
+
+@dataclass
+class Scripted:
+    """A model that says one thing after the other."""
+
+    texts: list[str]
+    asked: list[Request] = field(default_factory=list)
+
+    def complete(self, request: Request) -> Reply:
+        self.asked.append(request)
+        return Reply(
+            text=self.texts[len(self.asked) - 1],
+            model="scripted-1",
+            usage=Usage(input_tokens=100, output_tokens=10),
+            cost=Decimal("0.01"),
+        )
+
+
+def procedure(*actions: str) -> str:
+    return json.dumps({"steps": [{"action": each, "details": ["look"]} for each in actions]})
+
+
+def test_a_leak_is_sent_back_and_the_next_reply_is_taken() -> None:
+    model = Scripted([procedure("Type Ada Quill"), procedure("1. Type the name of the customer")])
+
+    written = write_hint(model, "m", RUN, Level.ABSTRACT)
+
+    assert written.text == "1. Type the name of the customer\n   - look"
+    assert (written.asks, written.input_tokens, written.cost) == (2, 200, Decimal("0.02"))
+    assert any("Ada Quill" in problem for problem in written.faults[0])
+    assert _text(model.asked[1].messages[-1]).startswith("That cannot be used:")
+
+
+def test_what_never_passes_is_refused_and_says_why() -> None:
+    model = Scripted(["no JSON", procedure("Type Quill"), procedure("Wait 5 seconds")])
+
+    with pytest.raises(HintRefused, match="number: 5") as refused:
+        write_hint(model, "m", RUN, Level.ABSTRACT)
+
+    assert refused.value.asks == 3
+
+
+def test_insights_are_numbered_by_us() -> None:
+    model = Scripted([json.dumps({"insights": [f"3) {each}" for each in INSIGHTS]})])
+
+    lines = write_hint(model, "m", RUN, Level.INSIGHTS).text.splitlines()
+
+    assert lines == [f"{number}. {each}" for number, each in enumerate(INSIGHTS, start=1)]
+
+
+def test_the_run_is_told_as_data_and_the_schema_names_no_limits() -> None:
+    request = hint_request("m", RUN, Level.CONCRETE, load_wording())
+    text = _text(request.messages[0])
+
+    assert "<<< run " in text
+    assert RUN.log in text
+    assert "maxLength" not in json.dumps(request.schema)
+
+
+def _text(message: Message) -> str:
+    part = message.parts[0]
+    assert isinstance(part, TextPart)
+    return part.text
