@@ -14,6 +14,7 @@ _KINDS = {
             EvaluatorVersion.Kind.JUDGE,
             EvaluatorVersion.Kind.REWARD,
             EvaluatorVersion.Kind.PIPELINE,
+            EvaluatorVersion.Kind.MILESTONES,
         )
     )
 }

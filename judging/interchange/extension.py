@@ -47,7 +47,7 @@ class Judgements:
         label_rows = (
             Label.objects.filter(item__run__in=ids)
             .select_related("item__study", "annotator", "guideline")
-            .prefetch_related("revisions", "item__comments")
+            .prefetch_related("revisions", "ticks__milestone", "item__comments")
         )
         labels = _by_run((row.item.run_id, True, label_record(row)) for row in label_rows)
         verdict_rows = (

@@ -16,7 +16,15 @@ from judging.interchange.studies import (
     person,
     study_name,
 )
-from judging.models import Guideline, Label, StepComment, StudyItem, StudyMember
+from judging.models import (
+    Guideline,
+    Label,
+    MilestoneTick,
+    StepComment,
+    StudyItem,
+    StudyMember,
+)
+from judging.ticks import read_ticks, written_tick
 from runs.links import as_uuid
 from runs.models import Run
 from runs.records import MAX_INT, aware, stored_json
@@ -45,9 +53,10 @@ def store_labels(*, run: Run, records: Sequence[LabelRecord]) -> Iterator[Fault]
             reason = f"{annotator} has another label on this run"
             yield Fault(kind="label", id=record.id, field="annotator", reason=reason)
             continue
-        Label.objects.create(
+        label = Label.objects.create(
             item=item, annotator=annotator, is_repeat=is_repeat, **_columns(item, record)
         )
+        MilestoneTick.objects.bulk_create(_ticks(label, run, record))
         StudyMember.objects.get_or_create(
             study=item.study, user=annotator, defaults={"part": StudyMember.Part.ANNOTATOR}
         )
@@ -68,7 +77,7 @@ def store_labels(*, run: Run, records: Sequence[LabelRecord]) -> Iterator[Fault]
 def label_record(row: Label) -> LabelRecord:
     """The label as it came in, or, if it was given or changed here, as its columns have it.
 
-    Reads the item's comments and the label's revisions; prefetch both.
+    Reads the item's comments, the label's revisions and its ticks; prefetch all.
     """
     ids = {"id": str(row.pk), "run_id": str(row.item.run_id)}
     came_in = row.extra.get(RECORD)
@@ -79,9 +88,9 @@ def label_record(row: Label) -> LabelRecord:
         for comment in sorted(row.item.comments.all(), key=lambda c: (c.step_index, c.pk))
         if (comment.author_id, comment.is_repeat) == (row.annotator_id, row.is_repeat)
     ]
-    beside = {IS_REPEAT: True} if row.is_repeat else {}
-    if row.milestones:
-        beside[MILESTONES] = row.milestones
+    beside: dict[str, Any] = {IS_REPEAT: True} if row.is_repeat else {}
+    if ticks := [written_tick(tick) for tick in row.ticks.all()]:
+        beside[MILESTONES] = ticks
     return LabelRecord.model_validate(
         (came_in or {})
         | ids
@@ -113,8 +122,6 @@ def _known(run: Run, record: LabelRecord) -> set[bytes]:
 
 
 def _columns(item: StudyItem, record: LabelRecord) -> dict[str, Any]:
-    extra = record.extra or {}
-    milestones = extra.get(MILESTONES)
     seconds = record.seconds
     return {
         "id": _free_id(record.id),
@@ -126,13 +133,22 @@ def _columns(item: StudyItem, record: LabelRecord) -> dict[str, Any]:
         "failure_step": record.failure_step
         if record.failure_step is not None and 0 <= record.failure_step <= MAX_INT
         else None,
-        "milestones": milestones if isinstance(milestones, list) else [],
         "rationale": record.rationale or "",
         "seconds": seconds if seconds is not None and math.isfinite(seconds) else 0.0,
         "guideline": _guideline(item, record.guideline_version),
         "submitted_at": aware(record.at) or timezone.now(),
         "extra": {RECORD: stored_json(record)},
     }
+
+
+def _ticks(label: Label, run: Run, record: LabelRecord) -> Iterator[MilestoneTick]:
+    """What the record says of milestones that the run's task has; the rest stays in the record."""
+    said = (record.extra or {}).get(MILESTONES)
+    by_name = {row.name: row for row in run.task.milestones.in_force()} if said else {}
+    for name, tick in read_ticks(said).items():
+        if name in by_name:
+            tick.label, tick.milestone = label, by_name[name]
+            yield tick
 
 
 def _guideline(item: StudyItem, version: int | None) -> Guideline | None:

@@ -14,6 +14,7 @@ from judging.models.labels import (
     Unblinding,
 )
 from judging.models.studies import Guideline, Study, StudyItem, StudyMember
+from judging.models.ticks import MilestoneTick
 
 __all__ = [
     "Assignment",
@@ -30,6 +31,7 @@ __all__ = [
     "JudgeReply",
     "Label",
     "LabelRevision",
+    "MilestoneTick",
     "ReferenceVerdict",
     "Repair",
     "StepComment",

@@ -68,7 +68,6 @@ class Label(models.Model):
     confidence = models.PositiveSmallIntegerField(null=True, blank=True)
     causes = models.JSONField(default=list)
     failure_step = models.PositiveIntegerField(null=True, blank=True)
-    milestones = models.JSONField(default=list)
     rationale = models.TextField(blank=True)
     seconds = models.FloatField(default=0.0)
     guideline = models.ForeignKey(Guideline, models.PROTECT, null=True)

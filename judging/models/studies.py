@@ -25,6 +25,8 @@ class Study(models.Model):
         default=0.0,
         validators=[MinValueValidator(0.0), MaxValueValidator(0.5)],
     )
+    asks_milestones = models.BooleanField(_("ask for milestones"), default=False)
+    """Whether annotators say of each milestone of a run's task if and where it was reached."""
     taxonomy = models.JSONField(_("failure causes"), default=list)
     """Causes of failure to choose from: [{"key", "name"}]."""
     run_filter = models.JSONField(default=dict)

@@ -3,7 +3,8 @@
 Locks are always taken in the order study, item, assignment, so that nobody waits in a circle.
 """
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from judging.models import (
     Guideline,
     Label,
     LabelRevision,
+    MilestoneTick,
     Study,
     StudyItem,
     Success,
@@ -24,6 +26,7 @@ from judging.models import (
 from judging.models.labels import UNDO_S
 from judging.services.assignment import add_active_time, is_annotator, lease_length, open_candidates
 from judging.services.settlement import close_if_complete, reopen
+from judging.ticks import tick_fields
 from runs.models import User
 
 
@@ -48,6 +51,16 @@ class LabelledElsewhereError(LabelRefusedError):
 
 
 @dataclass(frozen=True, slots=True)
+class Tick:
+    """What a person says of one milestone, named by its key; steps by their indices."""
+
+    milestone: int
+    achieved: bool
+    step: int | None = None
+    lost_step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """What a person says of a run."""
 
@@ -55,8 +68,19 @@ class Judgement:
     confidence: int | None = None
     causes: list[str] = field(default_factory=list)
     failure_step: int | None = None
-    milestones: list[str] = field(default_factory=list)
     rationale: str = ""
+    ticks: tuple[Tick, ...] = ()
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What stands in the label's own row; the ticks have theirs."""
+        return {
+            "success": self.success,
+            "confidence": self.confidence,
+            "causes": self.causes,
+            "failure_step": self.failure_step,
+            "rationale": self.rationale,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +149,9 @@ def _first(item: StudyItem, assignment: Assignment, user: User, submission: Subm
         guideline=submission.guideline,
         submitted_at=now,
         idempotency_key=submission.key,
-        **asdict(submission.judgement),
+        **submission.judgement.columns,
     )
+    _tick(label, submission.judgement.ticks)
     _finish(assignment)
     if not assignment.is_repeat:
         item.n_labels += 1
@@ -148,14 +173,29 @@ def _change(label: Label, item: StudyItem, assignment: Assignment, submission: S
         raise LabelClosedError
     LabelRevision.objects.create(label=label, content=content_of(label))
     add_active_time(assignment, submission.seconds, timezone.now())
-    for name, value in asdict(submission.judgement).items():
+    for name, value in submission.judgement.columns.items():
         setattr(label, name, value)
     label.seconds = assignment.seconds
     label.guideline = submission.guideline
     label.idempotency_key = submission.key
     label.save()
+    label.ticks.all().delete()
+    _tick(label, submission.judgement.ticks)
     _finish(assignment)
     return label
+
+
+def _tick(label: Label, ticks: Iterable[Tick]) -> None:
+    MilestoneTick.objects.bulk_create(
+        MilestoneTick(
+            label=label,
+            milestone_id=tick.milestone,
+            achieved=tick.achieved,
+            step=tick.step,
+            lost_step=tick.lost_step,
+        )
+        for tick in ticks
+    )
 
 
 def _finish(assignment: Assignment) -> None:
@@ -226,6 +266,6 @@ def draft_of(label: Label) -> dict[str, Any]:
         "confidence": label.confidence,
         "causes": label.causes,
         "failure_step": label.failure_step,
-        "milestones": label.milestones,
         "rationale": label.rationale,
+        **tick_fields(label.ticks.all()),
     }

@@ -1,0 +1,264 @@
+"""Mechanical checks: whether one step shows, or did, what a milestone asks for.
+
+A check looks at a single step. `Rule` puts two together: what reaches a milestone, and what, if
+anything, takes it away again. Patterns know `*` alone, so that no page can make one slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Literal
+from urllib.parse import unquote
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from webagent.milestones.seen import Seen, plain
+from webagent.trajectory.axtree import Node
+from webagent.trajectory.records import ActionRecord
+
+MAX_CHARS = 500
+
+
+def _not_only_stars(pattern: str) -> str:
+    if not pattern.strip("* "):
+        raise ValueError("a pattern holds more than *")
+    return pattern
+
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_CHARS)]
+Pattern = Annotated[Text, AfterValidator(_not_only_stars)]
+Optional = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_CHARS)]
+
+
+class _Check(BaseModel):
+    """All checks answer: is there anything to look at, what does it say, and on what evidence?"""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @property
+    def can_pass(self) -> bool:
+        """Whether a look that shows the contrary takes away what was reached."""
+        return False
+
+
+class UrlCheck(_Check):
+    """The page's address fits a pattern: all of it, `*` standing for any characters.
+
+    Percent-encoding, a final slash and the case of the letters make no difference.
+    """
+
+    kind: Literal["url"] = "url"
+    pattern: Pattern
+
+    def can_see(self, seen: Seen) -> bool:
+        """Whether there is an address."""
+        return seen.url is not None
+
+    def finds(self, seen: Seen) -> bool | None:
+        """Whether the address fits."""
+        return fits(_plain_url(self.pattern), _plain_url(seen.url or ""))
+
+    def evidence(self, seen: Seen) -> str:
+        """What was found, in words."""
+        return f"the address is {(seen.url or '')[:MAX_CHARS]}"
+
+
+class TextCheck(_Check):
+    """Words stand on the page, in the names and values of its accessibility tree.
+
+    Space, case and width of the characters make no difference; `*` stands for any characters.
+    """
+
+    kind: Literal["text"] = "text"
+    text: Pattern
+
+    def can_see(self, seen: Seen) -> bool:
+        """Whether there is a page."""
+        return seen.tree is not None
+
+    def finds(self, seen: Seen) -> bool | None:
+        """Whether the words are there."""
+        return fits(f"*{plain(self.text)}*", seen.text)
+
+    def evidence(self, seen: Seen) -> str:
+        """What was found, in words."""
+        return f"the page says “{self.text}”"
+
+
+class ElementCheck(_Check):
+    """An element of a role and a name is on the page, in a state.
+
+    Attributes:
+        role: as the tree names it, such as checkbox or textbox; empty for any.
+        name: a pattern for the whole name; empty for any.
+        state: `present`, or a flag of the tree; `value` compares what is entered.
+        value: for `value` alone, a pattern for the whole of it.
+    """
+
+    kind: Literal["element"] = "element"
+    role: Optional = ""
+    name: Optional = ""
+    state: Literal[
+        "present", "checked", "unchecked", "selected", "expanded", "disabled", "focused", "value"
+    ] = "present"
+    value: Optional = ""
+
+    @property
+    def can_pass(self) -> bool:
+        """A state passes; having been there does not."""
+        return self.state != "present"
+
+    def can_see(self, seen: Seen) -> bool:
+        """Whether there is a page."""
+        return seen.tree is not None
+
+    def finds(self, seen: Seen) -> bool | None:
+        """Whether the element is so; None where a page does not show it at all.
+
+        An element of another page keeps the state in which it was last seen.
+        """
+        found = [node for node in seen.nodes if self._is_meant(node)]
+        if self.state == "present":
+            return bool(found)
+        return any(self._is_so(node) for node in found) if found else None
+
+    def evidence(self, seen: Seen) -> str:
+        """What was found, in words."""
+        node = next(node for node in seen.nodes if self._is_meant(node) and self._is_so(node))
+        called = f"{node.role} “{node.name[:MAX_CHARS]}”"
+        if self.state == "value":
+            return f"{called} holds “{(node.value or '')[:MAX_CHARS]}”"
+        return f"{called} is {'there' if self.state == 'present' else self.state}"
+
+    def _is_meant(self, node: Node) -> bool:
+        if self.role and node.role.lower() != self.role.lower():
+            return False
+        return not self.name or fits(plain(self.name), plain(node.name))
+
+    def _is_so(self, node: Node) -> bool:
+        if self.state == "present":
+            return True
+        if self.state == "value":
+            return fits(plain(self.value), plain(node.value or ""))
+        if self.state == "unchecked":
+            return not node.has("checked")
+        return node.has(self.state)
+
+
+class ActionCheck(_Check):
+    """The agent did something, without an error.
+
+    Attributes:
+        action: the action's name, such as click, fill or send_msg_to_user; empty for any.
+        target: a pattern for what it was done to, as the page calls it; empty for anything.
+        text: a pattern for what it wrote, chose or said; empty for anything.
+    """
+
+    kind: Literal["action"] = "action"
+    action: Optional = ""
+    target: Optional = ""
+    text: Optional = ""
+
+    def can_see(self, seen: Seen) -> bool:
+        """Whether an action is known."""
+        return bool(seen.actions)
+
+    def finds(self, seen: Seen) -> bool | None:
+        """Whether the agent did it."""
+        return any(self._is_meant(action) for action in seen.actions)
+
+    def evidence(self, seen: Seen) -> str:
+        """What was found, in words."""
+        action = next(action for action in seen.actions if self._is_meant(action))
+        called = action.target.text if action.target else None
+        return f"{action.name} on “{called[:MAX_CHARS]}”" if called else f"{action.name}"
+
+    def _is_meant(self, action: ActionRecord) -> bool:
+        if action.status == "error" or action.error:
+            return False
+        if self.action and (action.name or "").lower() != self.action.lower():
+            return False
+        if self.target:
+            called = action.target.text if action.target else None
+            if called is None or not fits(plain(self.target), plain(called)):
+                return False
+        return not self.text or any(
+            fits(plain(self.text), plain(value)) for value in _written(action)
+        )
+
+
+class ReportedCheck(_Check):
+    """The environment itself says so: a benchmark that knows its milestones."""
+
+    kind: Literal["reported"] = "reported"
+    name: Text
+
+    @property
+    def can_pass(self) -> bool:
+        """A report can be taken back."""
+        return True
+
+    def can_see(self, seen: Seen) -> bool:
+        """Whether the environment said anything of this milestone."""
+        return self.name in seen.reported
+
+    def finds(self, seen: Seen) -> bool | None:
+        """What the environment said."""
+        return seen.reported.get(self.name)
+
+    def evidence(self, seen: Seen) -> str:
+        """What was found, in words."""
+        return "the environment reported it"
+
+
+Check = Annotated[
+    UrlCheck | TextCheck | ElementCheck | ActionCheck | ReportedCheck, Field(discriminator="kind")
+]
+
+
+class Rule(BaseModel):
+    """When a milestone is reached, and when it is lost again.
+
+    Without `lost_when` an address, a text or an action counts for good once it was there, and so
+    does an element that was present. An element's state is lost when the element is seen in
+    another one, and a report when it is taken back.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reached_when: Check
+    lost_when: Check | None = None
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Whether the whole text is what the pattern says, `*` standing for any characters.
+
+    In time that grows with pattern plus text for each star, whatever they hold.
+    """
+    first, *rest = pattern.split("*")
+    if not rest:
+        return first == text
+    *middle, last = rest
+    if not text.startswith(first):
+        return False
+    position = len(first)
+    for part in middle:
+        found = text.find(part, position)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return len(text) - len(last) >= position and text.endswith(last)
+
+
+def _plain_url(url: str) -> str:
+    return unquote(url).casefold().rstrip("/")
+
+
+def _written(action: ActionRecord) -> Iterable[str]:
+    """The texts among an action's arguments, but for the id of the element."""
+    bid = action.target.bid if action.target else None
+    values = [*action.args, *(action.named_args or {}).values()]
+    for value in values:
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str) and not (one == bid and value is values[0]):
+                yield one

@@ -1,0 +1,140 @@
+"""What was found of each milestone, and the progress that makes, step by step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from webagent.milestones.definition import Definition
+
+OUT_OF_ORDER = "reached before a milestone that has to come first"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a source says of one milestone. Steps are indices into the run's steps.
+
+    Attributes:
+        achieved_at: the first step that shows it, or did it; None if it was never reached.
+        lost_at: the first step after it from which it no longer held; None if it was kept.
+        evidence_step: the step to look at, which need not be the one where it was reached.
+        regained: later spans in which it held again, each with the step that ended it, or None.
+    """
+
+    name: str
+    achieved_at: int | None = None
+    lost_at: int | None = None
+    rationale: str = ""
+    evidence_step: int | None = None
+    regained: tuple[tuple[int, int | None], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.achieved_at is None and (self.lost_at is not None or self.regained):
+            raise ValueError(f"{self.name}: what was never reached cannot be lost")
+        last: int | None = -1
+        for start, end in self.spans:
+            if last is None or start < max(last, 0) or (end is not None and end <= start):
+                raise ValueError(f"{self.name}: its spans are not one after the other")
+            last = end
+
+    @property
+    def spans(self) -> tuple[tuple[int, int | None], ...]:
+        """Where it held: first step, and the step from which it did not, or None to the end."""
+        if self.achieved_at is None:
+            return ()
+        return ((self.achieved_at, self.lost_at), *self.regained)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it held when the run ended."""
+        return bool(self.spans) and self.spans[-1][1] is None
+
+    def holds_at(self, step: int) -> bool:
+        """Whether it held once this step was done."""
+        return any(start <= step and (end is None or step < end) for start, end in self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Progress rates in percent: after each step, the highest of them, and the last."""
+
+    by_step: tuple[float, ...]
+    maximum: float
+    final: float
+
+    @property
+    def is_success(self) -> bool:
+        """Whether all milestones held at the end."""
+        return self.final == 100.0
+
+    def truncated(self, n_steps: int) -> Progress:
+        """The progress had the run been stopped after so many steps."""
+        return _progress(self.by_step[:n_steps])
+
+
+def track(findings: Sequence[Finding], weights: Mapping[str, float], n_steps: int) -> Progress:
+    """100 times the weight that was achieved over the whole weight, after each step.
+
+    A milestone without a finding was not reached.
+
+    Raises:
+        ValueError: no milestone weighs anything, or one weighs less than nothing; a finding is
+            of none of them, of one that has a finding already, or of a step that is not there.
+    """
+    if any(not weight >= 0 or math.isinf(weight) for weight in weights.values()):
+        raise ValueError("a milestone's weight is a number of 0 or more")
+    whole = math.fsum(weights.values())
+    if not whole > 0 or math.isinf(whole):
+        raise ValueError("there is no milestone of any weight")
+    names = [finding.name for finding in findings]
+    if len(set(names)) < len(names) or not set(names) <= set(weights):
+        raise ValueError("every finding is of another one of the milestones")
+    steps = [step for one in findings for span in one.spans for step in span if step is not None]
+    if max(steps, default=-1) >= n_steps:
+        raise ValueError(f"the run has no step {max(steps)}")
+    return _progress(
+        tuple(
+            100.0 * (math.fsum(weights[one.name] for one in findings if one.holds_at(k)) / whole)
+            for k in range(n_steps)
+        )
+    )
+
+
+def in_order(findings: Sequence[Finding], milestones: Sequence[Definition]) -> tuple[Finding, ...]:
+    """The findings, without what ordered milestones reached before those that come first.
+
+    An ordered milestone counts from a step by which all ordered ones before it had been reached;
+    that one of them is lost later takes nothing away. Spans that began before are left out.
+    """
+    by_name = {finding.name: finding for finding in findings}
+    since: int | None = 0
+    for milestone in milestones:
+        found = by_name.get(milestone.name)
+        if not milestone.is_ordered:
+            continue
+        if found is not None and found.spans:
+            found = by_name[milestone.name] = _from(found, since)
+        since = None if found is None else found.achieved_at
+    return tuple(by_name[finding.name] for finding in findings)
+
+
+def _from(finding: Finding, since: int | None) -> Finding:
+    """The finding with the spans alone that began at `since` or later."""
+    spans = [span for span in finding.spans if since is not None and span[0] >= since]
+    if len(spans) == len(finding.spans):
+        return finding
+    if not spans:
+        return Finding(
+            name=finding.name,
+            rationale=f"{finding.rationale} ({OUT_OF_ORDER})".strip(),
+            evidence_step=finding.evidence_step,
+        )
+    (start, end), *later = spans
+    return replace(
+        finding, achieved_at=start, lost_at=end, regained=tuple(later), evidence_step=start
+    )
+
+
+def _progress(by_step: tuple[float, ...]) -> Progress:
+    return Progress(by_step, max(by_step, default=0.0), by_step[-1] if by_step else 0.0)
