@@ -28,6 +28,9 @@ _SHOWN = (
     "parts",
     "task",
     "pictures",
+    "milestones",
+    "milestones_hash",
+    "progress",
 )
 """What of the details is shown in its own place, or says what is shown elsewhere already."""
 _FAILING = ("failed", "no_evidence", "needs_judge", "error")

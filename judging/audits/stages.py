@@ -18,12 +18,14 @@ from judging.judges.stubs import is_stub
 LONGEST_SHOWN = 4000
 MOST_STEPS = 50
 MOST_STAGES = 50
+MOST_CRITERIA = 50
 
 _LABELS = {
     "equivalence": gettext_lazy("same meaning"),
     "inclusion": gettext_lazy("key information included"),
     "single": gettext_lazy("correct or not"),
     "trajectory": gettext_lazy("whole run"),
+    "milestones": gettext_lazy("milestones"),
 }
 _CRITERIA = {
     "task_fulfilled": gettext_lazy("task fulfilled"),
@@ -36,6 +38,9 @@ _ANSWERS = {
     "no": ("failed", gettext_lazy("no")),
     "unclear": ("unsure", gettext_lazy("unclear")),
     "not_applicable": ("not_applicable", gettext_lazy("not applicable")),
+    "reached": ("passed", gettext_lazy("reached")),
+    "lost": ("unsure", gettext_lazy("lost again")),
+    "not_reached": ("failed", gettext_lazy("not reached")),
 }
 
 
@@ -99,7 +104,7 @@ def _stage(stage: Mapping[str, object]) -> StageShown:
         seconds=_seconds(stage.get("seconds")),
         prompt=_text(stage.get("prompt"), 200),
         prompt_hash=_text(stage.get("prompt_hash"), 64),
-        criteria=[_criterion(each) for each in criteria[:20] if isinstance(each, dict)]
+        criteria=[_criterion(each) for each in criteria[:MOST_CRITERIA] if isinstance(each, dict)]
         if isinstance(criteria, list)
         else [],
         steps=_steps(stage.get("evidence_steps")),
@@ -107,7 +112,7 @@ def _stage(stage: Mapping[str, object]) -> StageShown:
 
 
 def _criterion(criterion: Mapping[str, object]) -> CriterionShown:
-    name, verdict = _text(criterion.get("name"), 100), _text(criterion.get("verdict"), 20)
+    name, verdict = _text(criterion.get("name"), 200), _text(criterion.get("verdict"), 20)
     style, words = _ANSWERS.get(verdict, ("unsure", verdict))
     return CriterionShown(
         label=str(_CRITERIA.get(name, name)),

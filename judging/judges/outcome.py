@@ -24,11 +24,15 @@ class StageName(StrEnum):
     INCLUSION = "inclusion"
     SINGLE = "single"
     TRAJECTORY = "trajectory"
+    MILESTONES = "milestones"
+    PROPOSALS = "proposals"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """One criterion of a trajectory judge. `verdict`: yes, no, unclear or not_applicable."""
+    """One criterion of a judge of whole runs. `verdict`: yes, no, unclear or not_applicable; of a
+    milestone reached, lost or not_reached.
+    """
 
     name: str
     verdict: str

@@ -9,6 +9,7 @@ Schema = Mapping[str, object]
 TEXT: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 INTEGER: Schema = {"type": "integer"}
+NUMBER: Schema = {"type": "number"}
 INTEGERS: Schema = {"type": "array", "items": INTEGER}
 
 

@@ -73,14 +73,12 @@ class SingleStageSettings(JudgeSettings):
     max_tokens: int = Field(default=768, ge=16)
 
 
-class TrajectorySettings(JudgeSettings):
-    """What of a trajectory is shown, and what counts.
+class ShownSettings(JudgeSettings):
+    """What of a whole run is shown.
 
     `selection`: pictures where the page changed most, or evenly spread; first and last always.
     `longest_side` of a picture in pixels, `longest_action` of an action in characters.
     """
-
-    family: ClassVar[str] = "trajectory"
 
     max_tokens: int = Field(default=4096, ge=16)
     pictures: int = Field(default=6, ge=0, le=20)
@@ -90,4 +88,27 @@ class TrajectorySettings(JudgeSettings):
     longest_action: int = Field(default=400, ge=40)
     show_thoughts: bool = False
     show_answer: bool = True
+
+
+class TrajectorySettings(ShownSettings):
+    """What counts besides the task: side effects too, unless switched off."""
+
+    family: ClassVar[str] = "trajectory"
+
     side_effects_fail: bool = True
+
+
+class MilestoneSettings(ShownSettings):
+    """Nothing but what is shown. The agent's own word on its success is not, by default."""
+
+    family: ClassVar[str] = "milestones"
+
+
+class ProposalSettings(ShownSettings):
+    """`most_runs`: so many successful runs are told, without pictures."""
+
+    family: ClassVar[str] = "proposals"
+
+    pictures: int = Field(default=0, ge=0, le=0)
+    most_steps: int = Field(default=40, ge=2, le=1000)
+    most_runs: int = Field(default=3, ge=0, le=10)

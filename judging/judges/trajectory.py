@@ -7,7 +7,6 @@ passing what failed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,49 +17,14 @@ from judging.judges.outcome import UNDECIDED, Criterion, Judged, Stage, StageNam
 from judging.judges.prompts import Prompt, load_prompt
 from judging.judges.schemas import BOOLEAN, INTEGERS, TEXT, one_of, record, rows
 from judging.judges.settings import TrajectorySettings
+from judging.judges.shown import Trajectory, indices_shown, texts_of, with_pictures
 from judging.judges.untrusted import Fenced, fence
 from judging.matching.outcome import Verdict
-from webagent.llm.interface import ImagePart, LanguageModel, Message, Request, TextPart
-from webagent.llm.untrusted import bounded
+from webagent.llm.interface import LanguageModel, Request
 
 CRITERIA = ("task_fulfilled", "no_side_effects", "final_state", "answer")
 _SIDE_EFFECTS = "no_side_effects"
 _ANSWERS = ("yes", "no", "unclear", "not_applicable")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepShown:
-    """One step as the judge reads it. `index` is its number in the run's timeline."""
-
-    index: int
-    action: str
-    target: str = ""
-    url: str = ""
-    error: str = ""
-    thought: str = ""
-    is_undone: bool = False
-    """On a branch that the agent gave up later."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """The page before a step, or after it."""
-
-    step: int
-    data: bytes
-    media_type: str
-    is_after: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trajectory:
-    """What is known of a run to the judge."""
-
-    task: str
-    steps: tuple[StepShown, ...]
-    pictures: tuple[Picture, ...] = ()
-    final_url: str = ""
-    answer: str | None = None
 
 
 class _Criterion(BaseModel):
@@ -109,7 +73,7 @@ class TrajectoryJudge:
         Side effects count where the settings say so; they are told in any case.
         """
         prompt, fenced = self._prompt(), self._fenced(trajectory)
-        known = {step.index for step in shown_steps(trajectory.steps, self.settings.most_steps)}
+        known = indices_shown(trajectory, self.settings)
         asked = ask(
             self.language_model,
             self._request(prompt, trajectory, fenced),
@@ -127,49 +91,15 @@ class TrajectoryJudge:
         return load_prompt(self.settings.family, self.settings.prompts, "trajectory")
 
     def _fenced(self, trajectory: Trajectory) -> Fenced:
-        answer = trajectory.answer if self.settings.show_answer else None
-        steps = shown_steps(trajectory.steps, self.settings.most_steps)
-        lines = [self._line(step) for step in steps]
-        if left_out := len(trajectory.steps) - len(steps):
-            lines.insert(len(steps) // 2, f"[… {left_out} steps left out …]")
-        longest = self.settings.longest_text
-        texts = {
-            "task": bounded(trajectory.task, longest),
-            "steps": "\n".join(lines) or "(no steps)",
-            "final_url": bounded(trajectory.final_url, 500) or "(not recorded)",
-            "answer": bounded(answer, longest) if answer else "(none)",
-        }
-        return fence(texts, longest=None)
-
-    def _line(self, step: StepShown) -> str:
-        def short(text: str) -> str:
-            return " ".join(bounded(text, self.settings.longest_action).split())
-
-        parts = [f"step {step.index}{' (undone later)' if step.is_undone else ''}:"]
-        parts.append(short(step.action) or "no action")
-        if step.target:
-            parts.append(f"| element: {short(step.target)}")
-        if step.url:
-            parts.append(f"| page: {short(step.url)}")
-        if step.error:
-            parts.append(f"| error: {short(step.error)}")
-        if step.thought and self.settings.show_thoughts:
-            parts.append(f"| thought: {short(step.thought)}")
-        return " ".join(parts)
+        return fence(texts_of(trajectory, self.settings), longest=None)
 
     def _request(self, prompt: Prompt, trajectory: Trajectory, fenced: Fenced) -> Request:
         before, after = prompt.filled_around(
             "pictures", fence=fenced.mark, **fenced.blocks, remarks=fenced.remarks
         )
-        parts: list[TextPart | ImagePart] = [TextPart(before)]
-        for picture in trajectory.pictures:
-            place = "after" if picture.is_after else "before"
-            parts.append(TextPart(f"Picture: the page {place} step {picture.step}."))
-            parts.append(ImagePart(picture.data, picture.media_type))
-        parts.append(TextPart(after))
         return Request(
             model=self.settings.model,
-            messages=(Message("user", tuple(parts)),),
+            messages=(with_pictures(before, trajectory.pictures, after),),
             system=prompt.system,
             schema=_SCHEMA,
             schema_name="trajectory",
@@ -212,13 +142,6 @@ class TrajectoryJudge:
             words = "the judge says that the evidence does not settle it"
             return replace(stage, error_kind=UNDECIDED, error=words)
         return replace(stage, verdict=Verdict.PASSED)
-
-
-def shown_steps(steps: Sequence[StepShown], most: int) -> list[StepShown]:
-    """All steps, or the first and last of them, half each."""
-    if len(steps) <= most:
-        return list(steps)
-    return [*steps[: most // 2], *steps[len(steps) - (most - most // 2) :]]
 
 
 def _read(text: str, known: set[int]) -> _Form:

@@ -13,13 +13,8 @@ from PIL import Image
 from judging.judges.frames import as_sent, changes_of, chosen
 from judging.judges.outcome import Judged
 from judging.judges.settings import TrajectorySettings
-from judging.judges.trajectory import (
-    CRITERIA,
-    Picture,
-    StepShown,
-    Trajectory,
-    TrajectoryJudge,
-)
+from judging.judges.shown import Picture, StepShown, Trajectory
+from judging.judges.trajectory import CRITERIA, TrajectoryJudge
 from tests.judging.judges.scripted import Scripted, message_of
 from webagent.llm.interface import ImagePart
 from webagent.trajectory.images import ImageError
