@@ -19,6 +19,7 @@ class LearningJob(models.Model):
         EXTRACT = "extract", _("extract web knowledge")
         SUMMARISE = "summarise", _("summarise web knowledge")
         HINTS = "hints", _("write hints")
+        MILESTONES = "milestones", _("propose milestones")
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
