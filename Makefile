@@ -44,10 +44,17 @@ unit: $(INSTALLED_DEV) catalogue
 	.venv/bin/pytest
 
 # The same suite on PostgreSQL and Redis, started for the occasion. Left out is what cannot tell
-# them apart: the engine and the matchers, which by contract import no database.
+# them apart: the engine and the matchers, which by contract import no database; pages that are
+# only looked at; and of the blinding walk all viewers but the one it is about.
 PURE := tests/webagent tests/judging/matching
+LOOKS := $(addprefix tests/browser/test_,accessibility.py audit.py causes.py recovery_stories.py \
+  run_compare.py run_list.py run_page.py)
+WALK := tests/judging/test_blinding_urls.py::test_
+WALKED := $(addprefix $(WALK)no_answer_holds_a_hidden_word_and_twin_sites_answer_alike,\
+  [engineer] [adjudicator] [stranger]) $(WALK)administrators $(WALK)the_words_are_there
 integration: $(INSTALLED_DEV) catalogue
-	$(PYTHON) scripts/with_services.py .venv/bin/pytest $(addprefix --ignore=,$(PURE))
+	$(PYTHON) scripts/with_services.py .venv/bin/pytest $(addprefix --ignore=,$(PURE) $(LOOKS)) \
+	  $(addprefix --deselect=,$(WALKED))
 
 format: $(INSTALLED_DEV)
 	.venv/bin/ruff format .

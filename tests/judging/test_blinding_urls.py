@@ -40,6 +40,9 @@ pytestmark = pytest.mark.django_db
 
 WAYS: dict[str, dict[str, str]] = {"page": {}, "fragment": {"HX-Request": "true"}}
 
+FILES = (".csv", ".json", ".jsonl", ".md", ".tex", ".svg", ".zip")
+"""No part of a page is a file."""
+
 # What each viewer must never see. The adjudicator may read the labels in dispute, but not who
 # gave which. Engineers may see the disputed run, for they have no part in its study.
 HIDDEN: dict[str, dict[str, str]] = {
@@ -91,7 +94,7 @@ def undone() -> Iterator[None]:
 def answers(world: World, viewer: str, only: str = "") -> dict[str, bytes]:
     """Every visit as the viewer: what was asked, and the whole answer.
 
-    Addresses are visited as pages and as fragments; with a query, as fragments only.
+    An address is visited as page and as fragment; with a query as fragment, a file as page.
     """
     client = Client()
     client.force_login(getattr(world, viewer))
@@ -110,9 +113,18 @@ def _all_visits(world: World, only: str) -> Iterator[tuple[str, Visit, str]]:
     for name, fill in CASES.items():
         if not name.startswith(only):
             continue
-        for visit in fill(world):
-            for way in ["fragment"] if "?" in visit.path else list(WAYS):
+        for place, visit in enumerate(fill(world)):
+            for way in _ways(visit, place):
                 yield name, visit, way
+
+
+def _ways(visit: Visit, place: int) -> list[str]:
+    """How the visit is made; after the first ones of an address both ways take turns."""
+    if visit.path.endswith(FILES):
+        return ["page"]
+    if "?" in visit.path:
+        return ["fragment"]
+    return list(WAYS) if place < 3 else [list(WAYS)[place % 2]]
 
 
 def _asked(visit: Visit) -> str:

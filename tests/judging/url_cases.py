@@ -12,6 +12,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import cycle, product
 from typing import Any
 
 from django.urls import reverse
@@ -46,29 +47,49 @@ def case(
     post: Callable[[World], dict[str, Any]] | None = None,
     **arguments: Argument,
 ) -> None:
-    """The address of this name: once bare, once with each query, and once as POST with `post`.
+    """The address of this name: bare, with the queries, and as POST with `post`.
 
-    Arguments are functions of the world that give one value or a list of them.
+    Arguments are functions of the world that give one value or a list of them. The first says
+    whose data it is (a study, a run): every one of them is visited with each value of each other
+    argument and with each query, though not with every combination of these.
     """
 
     def fill(world: World) -> Iterable[Visit]:
-        for filled in _combinations({key: value(world) for key, value in arguments.items()}):
-            path = reverse(address, kwargs=filled)
+        filled = list(_coverings({key: value(world) for key, value in arguments.items()}))
+        for whole in filled:
+            path = reverse(address, kwargs=whole)
             yield Visit(path)
-            for query in queries:
-                yield Visit(f"{path}?{query}")
             if post:
                 yield Visit(path, data=post(world))
+        for whole, query in _with_queries(filled, queries):
+            yield Visit(f"{reverse(address, kwargs=whole)}?{query}")
 
     CASES[address] = fill
 
 
-def _combinations(arguments: dict[str, Any]) -> Iterable[dict[str, Any]]:
-    filled: list[dict[str, Any]] = [{}]
-    for name, values in arguments.items():
-        every = values if isinstance(values, list) else [values]
-        filled = [{**one, name: value} for one in filled for value in every]
-    return filled
+def _coverings(arguments: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    """Each value of the first argument with each value of every other, in as few as it takes."""
+    lists = {name: v if isinstance(v, list) else [v] for name, v in arguments.items()}
+    if not all(lists.values()):
+        return
+    first, *others = lists or {"": [None]}
+    rows = max((len(lists[name]) for name in others), default=1)
+    for shift, value in enumerate(lists.get(first, [None])):
+        for row in range(rows):
+            rest = {name: lists[name][(row + shift) % len(lists[name])] for name in others}
+            yield {first: value, **rest} if first else rest
+
+
+def _with_queries(
+    filled: list[dict[str, Any]], queries: tuple[str, ...]
+) -> Iterable[tuple[dict[str, Any], str]]:
+    """Each value of the first argument with each query, going round the other arguments."""
+    by_first: dict[Any, list[dict[str, Any]]] = {}
+    for whole in filled:
+        by_first.setdefault(next(iter(whole.values()), None), []).append(whole)
+    for group in by_first.values():
+        for row in range(max(len(queries), len(group)) if queries else 0):
+            yield group[row % len(group)], queries[row % len(queries)]
 
 
 def _paths(name: str, *paths: str) -> None:
@@ -382,7 +403,7 @@ def _judgements(world: World) -> Iterable[Visit]:
     for run_id in RUNS(world):
         path = reverse("judging:run_judgements", args=[run_id])
         yield Visit(path)
-        for cell in CELLS:
+        for cell in ("fn", "none", "tp-fn"):
             query = f"study={world.other_study.pk}&audit={world.evaluator.pk}&cell={cell}"
             yield Visit(f"{path}?{query}")
             yield Visit(f"{path}?{query}&triangle=cell%3D{world.evaluator.pk}_{cell}")
@@ -417,7 +438,8 @@ SORTS = [
 ]
 case(
     "runs:run_list",
-    *[f"sort={sign}{name}" for name in SORTS for sign in ("", "-")],
+    *[f"sort={name}" for name in SORTS],
+    "sort=-outcome",
     *[f"outcome={word}" for word in ("success", "failure", "incomplete", "error")],
     *[f"reference={word}" for word in ("success", "failure", "")],
     "agent=zq-agent",
@@ -443,9 +465,8 @@ case("runs:run_calls", run_id=RUNS, index=STEPS)
 case("runs:run_compare_choices", run_id=RUNS)
 CASES["runs:run_compare"] = lambda world: [
     Visit(f"{reverse('runs:run_compare')}?a={a}&b={b}{steps}")
-    for a in RUNS(world)
-    for b in RUNS(world)
-    for steps in ("", "&steps=all")
+    for a, b, steps in product(RUNS(world), RUNS(world), ("", "&steps=all"))
+    if a != b or not steps
 ]
 case("runs:run_files", run_id=RUNS)
 case("runs:run_blob", run_id=RUNS, sha256=lambda w: [w.picture.pk, w.log.pk])
@@ -469,9 +490,10 @@ def DRY_RUNS(world: World) -> Iterable[Visit]:  # noqa: N802
     named = [str(pk) for pk in RUNS(world)]
     sources = [f"study:{pk}" for pk in STUDIES(world)]
     sources += [f"experiment:{pk}" for pk in EXPERIMENTS(world)]
-    for policy in POLICIES(world):
-        for source in sources:
-            yield Visit(f"{path}?policy={policy}&source={source}")
+    policies = POLICIES(world)
+    for source, policy in zip(sources, cycle(policies), strict=False):
+        yield Visit(f"{path}?policy={policy}&source={source}")
+    for policy in policies:
         asked = {"policy": policy, "run": named}
         yield Visit(path, data=asked)
         yield Visit(path, data={**asked, "launch": 1, "token": str(uuid.UUID(int=5))})
@@ -483,7 +505,7 @@ case("runs:infrastructure")
 case("runs:infrastructure_sites")
 case(
     "runs:task_list",
-    *[f"sort={sign}{name}" for name in TASK_SORTS for sign in ("", "-")],
+    *[f"sort={name}" for name in TASK_SORTS],
     *[f"kind={word}" for word in ("string_match", "url_match", "program_html")],
     *[f"patched={word}" for word in ("yes", "no", "reference", "infeasible")],
     "infeasible=yes",
