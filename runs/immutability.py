@@ -1,4 +1,4 @@
-"""Finished runs and policies never change: the database itself refuses it.
+"""Finished runs, policies and hints never change: the database itself refuses it.
 
 It does so on SQLite and PostgreSQL.
 
@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from runs.models import RetryPolicy, Run, RunStatus, Step
+from runs.models import Hint, HintChoice, HintSet, RetryPolicy, Run, RunStatus, Step
 
 NOT_CONTENT = {
     # Where the run stands among others, and what has been noticed in it since.
@@ -38,9 +38,11 @@ NOT_CONTENT = {
     "claimed_at",
     "cancel_requested_at",
 }
-GUARDED: tuple[type[models.Model], ...] = (Run, Step, RetryPolicy)
+OF_HINTS: tuple[type[models.Model], ...] = (Hint, HintSet, HintChoice)
+GUARDED: tuple[type[models.Model], ...] = (Run, Step, RetryPolicy, *OF_HINTS)
 MESSAGE = "a finished run never changes"
 MESSAGE_OF_POLICIES = "a policy never changes: save the next version"
+MESSAGE_OF_HINTS = "a hint never changes: have another one written"
 
 
 def install_guards(using: str = "default", **_: Any) -> None:
@@ -83,6 +85,7 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
         (Run, run_changes, MESSAGE),
         (Step, step_changes, MESSAGE),
         (RetryPolicy, policy_changes, MESSAGE_OF_POLICIES),
+        *((model, _any_change(model, set(), differs), MESSAGE_OF_HINTS) for model in OF_HINTS),
     ]
     if connection.vendor == "sqlite":
         return [

@@ -3,6 +3,7 @@
 from runs.models.blobs import Attachment, Blob
 from runs.models.events import Event
 from runs.models.experiments import Experiment, ExperimentState
+from runs.models.hints import Hint, HintChoice, HintLevel, HintRelatedness, HintSet
 from runs.models.imports import ImportJob
 from runs.models.learning import LearningItem, LearningJob
 from runs.models.milestones import Milestone
@@ -20,6 +21,11 @@ __all__ = [
     "Event",
     "Experiment",
     "ExperimentState",
+    "Hint",
+    "HintChoice",
+    "HintLevel",
+    "HintRelatedness",
+    "HintSet",
     "ImportJob",
     "LearningItem",
     "LearningJob",

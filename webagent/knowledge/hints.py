@@ -8,7 +8,6 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webagent.knowledge.hint_checks import abstract_problems, concrete_problems, insight_problems
 from webagent.knowledge.hint_source import SourceRun
+from webagent.knowledge.levels import Level
 from webagent.llm.interface import LanguageModel, Message, Reply, Request
 from webagent.llm.untrusted import marked_block, visible, word_outside
 
@@ -29,14 +29,6 @@ MOST_PROBLEMS = 20
 """So many faults of a reply are told to the model."""
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _NUMBERED = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s+")
-
-
-class Level(StrEnum):
-    """How far a hint is from the run that it was written from."""
-
-    CONCRETE = "concrete"
-    ABSTRACT = "abstract"
-    INSIGHTS = "insights"
 
 
 class HintRefused(ValueError):

@@ -5,21 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
+from webagent.knowledge.levels import Relatedness
 from webagent.knowledge.relevance import Relevance
-
-
-class Relatedness(StrEnum):
-    """How near the source of a hint is to the task that gets it."""
-
-    SAME_TASK = "same_task"
-    """The very same: an upper bound, since what it tells is the solution."""
-    SAME_SITE_HIGHEST = "same_site_highest"
-    SAME_SITE_LOWEST = "same_site_lowest"
-    OTHER_SITE_LOWEST = "other_site_lowest"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +25,9 @@ class Relevance:
         self._n_texts = len(texts)
         words = [words_of(text) for text in texts]
         self._known = {word for each in words for word in each}
+        # It takes a while to load, so those load it who compare.
+        import bm25s
+
         self._index = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
         if self._known:
             self._index.index(words, show_progress=False)

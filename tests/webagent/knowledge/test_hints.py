@@ -10,7 +10,8 @@ import pytest
 
 from webagent.knowledge.hint_checks import abstract_problems, concrete_problems, insight_problems
 from webagent.knowledge.hint_source import LoggedStep, SourceRun
-from webagent.knowledge.hints import HintRefused, Level, hint_request, load_wording, write_hint
+from webagent.knowledge.hints import HintRefused, hint_request, load_wording, write_hint
+from webagent.knowledge.levels import Level
 from webagent.llm.interface import Message, Reply, Request, TextPart, Usage
 
 RUN = SourceRun(

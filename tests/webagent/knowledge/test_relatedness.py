@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webagent.knowledge.relatedness import DescribedTask, Relatedness, Sources
+from webagent.knowledge.levels import Relatedness
+from webagent.knowledge.relatedness import DescribedTask, Sources
 
 
 def task(key: str, site: str, text: str) -> DescribedTask:
