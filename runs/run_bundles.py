@@ -67,7 +67,7 @@ def bundle_of(run: Run, verdicts: Verdicts | None = None) -> RunBundle:
         source=str(run.pk),
         task=task,
         run=_run_record(run, task),
-        steps=tuple(_step_record(step) for step in run.steps.order_by("index").iterator()),
+        steps=tuple(step_record(step) for step in run.steps.order_by("index").iterator()),
         evaluations=said.evaluations,
         labels=said.labels,
         adjudications=said.adjudications,
@@ -163,5 +163,6 @@ def _agent_record(agent: AgentConfiguration) -> AgentRecord:
     return AgentRecord(name=agent.name, version=agent.version or None, config=agent.config or None)
 
 
-def _step_record(step: Step) -> StepRecord:
+def step_record(step: Step) -> StepRecord:
+    """The step as it came in."""
     return StepRecord.model_validate(step.record | {"run_id": str(step.run_id)})
