@@ -1,0 +1,164 @@
+"""The two sides of a gate, read from stored runs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from judging.addresses import read_number
+from judging.experiments.figures import configuration_names
+from judging.experiments.population import LEFT_OUT, Scope, Standing, whole_scope
+from judging.experiments.sources import Source, choices_among, source_named
+from judging.gate.decision import CannotTellError
+from judging.gate.trials import Metric, Side, TaskKey, Trials
+from judging.models import Evaluation
+from runs.models import AgentConfiguration, Experiment
+
+PROGRESS_BY = "milestones-mechanical"
+"""The evaluator whose score is the progress, unless another is named."""
+NO_TRIALS = (Standing.SUPERSEDED, Standing.INFEASIBLE)
+"""An earlier attempt is no trial of its own, and what nobody can do is asked of no side."""
+UNENDED = "not ended yet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contestant:
+    """One side: an experiment, and the one configuration of it that counts."""
+
+    experiment: Experiment
+    agent: AgentConfiguration
+    agent_name: str
+
+    @property
+    def scope(self) -> Scope:
+        return whole_scope(self.experiment)
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment.name} · {self.agent_name}"
+
+
+def contestant(named: str, agent: str | None) -> Contestant:
+    """The side of an experiment by name or number, and of its configuration by name or number.
+
+    Raises:
+        CannotTellError: there is no such thing, or the configuration has to be chosen.
+    """
+    experiment = _experiment(named)
+    of_experiment = whole_scope(experiment).runs.order_by().values("agent")
+    agents = list(AgentConfiguration.objects.filter(pk__in=of_experiment))
+    names = configuration_names(agents)
+    fitting = [each for each in agents if agent in (None, names[each.pk], each.name, str(each.pk))]
+    if len(fitting) == 1:
+        [chosen] = fitting
+        return Contestant(experiment=experiment, agent=chosen, agent_name=names[chosen.pk])
+    offered = ", ".join(f"{each.pk} is {names[each.pk]}" for each in fitting or agents)
+    if not agents:
+        raise CannotTellError(f"{experiment.name} has no runs")
+    problem = "several configurations" if fitting else f"no configuration {agent}"
+    raise CannotTellError(f"{experiment.name} has {problem}; choose one of: {offered}")
+
+
+def source_for(metric: Metric, named: str | None, sides: Iterable[Contestant]) -> Source:
+    """Whose verdicts count: the one that is named, or else the one that speaks of both sides.
+
+    Without a name progress is that of the mechanical milestones; success is the reward where
+    both sides have one, else what speaks most.
+
+    Raises:
+        CannotTellError: there is none, or it gives no such figure.
+    """
+    if metric is Metric.PROGRESS:
+        source = _named(named or f"evaluator:{PROGRESS_BY}")
+        if source.evaluator is None:
+            raise CannotTellError(f"{named} gives no progress; name an evaluator of milestones")
+        return source
+    if named:
+        return _named(named)
+    spoken: Counter[Source] = Counter()
+    for number, side in enumerate(sides):
+        runs = side.scope.counted(Source()).filter(agent=side.agent)
+        of_side = {choice.source: choice.verdicts for choice in choices_among(runs)}
+        least = of_side if not number else {key: min(spoken[key], n) for key, n in of_side.items()}
+        spoken = Counter({key: n for key, n in least.items() if n})
+    if Source() in spoken:
+        return Source()
+    if not spoken:
+        raise CannotTellError("no reward, reference verdict or evaluator speaks of both sides")
+    return max(spoken, key=lambda source: (spoken[source], source.key))
+
+
+def read_side(of: Contestant, metric: Metric, source: Source) -> Side:
+    """The side's trials by task, in two queries at most.
+
+    Raises:
+        CannotTellError: some of its runs have not ended.
+    """
+    rows = (
+        of.scope.standing(source)
+        .filter(agent=of.agent)
+        .exclude(standing__in=NO_TRIALS)
+        .values_list("pk", "task__task_set__name", "task__external_id", "standing")
+    )
+    scores = _scores(of, source) if metric is Metric.PROGRESS else None
+    values: defaultdict[TaskKey, list[float]] = defaultdict(list)
+    silent: defaultdict[TaskKey, Counter[str]] = defaultdict(Counter)
+    for pk, task_set, task, word in rows:
+        standing = Standing(word)
+        value = _value(standing) if scores is None else scores.get(pk)
+        if value is None or standing in LEFT_OUT:
+            silent[task_set, task][_reason(standing)] += 1
+        else:
+            values[task_set, task].append(value)
+    if waiting := sum(counts[UNENDED] for counts in silent.values()):
+        raise CannotTellError(f"{waiting} runs of {of.name} have not ended yet")
+    return {
+        task: Trials(tuple(values.get(task, ())), silent.get(task, Counter()))
+        for task in sorted(values.keys() | silent.keys())
+    }
+
+
+def _value(standing: Standing) -> float | None:
+    return {Standing.SUCCESS: 1.0, Standing.FAILURE: 0.0}.get(standing)
+
+
+def _reason(standing: Standing) -> str:
+    """Why a run has no value, in the words of the command, which are English."""
+    return {
+        Standing.ERROR: "ended in an error",
+        Standing.INCOMPLETE: "broken off",
+        Standing.NOT_EXECUTABLE: "not executable",
+        Standing.WAITING: UNENDED,
+    }.get(standing, "no verdict")
+
+
+def _scores(of: Contestant, source: Source) -> dict[Any, float]:
+    """Progress of the runs of which the evaluator has told one, as a share of 1."""
+    said = Evaluation.objects.filter(
+        run__experiment=of.experiment,
+        run__agent=of.agent,
+        evaluator=source.evaluator,
+        is_current=True,
+        score__isnull=False,
+    ).exclude(verdict=Evaluation.Verdict.ERROR)
+    return {
+        run: float(score) for run, score in said.values_list("run", "score") if score is not None
+    }
+
+
+def _named(text: str) -> Source:
+    try:
+        return source_named(text)
+    except ValueError as error:
+        raise CannotTellError(str(error)) from error
+
+
+def _experiment(named: str) -> Experiment:
+    found = Experiment.objects.filter(name=named).first()
+    if found is None and (number := read_number(named)) is not None:
+        found = Experiment.objects.filter(pk=number).first()
+    if found is None:
+        raise CannotTellError(f"there is no experiment {named}")
+    return found
