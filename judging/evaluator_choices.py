@@ -28,6 +28,7 @@ _MEANINGS: Mapping[str, Promise] = {
     "two-stage-judge": gettext_lazy("same meaning, else key information"),
     "single-stage-judge": gettext_lazy("the published judge"),
     "trajectory-judge": gettext_lazy("actions and pictures, no reference answer needed"),
+    "milestones-judge": gettext_lazy("how far a run got: all milestones of its task at once"),
     "before": gettext_lazy("published matcher, then published judge, on the tasks as recorded"),
     "after": gettext_lazy("repaired matcher, then two-stage judge, on the patched tasks"),
 }

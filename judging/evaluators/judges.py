@@ -12,6 +12,7 @@ from django.utils.translation import gettext_noop
 from judging.evaluators.contract import AskingEvaluator, Finding, without_outcome
 from judging.evaluators.judged import finding_of
 from judging.evaluators.matchers import NO_SPECIFICATION, OTHER_SPECIFICATION, PLACEHOLDER
+from judging.evaluators.milestone_judge import MilestoneJudgeEvaluator
 from judging.evaluators.trajectories import TrajectoryJudgeEvaluator
 from judging.judges.calls import SINGLE_STAGE, TWO_STAGE
 from judging.judges.estimates import tokens_of
@@ -178,6 +179,7 @@ JUDGES: Mapping[str, Callable[..., AskingEvaluator]] = {
     TwoStageEvaluator.name: TwoStageEvaluator.make,
     SingleStageEvaluator.name: SingleStageEvaluator.make,
     TrajectoryJudgeEvaluator.name: TrajectoryJudgeEvaluator.make,
+    MilestoneJudgeEvaluator.name: MilestoneJudgeEvaluator.make,
 }
 """How each judge is made: `make(language_model=…, model=…, **settings)`."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -9,12 +10,18 @@ import pytest
 from django.test import override_settings
 
 from judging.evaluators.judges import JUDGES
+from judging.evaluators.progress import stored_progress
 from runs.blobs import store_blob
+from runs.milestones import digest_of_task
 from runs.models import Run, Step, Task
+from runs.services.milestones import set_milestones
 from tests.judging import audited
 from tests.judging.judges.scripted import Scripted, equivalence, inclusion, message_of
+from tests.judging.judges.test_milestones import reply as milestones
+from tests.judging.judges.test_milestones import said
 from tests.judging.judges.test_trajectory import FINE, picture, reply
 from webagent.llm.interface import FailureKind, ModelFailure
+from webagent.milestones.definition import Definition
 
 pytestmark = pytest.mark.django_db
 
@@ -253,3 +260,53 @@ def test_estimates_grow_with_what_is_shown(walked: Run) -> None:
         estimate("trajectory-judge", walked)[0]
         > estimate("trajectory-judge", walked, pictures=0)[0]
     )
+
+
+def with_milestones(*names: str) -> Run:
+    run = audited.run(task(None), n_steps=3)
+    set_milestones(task=run.task, milestones=[Definition(name=name) for name in names])
+    for index in range(3):
+        Step.objects.create(run=run, index=index, action=f"click('{index}')")
+    return run
+
+
+def test_milestones_of_a_stored_run_are_judged_at_once() -> None:
+    run = with_milestones("the form is open", "the form is sent")
+    finding, model = evaluate(
+        "milestones-judge", run, milestones(said(1, at=1), said(2, "not_reached"))
+    )
+    assert (finding.verdict, finding.score, finding.cost) == ("failed", 0.5, Decimal("0.001"))
+    assert finding.details["progress"] == {
+        "maximum": 50.0,
+        "final": 50.0,
+        "by_step": [0.0, 50.0, 50.0],
+    }
+    assert [each["achieved_at"] for each in finding.details["milestones"]] == [1, None]
+    assert finding.details["milestones_hash"] == digest_of_task(run.task)
+    read = stored_progress(json.loads(json.dumps(finding.details)))
+    assert read is not None
+    assert read.progress.by_step == (0.0, 50.0, 50.0)
+    assert "1. the form is open\n2. the form is sent" in message_of(model.requests[0])
+
+
+def test_milestone_judge_that_errs_says_nothing_of_the_agent() -> None:
+    run = with_milestones("the form is sent")
+    finding, _ = evaluate("milestones-judge", run, "what?", "what?")
+    assert (finding.verdict, finding.score) == ("error", None)
+    assert "progress" not in finding.details
+    refused = ModelFailure(FailureKind.OVERLOADED, "busy")
+    assert evaluate("milestones-judge", run, refused)[0].verdict == "error"
+
+
+def test_without_milestones_or_with_a_broken_run_no_model_is_asked() -> None:
+    run = audited.run(task(None), n_steps=1)
+    finding, _ = evaluate("milestones-judge", run)
+    assert (finding.verdict, finding.reason) == ("not_applicable", "the task has no milestones")
+    evaluator = JUDGES["milestones-judge"](language_model=Scripted(), model="judge")
+    assert not evaluator.applies_to(run)
+    assert evaluator.estimate(run) == (0, 0)
+    broken = with_milestones("the form is sent")
+    assert evaluator.applies_to(broken)
+    assert evaluator.estimate(broken)[0] > 500
+    broken.outcome = Run.Outcome.ERROR
+    assert evaluate("milestones-judge", broken)[0].verdict == "error"
