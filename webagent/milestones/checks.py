@@ -7,10 +7,17 @@ anything, takes it away again. Patterns know `*` alone, so that no page can make
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import unquote
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from webagent.milestones.seen import Seen, plain
 from webagent.trajectory.axtree import Node
@@ -103,6 +110,12 @@ class ElementCheck(_Check):
     ] = "present"
     value: Optional = ""
 
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        if not self.role and not self.name:
+            raise ValueError("an element needs a role or a name")
+        return self
+
     @property
     def can_pass(self) -> bool:
         """A state passes; having been there does not."""
@@ -158,6 +171,12 @@ class ActionCheck(_Check):
     action: Optional = ""
     target: Optional = ""
     text: Optional = ""
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        if not (self.action or self.target or self.text):
+            raise ValueError("an action needs a name, a target or a text")
+        return self
 
     def can_see(self, seen: Seen) -> bool:
         """Whether an action is known."""
