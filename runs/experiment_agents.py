@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 
 from runs.experiment_plans import PlanError
+from runs.hints import without_hints
 from runs.models import AgentConfiguration, Run, User
 from runs.runnable import REPLAYER, NotRunnableError, agent_choices, live_agent
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
@@ -67,7 +68,7 @@ def read_agent(words: str) -> AgentRecord:
 def _stored_rows(user: User) -> Iterator[AgentConfiguration]:
     """Configurations of runs that do not hide their agent from the person, newest first."""
     open_runs = Run.objects.shown_to(user).not_anonymous().order_by()
-    rows = AgentConfiguration.objects.filter(pk__in=open_runs.values("agent"))
+    rows = AgentConfiguration.objects.filter(without_hints(), pk__in=open_runs.values("agent"))
     yield from rows.order_by("-created_at", "-pk")[:MOST_STORED]
 
 

@@ -18,10 +18,11 @@ from runs.execution.leases import Lease, LeaseLostError, claim, claim_next
 from runs.execution.site_waits import put_off_until_ready
 from runs.execution.steps import StepStore, patiently
 from runs.execution.terms import terms_of
-from runs.models import Attachment, Event, Run, RunStatus
+from runs.hints import advised_agent, choice_for, hint_record
+from runs.models import Attachment, Event, HintChoice, Run, RunStatus
 from runs.policies import policy_record
 from runs.records import attachment_rows, event_rows, run_columns
-from runs.runnable import NotRunnableError, live_agent, task_name
+from runs.runnable import NotRunnableError, task_name
 from runs.sites import sites_now
 from runs.task_rows import task_record
 from runs.workers import is_stopping
@@ -106,11 +107,13 @@ def _play(
     """The run as a record. Our own faults end it as an error of the harness."""
     task = task_record(run.task)
     sites = {"start": sites_now(run.task)}
+    choice: HintChoice | None = None
     try:
         terms = terms_of(run)
+        choice = choice_for(run)
         record = run_episode(
             task_name(run.task),
-            live_agent(run.agent),
+            advised_agent(run, choice),
             run_id=str(run.pk),
             task_id=task.id,
             sink=steps,
@@ -136,7 +139,7 @@ def _play(
     if record.end_reason is EndReason.CANCELLED and is_ours:
         record = _handed_back(record)
     sites["end"] = sites_now(run.task)
-    return record.model_copy(update=_place(run) | {"extra": _extra(run, record, sites)})
+    return record.model_copy(update=_place(run) | {"extra": _extra(run, record, sites, choice)})
 
 
 @transaction.atomic
@@ -192,11 +195,15 @@ def _place(run: Run) -> dict[str, object]:
     }
 
 
-def _extra(run: Run, record: RunRecord, sites: dict[str, list[Json]]) -> Json | None:
-    """What the record says beside the format's own fields: the policy and how the sites were."""
+def _extra(
+    run: Run, record: RunRecord, sites: dict[str, list[Json]], choice: HintChoice | None
+) -> Json | None:
+    """What the record says beside the format's own fields: policy, hint, how the sites were."""
     extra: dict[str, Any] = dict(record.extra or {})
     if run.policy is not None:
         extra["retry_policy"] = policy_record(run.policy)
+    if choice is not None:
+        extra["hint"] = hint_record(choice)
     if any(sites.values()):
         extra["sites"] = sites
     return extra or None

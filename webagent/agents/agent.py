@@ -66,3 +66,15 @@ class Remembering(Protocol):
         whose steps are then among them. The page is as the last step left it.
         """
         ...
+
+
+@runtime_checkable
+class Advisable(Protocol):
+    """An agent that can be given tips before it sets out."""
+
+    def advise(self, tips: str) -> None:
+        """From now on this text stands in front of it, the same at every step.
+
+        Its description stays what it was: that names where tips come from.
+        """
+        ...

@@ -48,8 +48,12 @@ class GenericAgent:
         return AgentRecord(
             name=NAME,
             version=f"prompts {wording.version} ({wording.sha256[:12]})",
-            config=self._settings.model_dump(mode="json"),
+            config=self._settings.as_json(),
         )
+
+    def advise(self, tips: str) -> None:
+        """From now on these tips stand at the head of its prompt."""
+        self._maker = PromptMaker(self._settings.model_copy(update={"tips": tips}), self._entry)
 
     def act(self, observation: Observation) -> Decision:
         """What to do next. An unusable reply is sent back, so often as is set, and then said.

@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from webagent.agents.generic.action_space import Action, chosen_actions
 from webagent.agents.generic.benchmarks import BENCHMARKS, DEFAULT_ACTIONS, MAX_STEPS
 from webagent.agents.generic.wording import Wording, load_wording
+from webagent.trajectory.records import Json
+
+ADDED_LATER = ("hints",)
 
 
 class AgentSettings(BaseModel):
@@ -17,7 +20,9 @@ class AgentSettings(BaseModel):
 
     `benchmark` chooses the actions of a known benchmark; `actions`, if given, are taken
     instead: names and groups (chat, infeas, bid, coord, nav, tab). `marks` draws bids into the
-    picture. `examples` of good replies are shown, `tips` stand at the head of the prompt.
+    picture. `examples` of good replies are shown, `tips` stand at the head of the prompt. `hints`
+    names a set of hints from which each task's tips are taken; whoever makes the agent gives it
+    those (`GenericAgent.advise`).
 
     Of `max_prompt_tokens`, or what the model's context leaves beside a reply, each part gets no
     more than its own `…_tokens`. An unusable reply is sent back `max_parse_retries` times; what
@@ -35,6 +40,7 @@ class AgentSettings(BaseModel):
     reply: Literal["tags", "json"] = "tags"
     examples: Literal[0, 1, 3, 5] = 1
     tips: str = Field(default="", max_length=200_000)
+    hints: str = Field(default="", max_length=100)
     prompts: str = "1"
     max_steps: int = Field(default=MAX_STEPS["standard"], ge=1, le=1000)
     temperature: float | None = Field(default=0.0, ge=0, le=2)
@@ -50,6 +56,17 @@ class AgentSettings(BaseModel):
     tips_tokens: int = Field(default=6_000, ge=0)
     tabs_tokens: int = Field(default=1_000, ge=0)
     error_tokens: int = Field(default=600, ge=0)
+
+    def as_json(self) -> Json:
+        """All settings. Those that came later are left out where they are not used.
+
+        So a configuration keeps the hash by which its runs are found.
+        """
+        said = self.model_dump(mode="json")
+        unused = {
+            name for name in ADDED_LATER if said[name] == type(self).model_fields[name].default
+        }
+        return {name: value for name, value in said.items() if name not in unused}
 
     @property
     def allowed(self) -> tuple[Action, ...]:
@@ -79,6 +96,8 @@ class AgentSettings(BaseModel):
             raise ValueError(
                 f"benchmark: there is no {self.benchmark!r}; there are: {', '.join(BENCHMARKS)}"
             )
+        if self.hints and self.tips:
+            raise ValueError("tips: they come from the hints; give one of the two")
         groups = {action.group for action in self.allowed}
         if self.marks and not self.sees_picture:
             raise ValueError("marks: there is no picture to draw them into")
