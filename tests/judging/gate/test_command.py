@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.django_db
 TASKS = 20
 
 
-def experiment(name: str, rewards: list[list[float | None]]) -> list[Run]:
+def experiment(name: str, rewards: Sequence[Sequence[float | None]]) -> list[Run]:
     """Its runs, task by task; those without a reward ended in an error."""
     of, who = made.experiment(name), make_agent()
     tasks = made.tasks(len(rewards))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from judging.statistics.figures import Interval
 FIVE = Rule(max_drop=0.05)
 
 
-def side(*tasks: Sequence[float]) -> Side:
+def side(*tasks: Iterable[float]) -> Side:
     return {("set", f"{n:03d}"): Trials(tuple(values)) for n, values in enumerate(tasks)}
 
 
@@ -33,7 +33,7 @@ def success(baseline: Side, candidate: Side, rule: Rule = FIVE) -> Decision:
     return decide(baseline, candidate, Metric.SUCCESS, rule)
 
 
-def drawn(chances: Sequence[float], trials: int, rng: np.random.Generator) -> Side:
+def drawn(chances: Iterable[float], trials: int, rng: np.random.Generator) -> Side:
     return side(*(rng.binomial(1, chance, trials).astype(float) for chance in chances))
 
 
