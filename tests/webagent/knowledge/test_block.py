@@ -1,0 +1,53 @@
+"""The block that agents read: whole entries, the relevant first, never over the budget."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from webagent.agents.generic.tokens import count_tokens
+from webagent.knowledge.block import Selection, knowledge_block
+from webagent.knowledge.entries import Entry
+
+ENTRIES = [
+    Entry(intent="Sort a list", ok="Click the column head.", ng="The menu has no sorting."),
+    Entry(intent="Search the catalogue", ng="Typing alone does nothing."),
+    Entry(intent="Log in", ok="Use the link.", ng="The form is hidden."),
+]
+
+
+def block(goal: str = "Search for a book in the catalogue", budget: int = 1000, **more: object):
+    return knowledge_block(ENTRIES, goal=goal, budget=budget, count=count_tokens, **more)  # type: ignore[arg-type]
+
+
+def test_all_of_it_in_order():
+    found = block()
+    assert found.text.splitlines() == [
+        "- Sort a list",
+        "  Works: Click the column head.",
+        "  Does not work: The menu has no sorting.",
+        "- Search the catalogue",
+        "  Does not work: Typing alone does nothing.",
+        "- Log in",
+        "  Works: Use the link.",
+        "  Does not work: The form is hidden.",
+    ]
+    assert (found.shown, found.n_left_out) == ((0, 1, 2), 0)
+
+
+def test_the_relevant_alone_best_first():
+    assert block(selection=Selection.RELEVANT).shown[0] == 1
+    assert block("the catalogue", selection=Selection.RELEVANT).shown == (1,)
+    assert block("log in and sort the list", selection=Selection.RELEVANT, top=1).shown in (
+        (0,),
+        (2,),
+    )
+    assert block("buy bread", selection=Selection.RELEVANT).text == ""
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(0, 120))
+def test_no_budget_is_overrun(budget: int):
+    found = block(budget=budget)
+    assert count_tokens(found.text) <= found.tokens <= budget
+    assert found.n_left_out == 3 - len(found.shown)

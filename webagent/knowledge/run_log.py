@@ -1,0 +1,131 @@
+"""A run as those who learn from it see it: goal, actions and their effects, no verdict.
+
+What a log holds is what this file writes into it. Reward, outcome, evaluations, labels and the
+way a run ended are no parts of it, so nothing that is learned can rest on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from webagent.llm.untrusted import bounded, visible
+from webagent.trajectory.records import ActionRecord, Observation, StepRecord, StepState
+
+LONGEST_THOUGHT = 500
+LONGEST_ACTION = 400
+LONGEST_LOG = 60_000
+"""Characters; beyond it the middle is left out, and said to be."""
+_KEYS = frozenset({"press", "keyboard_press", "keyboard_down", "keyboard_up"})
+_ADDRESSES = frozenset({"goto"})
+_OPTIONS = frozenset({"button", "modifiers"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogStep:
+    """One step. `labels` are the words on what was acted on, `typed` what the agent wrote.
+
+    `changed`: whether the page looked otherwise afterwards; None where nobody knows.
+    """
+
+    index: int
+    action: str
+    labels: tuple[str, ...] = ()
+    bids: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
+    url: str = ""
+    title: str = ""
+    thought: str = ""
+    error: str = ""
+    changed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLog:
+    """A run to learn from. `task` tells tasks apart, `run` the runs."""
+
+    run: str
+    task: str
+    goal: str
+    site: str = ""
+    steps: tuple[LogStep, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The goal and everything that happened, line by line."""
+        lines = [f"Task: {' '.join(self.goal.split())}"]
+        lines += [line for step in self.steps for line in _lines(step)]
+        return bounded(visible("\n".join(lines)), LONGEST_LOG)
+
+
+def log_of(
+    run: str, task: str, goal: str, steps: Sequence[StepRecord], *, site: str = ""
+) -> RunLog:
+    """The log of a recorded run. Steps that a rollback took back are left out."""
+    live = [step for step in steps if step.state is StepState.LIVE]
+    following: list[Observation | None] = [step.before for step in live[1:]]
+    following.append(None)
+    return RunLog(
+        run=run,
+        task=task,
+        goal=goal,
+        site=site,
+        steps=tuple(
+            _step(step, step.after or after) for step, after in zip(live, following, strict=True)
+        ),
+    )
+
+
+def _step(step: StepRecord, after: Observation | None) -> LogStep:
+    before = step.before or Observation()
+    targets = [action.target for action in step.actions if action.target]
+    bids = [target.bid for target in targets if target.bid]
+    return LogStep(
+        index=step.index,
+        action="; ".join(str(action.raw) for action in step.actions),
+        labels=tuple(target.text for target in targets if target.text),
+        bids=tuple(bids),
+        typed=tuple(text for action in step.actions for text in _typed(action, bids)),
+        url=before.url or "",
+        title=before.title or "",
+        thought=step.thought or "",
+        error="; ".join(action.error for action in step.actions if action.error),
+        changed=_changed(before, after),
+    )
+
+
+def _typed(action: ActionRecord, bids: Sequence[str]) -> Iterator[str]:
+    """Texts that the action wrote, chose or said: all that is no element, key or address."""
+    if action.name in _KEYS or action.name in _ADDRESSES:
+        return
+    named = (action.named_args or {}).items()
+    for value in (*action.args, *(value for name, value in named if name not in _OPTIONS)):
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and text.strip() and text not in bids:
+                yield text.strip()
+
+
+def _changed(before: Observation, after: Observation | None) -> bool | None:
+    if after is None:
+        return None
+    if before.fingerprint and after.fingerprint:
+        return before.fingerprint != after.fingerprint
+    if before.a11y_tree and after.a11y_tree:
+        return before.a11y_tree.sha256 != after.a11y_tree.sha256
+    if before.url and after.url and before.url != after.url:
+        return True
+    return None
+
+
+def _lines(step: LogStep) -> Iterator[str]:
+    yield f"Step {step.index}, on “{step.title}” {step.url}".rstrip()
+    if step.thought:
+        yield f"  thought: {bounded(' '.join(step.thought.split()), LONGEST_THOUGHT)}"
+    on = f" (on “{'”, “'.join(step.labels)}”)" if step.labels else ""
+    yield f"  action: {bounded(step.action, LONGEST_ACTION) or 'none'}{on}"
+    if step.error:
+        yield f"  refused: {bounded(' '.join(step.error.split()), LONGEST_THOUGHT)}"
+    elif step.changed is False:
+        yield "  the page looked the same afterwards"
+    elif step.changed:
+        yield "  the page changed"

@@ -1,0 +1,252 @@
+"""Summarised web knowledge: few general entries in place of many, checked for what must not stay.
+
+Raw entries are put into groups of alike ones, each summarised at one go. An entry of the summary
+that holds an id or a value of the sources is rejected and asked for again, a few times; what then
+still leaks is left out and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from webagent.knowledge.asking import (
+    MAX_ASKS,
+    BadReply,
+    Conversation,
+    Wording,
+    load_wording,
+    strict_schema,
+)
+from webagent.knowledge.entries import LONGEST_TEXT, Entry, SummarisedEntry
+from webagent.knowledge.leaks import Leak, leaks
+from webagent.knowledge.literals import Literals, words_in
+from webagent.knowledge.relevance import Relevance
+from webagent.llm.interface import LanguageModel, Message, Request
+from webagent.llm.untrusted import marked_block, visible, word_outside
+
+MAX_TOKENS = 8192
+MOST_IN_A_GROUP = 30
+MOST_CHARACTERS = 30_000
+TOO_ALIKE = 0.85
+"""Share of words from which on two intents are taken for the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """An entry that kept telling what it must not, with that."""
+
+    entry: SummarisedEntry
+    leaks: tuple[Leak, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarised:
+    """What came of a group. `uncovered`: places of raw entries that no entry stands for."""
+
+    entries: tuple[SummarisedEntry, ...]
+    rejected: tuple[Rejected, ...] = ()
+    uncovered: tuple[int, ...] = ()
+    asks: int = 0
+    n_redone: int = 0
+    """How many entries were sent back for their leaks."""
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    intent: str = Field(min_length=1, max_length=LONGEST_TEXT)
+    ok: str = Field(max_length=LONGEST_TEXT)
+    ng: str = Field(min_length=1, max_length=LONGEST_TEXT)
+    sources: list[int] = Field(min_length=1)
+
+    def summarised(self) -> SummarisedEntry:
+        return SummarisedEntry(
+            intent=self.intent.strip(),
+            ok=self.ok.strip(),
+            ng=self.ng.strip(),
+            sources=tuple(sorted(set(self.sources))),
+        )
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    entries: list[_Entry] = Field(min_length=1)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What is settled of a group, and what has to be written anew."""
+
+    good: list[SummarisedEntry] = field(default_factory=list)
+    bad: list[Rejected] = field(default_factory=list)
+    n_redone: int = 0
+
+
+def groups_of(entries: Sequence[Entry]) -> list[list[int]]:
+    """Places of the entries in groups of alike ones; the same entries give the same groups.
+
+    Entries of the same words end up in one group, so that they can be merged.
+    """
+    relevance = Relevance([entry.intent for entry in entries])
+    left = dict.fromkeys(range(len(entries)))
+    groups: list[list[int]] = []
+    while left:
+        first = next(iter(left))
+        near = [place for place, _ in relevance.best(entries[first].intent, len(entries))]
+        group: list[int] = []
+        size = 0
+        for place in dict.fromkeys((first, *near, *left)):
+            length = len(entries[place].text)
+            if place not in left:
+                continue
+            if group and (len(group) == MOST_IN_A_GROUP or size + length > MOST_CHARACTERS):
+                break
+            group.append(place)
+            size += length
+            del left[place]
+        groups.append(sorted(group))
+    return groups
+
+
+def summary_request(
+    model: str, entries: Sequence[tuple[int, Entry]], site: str, wording: Wording
+) -> Request:
+    """The question that a summary is asked for with. Entries are named by the numbers given."""
+    notes = "\n\n".join(
+        f"Note {number}\nintent: {visible(entry.intent)}\nok: {visible(entry.ok) or '(nothing)'}\n"
+        f"ng: {visible(entry.ng)}"
+        for number, entry in entries
+    )
+    mark = word_outside((notes, site), "summarise")
+    words = wording.filled(
+        "summarise", mark=mark, site=visible(site) or "?", notes=marked_block("notes", mark, notes)
+    )
+    return Request(
+        model=model,
+        system=wording.filled("system"),
+        messages=(Message.user(words),),
+        schema=strict_schema(_Reply),
+        schema_name="web_knowledge_summary",
+        max_tokens=MAX_TOKENS,
+    )
+
+
+def summarise(
+    model: LanguageModel,
+    name: str,
+    entries: Sequence[tuple[int, Entry]],
+    literals: Literals,
+    *,
+    site: str = "",
+    wording: Wording | None = None,
+    max_asks: int = MAX_ASKS,
+) -> Summarised:
+    """A summary of the entries in which nothing leaks, and what had to be left out of it.
+
+    Args:
+        entries: each with the number that `sources` name it by.
+        literals: what the runs behind the entries must not lend to a summary.
+
+    Raises:
+        BadReply: the model gave nothing of the form.
+        ModelFailure: the model gave no reply.
+    """
+    wording = wording or load_wording()
+    asked = Conversation(model, summary_request(name, entries, site, wording), wording)
+    known = {number for number, _ in entries}
+    progress = _Progress()
+    while True:
+        try:
+            reply = asked.reply(_Reply, max_asks=max_asks)
+            if problems := _unknown_sources(reply.entries, known):
+                if asked.asks >= max_asks:
+                    raise BadReply(problems[0])  # noqa: TRY301 (as if it had another form)
+                asked.object_to(problems)
+                continue
+        except BadReply:
+            if not progress.good:
+                raise
+            break  # What was good before stays; what was sent back is left out.
+        _sort(reply.entries, literals, progress)
+        if not progress.bad or asked.asks >= max_asks:
+            break
+        progress.n_redone += len(progress.bad)
+        asked.object_to([_told(rejected) for rejected in progress.bad], "again")
+    return _summarised(progress, known, asked.asks)
+
+
+def merged(entries: Sequence[SummarisedEntry]) -> list[SummarisedEntry]:
+    """The entries without those that say the same as an earlier one, whose sources they join."""
+    kept: list[SummarisedEntry] = []
+    for entry in entries:
+        for place, other in enumerate(kept):
+            if _say_the_same(entry, other):
+                both = tuple(sorted({*other.sources, *entry.sources}))
+                kept[place] = other.model_copy(update={"sources": both})
+                break
+        else:
+            kept.append(entry)
+    return kept
+
+
+def leaks_of(entry: Entry, literals: Literals) -> list[Leak]:
+    """What the entry tells of its sources that it must not."""
+    return leaks(f"{entry.intent}\n{entry.ok}\n{entry.ng}", literals)
+
+
+def _sort(entries: Sequence[_Entry], literals: Literals, progress: _Progress) -> None:
+    """Put each entry to the good or the bad ones; the bad ones of before are replaced."""
+    progress.bad = []
+    for form in entries:
+        entry = form.summarised()
+        if found := leaks_of(entry, literals):
+            progress.bad.append(Rejected(entry=entry, leaks=tuple(found)))
+        else:
+            progress.good.append(entry)
+
+
+def _told(rejected: Rejected) -> str:
+    sources = ", ".join(map(str, rejected.entry.sources))
+    return f"The entry with the sources {sources} has {'; '.join(map(str, rejected.leaks))}."
+
+
+def _unknown_sources(entries: Sequence[_Entry], known: set[int]) -> list[str]:
+    return [
+        f"entry {number} names sources that are no notes: {unknown[:10]}"
+        for number, entry in enumerate(entries, start=1)
+        if (unknown := sorted(set(entry.sources) - known))
+    ]
+
+
+def _summarised(progress: _Progress, known: set[int], asks: int) -> Summarised:
+    good = merged(progress.good)
+    covered = {number for entry in good for number in entry.sources}
+    left_out = {number for rejected in progress.bad for number in rejected.entry.sources}
+    return Summarised(
+        entries=tuple(good),
+        rejected=tuple(progress.bad),
+        uncovered=tuple(sorted(known - covered - left_out)),
+        asks=asks,
+        n_redone=progress.n_redone,
+    )
+
+
+def _say_the_same(one: Entry, other: Entry) -> bool:
+    first, second = set(words_in(one.intent)), set(words_in(other.intent))
+    if not first | second:
+        return False
+    alike = len(first & second) / len(first | second)
+    return alike == 1 and _words(one) == _words(other) or alike >= TOO_ALIKE and _near(one, other)
+
+
+def _words(entry: Entry) -> tuple[str, ...]:
+    return tuple(words_in(f"{entry.ok}\n{entry.ng}"))
+
+
+def _near(one: Entry, other: Entry) -> bool:
+    first, second = set(_words(one)), set(_words(other))
+    return len(first & second) / len(first | second) >= TOO_ALIKE if first | second else True
