@@ -24,6 +24,7 @@ from webagent.environment.browser import (
     chromium_arguments,
     find_chromium,
 )
+from webagent.environment.browsergym_picture import take_picture
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +79,7 @@ class _Here(threading.local):
     playwright: playwright.sync_api.Playwright | None = None
     launcher: ChromiumLauncher | None = None
     chat_window = False
+    plain = False
 
 
 _here = _Here()
@@ -117,22 +119,32 @@ class MessageLog:
 
 
 _ChatWindow = browsergym.core.chat.Chat
+_pixels = browsergym.core.env.extract_screenshot
 
 
 def _chat(**options: Any) -> Any:
     return _ChatWindow(**options) if _here.chat_window else MessageLog()
 
 
+def _screenshot(page: playwright.sync_api.Page) -> Any:
+    return _pixels(page) if _here.plain else take_picture(page)
+
+
 def start_playwright(
-    settings: BrowserSettings, hosts: Hosts, *, chat_window: bool = False
+    settings: BrowserSettings, hosts: Hosts, *, chat_window: bool = False, plain: bool = False
 ) -> ChromiumLauncher:
-    """Set Playwright up for BrowserGym's use in this thread; end it with `stop_playwright`."""
+    """Set Playwright up for BrowserGym's use in this thread; end it with `stop_playwright`.
+
+    Args:
+        plain: leave screenshots arrays of pixels, as they are without us.
+    """
     browsergym.core._set_global_playwright(ThreadPlaywright())
     browsergym.core.env.Chat = _chat
+    browsergym.core.env.extract_screenshot = _screenshot
     started = playwright.sync_api.sync_playwright().start()
     _here.playwright = started
     _here.launcher = ChromiumLauncher(started, settings, hosts)
-    _here.chat_window = chat_window
+    _here.chat_window, _here.plain = chat_window, plain
     return _here.launcher
 
 

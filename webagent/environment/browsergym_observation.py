@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from browsergym.utils.obs import IGNORED_AXTREE_ROLES, flatten_axtree_to_str
-from PIL import Image
 
+from webagent.environment.browsergym_picture import Picture
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import Box, ChatMessage, TabRecord
 
@@ -19,7 +18,7 @@ IGNORED_ROLES = [*IGNORED_AXTREE_ROLES, "InlineTextBox"]
 
 def live_observation(obs: Mapping[str, Any]) -> Observation:
     """The same moment in our words; the boxes are in pixels of the screenshot, zoom included."""
-    pixels = obs["screenshot"]
+    picture: Picture = obs["screenshot"]
     active = int(obs["active_page_index"][0])
     titles = obs["open_pages_titles"]
     tabs = tuple(
@@ -35,9 +34,9 @@ def live_observation(obs: Mapping[str, Any]) -> Observation:
         url=obs["url"],
         title=titles[active],
         tabs=tabs,
-        screenshot=_png(pixels),
-        width=pixels.shape[1],
-        height=pixels.shape[0],
+        screenshot=picture.content,
+        width=picture.width,
+        height=picture.height,
         axtree=flatten_axtree_to_str(
             _with_clickable_parts(obs["axtree_object"], obs["extra_element_properties"]),
             ignored_roles=IGNORED_ROLES,
@@ -73,12 +72,6 @@ def _with_clickable_parts(
             node = {**node, "properties": [*node.get("properties", ()), mark]}
         nodes.append(node)
     return {**axtree, "nodes": nodes}
-
-
-def _png(pixels: Any) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, format="PNG")
-    return buffer.getvalue()
 
 
 def _boxes(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Box]:

@@ -112,6 +112,34 @@ def test_browsergym_drives_the_current_playwright_through_a_whole_task():
     assert left_of(processes) == []
 
 
+RULER = """<!doctype html><title>still</title>
+<body onresize="document.title = 'resized'" style="margin: 0; height: 3000px">
+<div style="position: fixed; bottom: 0; width: 400px; height: 10px; background: red"></div>"""
+
+
+@pytest.mark.parametrize("zoom", [1.0, 1.5])
+def test_a_picture_leaves_the_page_as_it_was(site, zoom):
+    """Its own size stays: BrowserGym leaves it lower, and clicks miss what the picture shows."""
+    (site / "ruler.html").write_text(RULER)
+
+    class Zoomed(SiteTask):
+        def setup(self, page: Any) -> tuple[str, dict[str, Any]]:
+            page._bgym_scale_factor = zoom
+            return super().setup(page)
+
+    with BrowserGymEnvironment(
+        Zoomed, task_arguments={"page": "ruler.html"}, sites={HOST: site}, delay_s=0.1
+    ) as environment:
+        environment.reset(1)
+        seen = environment.step("scroll(0, 700)").observation
+    picture = Image.open(io.BytesIO(seen.screenshot)).convert("RGB")
+    assert picture.size == (seen.width, seen.height) == (400 * zoom, 300 * zoom)
+    middle, last = seen.width // 2, seen.height - 1
+    assert picture.getpixel((middle, last)) == (255, 0, 0)
+    assert picture.getpixel((middle, last - int(12 * zoom))) == (255, 255, 255)
+    assert seen.title == "still"
+
+
 def test_it_works_in_threads_and_under_an_event_loop(site):
     def title() -> str:
         with BrowserGymEnvironment(SiteTask, sites={HOST: site}, delay_s=0.0) as environment:
