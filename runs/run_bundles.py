@@ -165,4 +165,6 @@ def _agent_record(agent: AgentConfiguration) -> AgentRecord:
 
 def step_record(step: Step) -> StepRecord:
     """The step as it came in."""
-    return StepRecord.model_validate(step.record | {"run_id": str(step.run_id)})
+    return StepRecord.model_validate(
+        step.record | {"run_id": str(step.run_id), "index": step.index}
+    )

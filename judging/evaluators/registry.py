@@ -10,6 +10,7 @@ from django.conf import settings
 
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.judges import JUDGES
+from judging.evaluators.milestones import MechanicalMilestones
 from judging.evaluators.patched import make_matcher
 from judging.evaluators.pipelines import PIPELINES
 from judging.evaluators.reward import RewardEvaluator
@@ -52,6 +53,7 @@ class Registered:
 REGISTRY: Mapping[str, Registered] = {
     RewardEvaluator.name: Registered(make=RewardEvaluator, immediate=True),
     **{name: Registered(make=partial(make_matcher, name)) for name in NAMES},
+    MechanicalMilestones.name: Registered(make=MechanicalMilestones),
     **{name: Registered(make=make, asks_model=True) for name, make in JUDGES.items()},
     **{name: Registered(make=make, asks_model=True) for name, make in PIPELINES.items()},
 }

@@ -1,0 +1,134 @@
+"""`milestones-mechanical`: how far a stored run got, as its steps alone tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from django.conf import settings
+from django.utils.translation import gettext_noop
+
+from judging.evaluators.contract import Finding, without_outcome
+from judging.evaluators.progress import (
+    MECHANICAL,
+    NO_MILESTONES,
+    progress_details,
+    progress_score,
+)
+from judging.matching.outcome import EvaluatorIdentity
+from judging.models import Evaluation, EvaluatorVersion
+from runs.blobs import MissingBlobError, read_blob
+from runs.milestones import definitions_of, resolved
+from runs.models import Run
+from runs.run_bundles import step_record
+from webagent.milestones.checks import ReportedCheck, Rule
+from webagent.milestones.definition import Definition, digest_of, weights_of
+from webagent.milestones.findings import track
+from webagent.milestones.mechanical import Looked, find_milestones
+from webagent.milestones.seen import looks, reported_milestones
+from webagent.trajectory.records import BlobRecord, StepRecord
+
+NO_STEPS = gettext_noop("the run has no steps")
+NOT_CHECKED = gettext_noop("no milestone of the task has a mechanical check")
+NOTHING_TO_LOOK_AT = gettext_noop("nothing was recorded that the checks could look at")
+NOT_ALL_CHECKED = gettext_noop("not all milestones could be checked")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MechanicalMilestones:
+    """Looks for milestones by their checks. Passes where all of the task's held at the end.
+
+    Its score is the highest progress of the run, in [0, 1], over the milestones that could be
+    checked; `details` names the others under `unchecked` and `unseen`. A task without milestones
+    has those that its environment reported, all of one weight.
+    """
+
+    name: ClassVar[str] = MECHANICAL
+    version: ClassVar[str] = "1"
+
+    @property
+    def identity(self) -> EvaluatorIdentity:
+        return EvaluatorIdentity(
+            name=self.name,
+            kind=EvaluatorVersion.Kind.MILESTONES.value,
+            version=self.version,
+            config={},
+        )
+
+    def applies_to(self, run: Run) -> bool:
+        if not run.n_steps:
+            return False
+        if run.task.milestones.in_force().exists():
+            return True
+        return run.steps.filter(record__extra__has_key="milestones").exists()
+
+    def evaluate(self, run: Run) -> Finding:
+        if (finding := without_outcome(run)) is not None:
+            return finding
+        steps = [step_record(step) for step in run.steps.order_by("index")]
+        if not steps:
+            return Finding.not_applicable(NO_STEPS)
+        stored = definitions_of(run.task)
+        milestones = stored or _reported_alone(steps)
+        if not milestones:
+            return Finding.not_applicable(NO_MILESTONES)
+        checked = [one for one in _with_reports(milestones, steps) if one.rule is not None]
+        if not checked:
+            return Finding.not_applicable(NOT_CHECKED)
+        found = find_milestones(resolved(checked, settings.SITE_HOSTS), looks(steps, _tree_text))
+        finding = _finding(milestones, found, n_steps=steps[-1].index + 1)
+        if stored:
+            return finding
+        # The task itself has none: that is what an edit would change.
+        own = {"milestones_hash": digest_of(stored), "reported_alone": True}
+        return replace(finding, details={**finding.details, **own})
+
+
+def _finding(milestones: Sequence[Definition], found: Looked, *, n_steps: int) -> Finding:
+    findings = [one for one in found.findings if one.name not in found.unseen]
+    names = {one.name for one in findings}
+    if not names:
+        return Finding.without_verdict(NOTHING_TO_LOOK_AT, {"unseen": list(found.unseen)})
+    weights = {name: weight for name, weight in weights_of(milestones).items() if name in names}
+    progress = track(findings, weights, n_steps)
+    left_out = {
+        "unchecked": [one.name for one in milestones if one.name not in names | set(found.unseen)],
+        "unseen": list(found.unseen),
+    }
+    details = progress_details(milestones, findings, progress) | {
+        kind: of_it for kind, of_it in left_out.items() if of_it
+    }
+    if not progress.is_success:
+        finding = Finding(verdict=Evaluation.Verdict.FAILED, details=details)
+    elif any(left_out.values()):
+        finding = Finding.without_verdict(NOT_ALL_CHECKED, details)
+    else:
+        finding = Finding(verdict=Evaluation.Verdict.PASSED, details=details)
+    return progress_score(finding, progress)
+
+
+def _with_reports(
+    milestones: Iterable[Definition], steps: Sequence[StepRecord]
+) -> list[Definition]:
+    """The milestones; those without a rule that the environment reports by name have that one."""
+    reported = {name for step in steps for name in reported_milestones(step)}
+    return [
+        one.model_copy(update={"rule": Rule(reached_when=ReportedCheck(name=one.name))})
+        if one.rule is None and one.name in reported
+        else one
+        for one in milestones
+    ]
+
+
+def _reported_alone(steps: Sequence[StepRecord]) -> tuple[Definition, ...]:
+    """What the environment reported, as milestones of one weight, in the order of appearance."""
+    names = dict.fromkeys(name for step in steps for name in reported_milestones(step))
+    return tuple(Definition(name=name[:200]) for name in names if name.strip() == name[:200] != "")
+
+
+def _tree_text(blob: BlobRecord) -> str | None:
+    try:
+        return read_blob(blob.sha256).decode(errors="replace")
+    except MissingBlobError:
+        return None

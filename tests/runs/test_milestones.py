@@ -1,0 +1,144 @@
+"""Milestones as stored: set, kept, imported, exported."""
+
+import json
+
+import pytest
+
+from runs.milestones import (
+    MilestoneFileError,
+    definitions_of,
+    digest_of_task,
+    milestone_file,
+    read_file,
+    resolved,
+    written_file,
+)
+from runs.models import Milestone, Task
+from runs.services.milestones import (
+    MilestonesChangedError,
+    UnknownTasksError,
+    import_milestones,
+    set_milestones,
+)
+from runs.signals import milestones_changed
+from tests.runs.factories import make_task
+from webagent.milestones.checks import Rule, TextCheck, UrlCheck
+from webagent.milestones.definition import Definition
+
+pytestmark = pytest.mark.django_db
+
+CART = Definition(
+    name="The cart is open", weight=2, rule=Rule(reached_when=UrlCheck(pattern="__SHOPPING__/c*"))
+)
+PAID = Definition(
+    name="The order is paid",
+    is_ordered=True,
+    rule=Rule(reached_when=TextCheck(text="Thank you"), lost_when=TextCheck(text="declined")),
+)
+SAID = Definition(name="The number was told")
+
+
+def test_they_come_back_as_they_were_set():
+    task = make_task()
+    assert set_milestones(task=task, milestones=[CART, PAID, SAID])
+    assert definitions_of(task) == (CART, PAID, SAID)
+    assert not set_milestones(task=task, milestones=[CART, PAID, SAID])
+
+
+def test_a_name_stays_the_same_milestone_and_another_makes_another():
+    task = make_task()
+    set_milestones(task=task, milestones=[CART, PAID])
+    cart, paid = task.milestones.in_force()
+    heavier = CART.model_copy(update={"weight": 5.0})
+    set_milestones(task=task, milestones=[SAID, heavier])
+    said, again = task.milestones.in_force()
+    assert (again.pk, again.weight, again.position, said.position) == (cart.pk, 5.0, 2, 1)
+    assert Milestone.objects.get(pk=paid.pk).removed_at is not None
+    set_milestones(task=task, milestones=[PAID])
+    assert task.milestones.in_force().get().pk == paid.pk
+
+
+def test_who_looked_at_others_changes_nothing():
+    task = make_task()
+    seen = digest_of_task(task)
+    set_milestones(task=task, milestones=[CART])
+    with pytest.raises(MilestonesChangedError):
+        set_milestones(task=task, milestones=[PAID], expected=seen)
+    assert definitions_of(task) == (CART,)
+
+
+def test_two_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="same name"):
+        set_milestones(task=make_task(), milestones=[CART, CART])
+
+
+def test_news_of_a_change_goes_up_once_it_is_stored(django_capture_on_commit_callbacks):
+    heard: list[int] = []
+
+    def hear(sender: object, task_id: int, **_: object) -> None:
+        heard.append(task_id)
+
+    milestones_changed.connect(hear)
+    try:
+        task = make_task()
+        with django_capture_on_commit_callbacks(execute=True):
+            set_milestones(task=task, milestones=[CART])
+        with django_capture_on_commit_callbacks(execute=True):
+            set_milestones(task=task, milestones=[CART])
+    finally:
+        milestones_changed.disconnect(hear)
+    assert heard == [task.pk]
+
+
+def test_placeholders_of_sites_are_filled_for_looking_alone():
+    (cart,) = resolved([CART], {"shopping": "http://shop.test"})
+    assert cart.rule is not None
+    assert cart.rule.reached_when == UrlCheck(pattern="http://shop.test/c*")
+
+
+class TestFiles:
+    def test_what_goes_out_comes_in_elsewhere(self):
+        one, other, bare = make_task("1"), make_task("2"), make_task("3")
+        set_milestones(task=one, milestones=[CART, PAID])
+        set_milestones(task=other, milestones=[SAID])
+        tasks = Task.objects.prefetch_related("milestones").order_by("pk")
+        text = written_file(milestone_file("webarena", "raw", tasks))
+        for task in (one, other):
+            set_milestones(task=task, milestones=[])
+        set_milestones(task=bare, milestones=[CART])
+        stored = import_milestones(file=read_file(text.encode()), tasks=list(tasks))
+        assert (stored.changed, stored.same) == (2, 0)
+        assert definitions_of(one) == (CART, PAID)
+        assert definitions_of(other) == (SAID,)
+        assert definitions_of(bare) == (CART,)  # the file says nothing of it
+
+    def test_a_task_that_is_not_there_stops_the_whole(self):
+        one = make_task("1")
+        set_milestones(task=one, milestones=[SAID])
+        file = milestone_file("webarena", "raw", Task.objects.all())
+        with pytest.raises(UnknownTasksError, match="1"):
+            import_milestones(file=file, tasks=[make_task("2")])
+
+    @pytest.mark.parametrize(
+        ("change", "place"),
+        [
+            ({"format": "other"}, "format"),
+            ({"tasks": [{"task": "1", "milestones": [{"name": ""}]}]}, "tasks.0.milestones.0.name"),
+            (
+                {"tasks": [{"task": "1", "milestones": [{"name": "a", "weight": 0}]}]},
+                "tasks.0.milestones.0.weight",
+            ),
+            ({"tasks": [{"task": "1", "milestones": [{"name": "a"}, {"name": "a"}]}]}, "tasks.0"),
+        ],
+    )
+    def test_what_is_wrong_is_named_with_its_place(self, change: dict, place: str):
+        good = {
+            "format": "crosscheck-milestones",
+            "format_version": 1,
+            "task_set": {"name": "webarena", "version": "raw"},
+            "tasks": [],
+        }
+        assert read_file(json.dumps(good).encode()).tasks == ()
+        with pytest.raises(MilestoneFileError) as caught:
+            read_file(json.dumps(good | change).encode())
+        assert str(caught.value).startswith(f"{place}: ")
