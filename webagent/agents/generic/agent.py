@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from webagent.agents.agent import AgentFailure, OutOfBudget
 from webagent.agents.generic.asking import Questions
 from webagent.agents.generic.history import Turn
+from webagent.agents.generic.knowledge import knowledge_version
 from webagent.agents.generic.prompt import Failed, Prompt, PromptMaker, PromptTooLong
 from webagent.agents.generic.reply import Reply, UnusableReply, read_reply
 from webagent.agents.generic.settings import AgentSettings
@@ -45,9 +46,12 @@ class GenericAgent:
     def describe(self) -> AgentRecord:
         """All settings; the version says which prompts, and the hash of their file."""
         wording = self._settings.wording
+        version = f"prompts {wording.version} ({wording.sha256[:12]})"
+        if self._settings.knowledge is not None:
+            version += f", {knowledge_version()}"
         return AgentRecord(
             name=NAME,
-            version=f"prompts {wording.version} ({wording.sha256[:12]})",
+            version=version,
             config=self._settings.as_json(),
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from webagent.agents.generic.history import Turn, told_history
+from webagent.agents.generic.knowledge import KnowledgeTeller, framed
 from webagent.agents.generic.marks import marked_screenshot
 from webagent.agents.generic.page import Interest, cut_tree
 from webagent.agents.generic.reply import SCHEMA
@@ -52,6 +53,7 @@ class _Parts:
     """The texts of one prompt that may be cut. An empty one is left out."""
 
     tips: str = ""
+    knowledge: str = ""
     examples: str = ""
     history: str = ""
     tabs: str = ""
@@ -67,6 +69,7 @@ class _Caps:
     history: int
     examples: int
     tabs: int
+    knowledge: int
     tips: int
     error: int
 
@@ -78,6 +81,7 @@ class PromptMaker:
         self._settings = settings
         self._entry = entry
         self._words = settings.wording.words
+        self._knowledge = KnowledgeTeller(settings.knowledge) if settings.knowledge else None
         self.budget = settings.max_prompt_tokens
         if entry.context_tokens is not None:
             self.budget = min(self.budget, entry.context_tokens - settings.max_reply_tokens)
@@ -129,11 +133,13 @@ class PromptMaker:
         settings = self._settings
         error = min(settings.error_tokens, left // 4)
         tips = min(settings.tips_tokens, left // 3)
+        knowledge = min(settings.knowledge_tokens, left // 3) if self._knowledge else 0
         tabs = min(settings.tabs_tokens, left // 8)
         examples = left // 4
-        taken = _Caps(0, 0, examples, tabs, tips, error)
+        taken = _Caps(0, 0, examples, tabs, knowledge, tips, error)
         parts = self._parts(observation, (), taken)
-        left -= sum(map(count_tokens, (parts.tips, parts.examples, parts.tabs, parts.error)))
+        told_first = (parts.tips, parts.knowledge, parts.examples, parts.tabs, parts.error)
+        left -= sum(map(count_tokens, told_first))
         page = min(settings.page_tokens, left, count_tokens(visible(observation.axtree)) + 64)
         if not settings.sees_tree:
             page = 0
@@ -158,7 +164,11 @@ class PromptMaker:
                 _interest(observation, turns),
                 words.page_left_out,
             )
+        knowledge = ""
+        if self._knowledge is not None:
+            knowledge = framed(self._knowledge.block(observation.goal, caps.knowledge).text)
         return _Parts(
+            knowledge=knowledge,
             tips=fitting(visible(settings.tips).strip(), caps.tips),
             examples=self._examples(caps.examples),
             history=told_history(turns, caps.history, words),
@@ -228,9 +238,10 @@ class PromptMaker:
         actions = "\n".join(
             f"- {action.signature}: {words.actions[action.name]}" for action in settings.allowed
         )
+        tips = (filled(words.tips, text=text) if text else words.no_tips).strip()
         return filled(
             words.system,
-            tips=(filled(words.tips, text=text) if text else words.no_tips).strip(),
+            tips="\n\n".join(filter(None, (tips, parts.knowledge))),
             observation="".join(seen).strip("\n"),
             actions=actions,
             reply=self._reply_form(),
@@ -288,7 +299,7 @@ def _less(caps: _Caps, tokens: int) -> _Caps:
     """The caps with so many tokens less, taken from the first parts that have any."""
     left = tokens
     shares: dict[str, int] = {}
-    for name in ("page", "history", "examples", "tabs", "tips", "error"):
+    for name in ("page", "history", "examples", "tabs", "knowledge", "tips", "error"):
         cap = getattr(caps, name)
         taken = min(cap, left)
         shares[name] = cap - taken

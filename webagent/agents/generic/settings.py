@@ -9,10 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webagent.agents.generic.action_space import Action, chosen_actions
 from webagent.agents.generic.benchmarks import BENCHMARKS, DEFAULT_ACTIONS, MAX_STEPS
+from webagent.agents.generic.knowledge import KnowledgeSettings
 from webagent.agents.generic.wording import Wording, load_wording
 from webagent.trajectory.records import Json
 
-ADDED_LATER = ("hints",)
+ADDED_LATER = ("hints", "knowledge", "knowledge_tokens")
 
 
 class AgentSettings(BaseModel):
@@ -22,7 +23,7 @@ class AgentSettings(BaseModel):
     instead: names and groups (chat, infeas, bid, coord, nav, tab). `marks` draws bids into the
     picture. `examples` of good replies are shown, `tips` stand at the head of the prompt. `hints`
     names a set of hints from which each task's tips are taken; whoever makes the agent gives it
-    those (`GenericAgent.advise`).
+    those (`GenericAgent.advise`). `knowledge` is web knowledge that stands behind them.
 
     Of `max_prompt_tokens`, or what the model's context leaves beside a reply, each part gets no
     more than its own `…_tokens`. An unusable reply is sent back `max_parse_retries` times; what
@@ -41,6 +42,7 @@ class AgentSettings(BaseModel):
     examples: Literal[0, 1, 3, 5] = 1
     tips: str = Field(default="", max_length=200_000)
     hints: str = Field(default="", max_length=100)
+    knowledge: KnowledgeSettings | None = None
     prompts: str = "1"
     max_steps: int = Field(default=MAX_STEPS["standard"], ge=1, le=1000)
     temperature: float | None = Field(default=0.0, ge=0, le=2)
@@ -54,6 +56,7 @@ class AgentSettings(BaseModel):
     page_tokens: int = Field(default=30_000, ge=0)
     history_tokens: int = Field(default=8_000, ge=0)
     tips_tokens: int = Field(default=6_000, ge=0)
+    knowledge_tokens: int = Field(default=6_000, ge=0)
     tabs_tokens: int = Field(default=1_000, ge=0)
     error_tokens: int = Field(default=600, ge=0)
 

@@ -1,0 +1,88 @@
+"""Web knowledge in the generic agent's prompt: a set's content, and how much of it is told."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from functools import cache
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from webagent.agents.generic.tokens import count_tokens
+from webagent.agents.generic.wording import FOLDER, filled
+from webagent.knowledge.block import Block, Selection, knowledge_block
+from webagent.knowledge.entries import Entry, hash_of
+from webagent.llm.untrusted import visible
+
+VERSION = "1"
+_OPENING, _CLOSING = "<web_knowledge>", "</web_knowledge>"
+
+
+class KnowledgeSettings(BaseModel):
+    """A set of knowledge as it was when the agent was configured, so that runs can be repeated.
+
+    `set` says which, in words; `sha256` is that of the entries. `select`: all of them as far as
+    the budget holds them, or the `top` whose intents have most to do with the goal.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    set: str = Field(min_length=1, max_length=300)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    select: Selection = Selection.ALL
+    top: int = Field(default=10, ge=1, le=1000)
+    entries: tuple[Entry, ...] = Field(min_length=1, max_length=5000)
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if hash_of(self.entries) != self.sha256:
+            raise ValueError("sha256: it is not that of the entries")
+        return self
+
+
+class KnowledgeTeller:
+    """Makes the block of one agent: the same text at every step with the same goal."""
+
+    def __init__(self, settings: KnowledgeSettings) -> None:
+        self._settings = settings
+        self._entries = [
+            Entry(intent=_safe(each.intent), ok=_safe(each.ok), ng=_safe(each.ng))
+            for each in settings.entries
+        ]
+        self._made: dict[tuple[str, int], Block] = {}
+
+    def block(self, goal: str, tokens: int) -> Block:
+        """What the agent is told within so many tokens, the words around it included."""
+        if (goal, tokens) not in self._made:
+            self._made[goal, tokens] = knowledge_block(
+                self._entries,
+                goal=goal,
+                budget=max(0, tokens - count_tokens(framed(" "))),
+                count=count_tokens,
+                selection=self._settings.select,
+                top=self._settings.top,
+            )
+        return self._made[goal, tokens]
+
+
+def framed(text: str) -> str:
+    """The block with the words that stand around it; empty if there is none."""
+    words, _sha256 = _words()
+    return filled(words, text=text).strip() if text else ""
+
+
+def knowledge_version() -> str:
+    """Version and hash of those words, for the agent's description."""
+    _, sha256 = _words()
+    return f"knowledge {VERSION} ({sha256[:12]})"
+
+
+@cache
+def _words() -> tuple[str, str]:
+    content = (FOLDER / f"knowledge-{VERSION}.toml").read_bytes()
+    return tomllib.loads(content.decode())["knowledge"], hashlib.sha256(content).hexdigest()
+
+
+def _safe(text: str) -> str:
+    return visible(text).replace(_CLOSING, "‹/web_knowledge>").replace(_OPENING, "‹web_knowledge>")
