@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 INSTALLED := .venv/.installed
 INSTALLED_DEV := .venv/.installed-dev
 
-.PHONY: run test check unit integration catalogue browser-test install format messages lock benchmarks clean
+.PHONY: run test check unit integration catalogue install format messages lock benchmarks clean
 
 run: install
 	@scripts/find_browser.sh || true
@@ -41,7 +41,7 @@ check: $(INSTALLED_DEV)
 
 # SQLite, the file-system broker and files on disk: what `make run` uses.
 unit: $(INSTALLED_DEV) catalogue
-	.venv/bin/pytest
+	scripts/with_scratch.sh .venv/bin/pytest
 
 # The same suite on PostgreSQL and Redis, started for the occasion. Left out is what cannot tell
 # them apart: the engine and the matchers, which by contract import no database; pages that are
@@ -53,8 +53,8 @@ WALK := tests/judging/test_blinding_urls.py::test_
 WALKED := $(addprefix $(WALK)no_answer_holds_a_hidden_word_and_twin_sites_answer_alike,\
   [engineer] [adjudicator] [stranger]) $(WALK)administrators $(WALK)the_words_are_there
 integration: $(INSTALLED_DEV) catalogue
-	$(PYTHON) scripts/with_services.py .venv/bin/pytest $(addprefix --ignore=,$(PURE) $(LOOKS)) \
-	  $(addprefix --deselect=,$(WALKED))
+	scripts/with_scratch.sh $(PYTHON) scripts/with_services.py .venv/bin/pytest \
+	  $(addprefix --ignore=,$(PURE) $(LOOKS)) $(addprefix --deselect=,$(WALKED))
 
 format: $(INSTALLED_DEV)
 	.venv/bin/ruff format .
