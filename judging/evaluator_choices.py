@@ -29,6 +29,8 @@ _MEANINGS: Mapping[str, Promise] = {
     "single-stage-judge": gettext_lazy("the published judge"),
     "trajectory-judge": gettext_lazy("actions and pictures, no reference answer needed"),
     "milestones-judge": gettext_lazy("how far a run got: all milestones of its task at once"),
+    "failure-modes-mechanical": gettext_lazy("how a run failed, by fixed rules"),
+    "failure-judge": gettext_lazy("how a run failed: plan, misreading and the like"),
     "before": gettext_lazy("published matcher, then published judge, on the tasks as recorded"),
     "after": gettext_lazy("repaired matcher, then two-stage judge, on the patched tasks"),
 }

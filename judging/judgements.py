@@ -15,7 +15,14 @@ from judging.audits.explanations import Explanation, explain
 from judging.audits.matrices import PASSED_BY_VERDICT
 from judging.audits.population import FAILURE, SUCCESS
 from judging.blinding import items_with_open_labels
-from judging.models import Assignment, Evaluation, Label, ReferenceVerdict, StudyItem
+from judging.models import (
+    Assignment,
+    Evaluation,
+    EvaluatorVersion,
+    Label,
+    ReferenceVerdict,
+    StudyItem,
+)
 from judging.statistics.confusion import cell
 from runs.models import Run, User
 
@@ -112,9 +119,10 @@ def _open_labels(run: Run, user: User) -> QuerySet[Label]:
 
 
 def _evaluators(run: Run, reference: str) -> list[EvaluatorLine]:
-    evaluations = run.evaluations.filter(is_current=True).select_related("evaluator")
+    said = run.evaluations.exclude(evaluator__kind=EvaluatorVersion.Kind.MODES)
+    evaluations = said.filter(is_current=True).select_related("evaluator")
     earlier = defaultdict(list)
-    for each in run.evaluations.filter(is_current=False).order_by("-created_at", "pk"):
+    for each in said.filter(is_current=False).order_by("-created_at", "pk"):
         earlier[each.evaluator_id].append(each)
     return [
         EvaluatorLine(

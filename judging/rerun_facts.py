@@ -8,9 +8,11 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from judging.audits.order import of_success
 from judging.blinding import items_with_open_labels
+from judging.evaluators.failure_modes import TELL_MODES
 from judging.evaluators.registry import REGISTRY
-from judging.models import Evaluation, EvaluatorVersion, Label, ReferenceVerdict, Study
+from judging.models import Evaluation, Label, ReferenceVerdict, Study
 from judging.taxonomy import DEFAULT_CAUSES, cause_choices
 from runs.judged import Judged
 from runs.models import Run, User
@@ -38,8 +40,9 @@ class RerunFacts:
 
     def evaluators(self) -> list[tuple[str, str]]:
         """Predefined ones, and those whose evaluations are here."""
-        stored = EvaluatorVersion.objects.order_by("name").values_list("name", flat=True)
-        return [(name, name) for name in dict.fromkeys([*REGISTRY, *stored])]
+        stored = of_success().order_by("name").values_list("name", flat=True)
+        known = [name for name in REGISTRY if name not in TELL_MODES]
+        return [(name, name) for name in dict.fromkeys([*known, *stored])]
 
     def causes(self) -> list[tuple[str, str]]:
         """The built-in causes, and those that studies name beside them."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.utils.translation import gettext_noop
 
-from judging.audits.order import in_order
+from judging.audits.order import in_order, of_success
 from judging.audits.population import (
     FAILURE,
     SUCCESS,
@@ -72,7 +72,7 @@ def audit_of(study: Study) -> Audit:
         reasons[evaluator][reason or NO_REASON] += n
     audits = [
         _audit(version, cells[version.pk], reasons[version.pk], population)
-        for version in in_order(EvaluatorVersion.objects.filter(pk__in=cells))
+        for version in in_order(of_success().filter(pk__in=cells))
     ]
     return Audit(study=study, population=population, evaluators=audits)
 

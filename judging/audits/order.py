@@ -1,8 +1,10 @@
-"""The order in which evaluators stand beside each other."""
+"""Which evaluators stand beside each other as judges of success, and in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+from django.db.models import QuerySet
 
 from judging.models import EvaluatorVersion
 
@@ -18,6 +20,11 @@ _KINDS = {
         )
     )
 }
+
+
+def of_success() -> QuerySet[EvaluatorVersion]:
+    """Those that say whether runs succeed; the others say how runs fail."""
+    return EvaluatorVersion.objects.exclude(kind=EvaluatorVersion.Kind.MODES)
 
 
 def in_order(versions: Iterable[EvaluatorVersion]) -> list[EvaluatorVersion]:

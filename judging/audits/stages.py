@@ -25,6 +25,7 @@ _LABELS = {
     "inclusion": gettext_lazy("key information included"),
     "single": gettext_lazy("correct or not"),
     "trajectory": gettext_lazy("whole run"),
+    "failures": gettext_lazy("what went wrong"),
     "milestones": gettext_lazy("milestones"),
 }
 _CRITERIA = {

@@ -25,7 +25,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.audits.order import in_order
+from judging.audits.order import in_order, of_success
 from judging.audits.population import counted_items
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from judging.models.labels import Success
@@ -114,7 +114,7 @@ def voices_of(study: Study) -> Voices:
     """The voices of a study, in at most three queries."""
     runs = counted_items(study).order_by().values("run")
     said = Evaluation.objects.filter(evaluator=OuterRef("pk"), is_current=True, run__in=runs)
-    versions = in_order(EvaluatorVersion.objects.filter(Exists(said)))
+    versions = in_order(of_success().filter(Exists(said)))
     evaluators = [Voice(evaluator=version) for version in versions]
     labels = Label.objects.filter(
         annotator=OuterRef("pk"), is_repeat=False, item__in=counted_items(study).values("pk")

@@ -9,6 +9,7 @@ from functools import partial
 from django.conf import settings
 
 from judging.evaluators.contract import Evaluator
+from judging.evaluators.failure_modes import FailureJudgeEvaluator, MechanicalFailureModes
 from judging.evaluators.judges import JUDGES
 from judging.evaluators.milestones import MechanicalMilestones
 from judging.evaluators.patched import make_matcher
@@ -54,7 +55,9 @@ REGISTRY: Mapping[str, Registered] = {
     RewardEvaluator.name: Registered(make=RewardEvaluator, immediate=True),
     **{name: Registered(make=partial(make_matcher, name)) for name in NAMES},
     MechanicalMilestones.name: Registered(make=MechanicalMilestones),
+    MechanicalFailureModes.name: Registered(make=MechanicalFailureModes.make, immediate=True),
     **{name: Registered(make=make, asks_model=True) for name, make in JUDGES.items()},
+    FailureJudgeEvaluator.name: Registered(make=FailureJudgeEvaluator.make, asks_model=True),
     **{name: Registered(make=make, asks_model=True) for name, make in PIPELINES.items()},
 }
 

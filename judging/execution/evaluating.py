@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from django.db import DatabaseError, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Evaluator, Finding
@@ -76,7 +76,7 @@ def runs_to_evaluate(version: EvaluatorVersion, runs: QuerySet[Run], again: Agai
     if again == Again.NEVER:
         return runs_without(version, runs)
     if again == Again.NO_VERDICT:
-        said = _current(version).filter(run=OuterRef("pk"), verdict__in=SETTLED)
+        said = _current(version).filter(_spoken(version), run=OuterRef("pk"))
         return runs.exclude(Exists(said))
     return runs
 
@@ -165,6 +165,13 @@ def store_evaluations(
     stored = Evaluation.objects.filter(pk__in=ours)
     verdicts = Counter(stored.values_list("verdict", flat=True))
     return Tally(verdicts=verdicts, already=len(rows) - verdicts.total())
+
+
+def _spoken(version: EvaluatorVersion) -> Q:
+    """What is an answer: a verdict, or for those who say how a run failed all but an error."""
+    if version.kind == EvaluatorVersion.Kind.MODES:
+        return ~Q(verdict=Evaluation.Verdict.ERROR)
+    return Q(verdict__in=SETTLED)
 
 
 def _current(version: EvaluatorVersion) -> QuerySet[Evaluation]:

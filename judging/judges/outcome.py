@@ -24,6 +24,7 @@ class StageName(StrEnum):
     INCLUSION = "inclusion"
     SINGLE = "single"
     TRAJECTORY = "trajectory"
+    FAILURES = "failures"
     MILESTONES = "milestones"
     PROPOSALS = "proposals"
 

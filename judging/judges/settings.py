@@ -104,6 +104,14 @@ class MilestoneSettings(ShownSettings):
     family: ClassVar[str] = "milestones"
 
 
+class FailureSettings(ShownSettings):
+    """Thoughts are shown: what was planned and how a page was read stands nowhere else."""
+
+    family: ClassVar[str] = "failures"
+
+    show_thoughts: bool = True
+
+
 class ProposalSettings(ShownSettings):
     """`most_runs`: so many successful runs are told, without pictures."""
 

@@ -1,0 +1,117 @@
+"""What is told of stored runs: by the detectors when a run ends, and by a judge when asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from judging.audits.matrices import audit_of
+from judging.evaluators.failure_modes import FailureJudgeEvaluator
+from judging.evaluators.registry import evaluator_named, evaluator_of, predefined_evaluators
+from judging.execution.evaluating import Again, runs_to_evaluate, version_of
+from judging.models import Evaluation
+from judging.rerun_facts import RerunFacts
+from runs.models import Event, Run, Step
+from runs.signals import run_ended
+from tests.judging import audited
+from tests.judging.judges.scripted import Scripted
+from tests.judging.judges.test_failures import mode, reply
+from webagent.llm.interface import FailureKind, ModelFailure
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*actions: str, step: dict[str, Any] | None = None, **fields: Any) -> Run:
+    """A failed run; all its steps are alike but for their actions."""
+    made = audited.run(outcome="failure", n_steps=len(actions), **fields)
+    alike = {"kind": "click", "url": "http://shop.test/"} | (step or {})
+    Step.objects.bulk_create(
+        Step(run=made, index=index, action=action, **alike) for index, action in enumerate(actions)
+    )
+    return made
+
+
+def told(of: Run, name: str = "failure-modes-mechanical") -> dict[str, Any]:
+    details: dict[str, Any] = of.evaluations.get(evaluator__name=name).details
+    return details["failure_modes"]
+
+
+def judged(*replies: str | ModelFailure, of: Run) -> Any:
+    judge = FailureJudgeEvaluator.make(language_model=Scripted(*replies), model="judge")
+    return judge.evaluate(of)
+
+
+def test_a_run_that_ends_is_looked_at_at_once() -> None:
+    ended = run(*["click('a')"] * 5, end_reason=Run.EndReason.MAX_STEPS)
+    run_ended.send(sender=Run, run_id=ended.pk)
+    assert told(ended) == {
+        "repetitive": {"rule": "repeated_block", "steps": [0, 1, 2, 3, 4]},
+        "max_steps": {"rule": "step_limit", "steps": []},
+    }
+    [said] = ended.evaluations.filter(evaluator__kind="modes")
+    assert (said.verdict, said.reason) == (
+        "not_applicable",
+        "says how a run fails, not whether it does",
+    )
+
+
+def test_pages_are_told_apart_by_fingerprint_and_undone_steps_do_not_count() -> None:
+    detector = evaluator_named("failure-modes-mechanical")
+    alike = {"record": {"before": {"fingerprint": "same"}}, "kind": "scroll"}
+    stuck = run(*["scroll(0, 100)"] * 6, step=alike)
+    assert list(detector.evaluate(stuck).details["failure_modes"]) == ["repetitive"]
+    undone = run("a", "b", step={"state": Step.State.SUPERSEDED}, has_anomaly=True)
+    Event.objects.create(run=undone, kind=Event.Kind.LOOP, first_step=0, last_step=1)
+    assert detector.evaluate(undone).details["failure_modes"] == {}
+
+
+def test_an_error_is_the_environments_and_asks_no_judge() -> None:
+    broken = audited.run(outcome="error", error_origin="environment", n_steps=2)
+    finding = evaluator_named("failure-modes-mechanical").evaluate(broken)
+    assert list(finding.details["failure_modes"]) == ["environment"]
+    assert judged(of=broken).reason == "the run ended in an error"
+
+
+def test_judge_tells_modes_side_and_cost_and_no_verdict() -> None:
+    finding = judged(reply(mode()), of=run("a", "b"))
+    assert finding.verdict == "not_applicable"
+    assert finding.details["failure_modes"] == {
+        "misread_observation": {"rationale": "misread_observation it is.", "steps": [1]}
+    }
+    assert finding.details["side"] == "reasoning"
+    assert str(finding.cost) == "0.001"
+    assert finding.details["stages"][0]["prompt"] == "failures/1/failures"
+
+
+def test_trouble_of_the_judge_is_an_error_and_can_be_made_up_for() -> None:
+    looked_at = run("a", "b")
+    finding = judged(ModelFailure(FailureKind.TIMED_OUT, "late"), of=looked_at)
+    assert (finding.verdict, "failure_modes" in finding.details) == ("error", False)
+    version = version_of(FailureJudgeEvaluator.make(language_model=Scripted(), model="judge"))
+    said = audited.evaluation(looked_at, version, "error")
+    everything = Run.objects.all()
+    assert looked_at in runs_to_evaluate(version, everything, Again.NO_VERDICT)
+    Evaluation.objects.filter(pk=said.pk).update(verdict="not_applicable")
+    assert looked_at not in runs_to_evaluate(version, everything, Again.NO_VERDICT)
+
+
+def test_identities_say_all_and_are_made_again() -> None:
+    for evaluator in (
+        evaluator_named("failure-modes-mechanical"),
+        FailureJudgeEvaluator.make(language_model=Scripted(), model="judge", show_thoughts=False),
+    ):
+        again = evaluator_of(version_of(evaluator))
+        assert again.identity == evaluator.identity
+    names = [each.identity.name for each in predefined_evaluators(immediate=True)]
+    assert "failure-modes-mechanical" in names
+
+
+def test_they_are_no_judges_of_success() -> None:
+    study = audited.study()
+    item = study.add("failure")
+    run_ended.send(sender=Run, run_id=item.run_id)
+    names = {each.evaluator.name for each in audit_of(study.study).evaluators}
+    assert "failure-modes-mechanical" not in names
+    offered = {name for name, _ in RerunFacts().evaluators()}
+    assert not {"failure-modes-mechanical", "failure-judge"} & offered
