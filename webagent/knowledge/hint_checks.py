@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from webagent.knowledge.hint_source import SourceRun
+from webagent.knowledge.leaks import leaks
 from webagent.knowledge.relevance import words_of
 
 FEWEST, MOST = 8, 15
@@ -15,7 +16,6 @@ LONGEST = 12_000
 """Characters of one hint, so that no prompt has to cut it."""
 TOO_ALIKE = 0.8
 """Share of words that two insights may not have in common."""
-SHORTEST_WORD = 4
 
 _EXAMPLE = re.compile(
     r"\be\.\s?g\.|\bfor (?:example|instance)\b|\bsuch as\b|例えば|たとえば", re.IGNORECASE
@@ -33,7 +33,7 @@ _QUOTED = re.compile(r'"([^"\n]{1,120})"|“([^”\n]{1,120})”|「([^」\n]{1,
 
 def concrete_problems(lines: Sequence[str], source: SourceRun) -> list[str]:
     """What a concrete procedure has made up: texts in quotes that the run never showed."""
-    known = _flat(f"{source.goal}\n{source.log}")
+    known = _flat(source.log.text)
     made_up = [
         text for line in lines for text in _quoted(line) if _flat(text) and _flat(text) not in known
     ]
@@ -44,7 +44,7 @@ def concrete_problems(lines: Sequence[str], source: SourceRun) -> list[str]:
 def abstract_problems(lines: Sequence[str], source: SourceRun) -> list[str]:
     """Which sample values an abstract procedure holds, of this run or made up."""
     text = "\n".join(lines)
-    found = [f"it names the value {value!r} of this task" for value in _leaked(text, source)]
+    found = _leaked(text, source)
     for pattern, words in (
         (_NUMBER, "it has a number: {}"),
         (_EXAMPLE, "it gives an example: {}"),
@@ -81,26 +81,7 @@ def insight_problems(lines: Sequence[str], source: SourceRun) -> list[str]:
 
 
 def _leaked(text: str, source: SourceRun) -> list[str]:
-    """Values of the run that the text holds, whole or by a word that is theirs alone."""
-    flat = _flat(text)
-    words = set(words_of(text))
-    usual = set(words_of(f"{source.labels}\n{' '.join(source.sites)}"))
-    values = source.values()
-    usual |= set(words_of(_without(source.goal, values)))
-    leaked: dict[str, None] = {}
-    for value in values:
-        if re.search(rf"(?<!\w){re.escape(_flat(value))}(?!\w)", flat):
-            leaked[value] = None
-            continue
-        own = [word for word in words_of(value) if len(word) >= SHORTEST_WORD]
-        leaked.update(dict.fromkeys(word for word in own if word in words - usual))
-    return list(leaked)
-
-
-def _without(text: str, values: Sequence[str]) -> str:
-    for value in sorted(values, key=len, reverse=True):
-        text = text.replace(value, " ")
-    return text
+    return [f"it has {leak}" for leak in leaks(text, source.literals)]
 
 
 def _quoted(line: str) -> Iterator[str]:

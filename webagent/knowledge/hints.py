@@ -125,7 +125,7 @@ def load_wording(version: str = VERSION) -> Wording:
 
 def hint_request(model: str, source: SourceRun, level: Level, wording: Wording) -> Request:
     """The question that a hint is asked for with."""
-    goal, log = visible(source.goal), source.log
+    goal, log = visible(source.log.goal), source.log.text
     mark = word_outside((goal, log), "hint")
     told = wording.filled(
         "run", mark=mark, goal=marked_block("task", mark, goal), log=marked_block("run", mark, log)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -28,6 +29,8 @@ class Relevance:
         # It takes a while to load, so those load it who compare.
         import bm25s
 
+        # It sets its own logger to the lowest level as it is loaded.
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
         self._index = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
         if self._known:
             self._index.index(words, show_progress=False)

@@ -9,23 +9,33 @@ from decimal import Decimal
 import pytest
 
 from webagent.knowledge.hint_checks import abstract_problems, concrete_problems, insight_problems
-from webagent.knowledge.hint_source import LoggedStep, SourceRun
+from webagent.knowledge.hint_source import SourceRun
 from webagent.knowledge.hints import HintRefused, hint_request, load_wording, write_hint
 from webagent.knowledge.levels import Level
+from webagent.knowledge.run_log import LogStep, RunLog
 from webagent.llm.interface import Message, Reply, Request, TextPart, Usage
 
 RUN = SourceRun(
-    goal="Show the order history of Ada Quill since 03/01/2023",
-    template="Show the order history of {{customer}} since {{date}}",
-    sites=("shopping_admin",),
-    steps=(
-        LoggedStep(index=0, action="click('a12')", target='link "Orders"', url="http://shop/admin"),
-        LoggedStep(index=1, action="fill('b7', 'Ada Quill')", target='textbox "Customer"'),
-        LoggedStep(index=2, action="fill('b9', value='3/1/2023')", target='textbox "From"'),
-        LoggedStep(index=3, action="select_option('c3', 'Oldest first')", error="was covered"),
-        LoggedStep(index=4, action="click('c5')", target='button "Search"'),
+    RunLog(
+        run="r",
+        task="t",
+        goal="Show the order history of Ada Quill since 03/01/2023",
+        site="shopping_admin",
+        steps=(
+            LogStep(
+                index=0,
+                action="click('a12')",
+                labels=("Orders",),
+                bids=("a12",),
+                url="http://shop/admin",
+            ),
+            LogStep(index=1, action="fill('b7', …)", labels=("Customer",), typed=("Ada Quill",)),
+            LogStep(index=2, action="fill('b9', …)", labels=("From",), typed=("3/1/2023",)),
+            LogStep(index=3, action="select_option('c3', …)", typed=("Oldest first",)),
+            LogStep(index=4, action="click('c5')", labels=("Search",), error="was covered"),
+        ),
     ),
-    answer="302 and 417",
+    template="Show the order history of {{customer}} since {{date}}",
 )
 INSIGHTS = [
     "Wait until a list has loaded anew before reading it.",
@@ -39,26 +49,13 @@ INSIGHTS = [
 ]
 
 
-def test_values_are_what_was_typed_chosen_and_filled_into_the_template() -> None:
-    assert set(RUN.values()) == {
-        "Ada Quill",
-        "03/01/2023",
-        "3/1/2023",
-        "Oldest first",
-        "302 and 417",
-    }
+def test_what_fills_the_template_belongs_to_the_task() -> None:
+    run = SourceRun(
+        RunLog(run="r", task="t", goal="Rename it to gadget list"), "Rename it to {{x}}"
+    )
 
-
-def test_without_a_template_names_quotes_and_numbers_of_the_goal_are_values() -> None:
-    run = SourceRun(goal='In Orders find "blue lamp" for Ada Quill, at most 12 of them', steps=())
-
-    assert {"blue lamp", "Ada Quill", "12"} <= set(run.values())
-
-
-def test_the_log_tells_element_address_and_error() -> None:
-    assert "Step 0 at http://shop/admin" in RUN.log
-    assert "click('a12') — on link \"Orders\"" in RUN.log
-    assert "the browser refused it: was covered" in RUN.log
+    assert {("gadget", "list"), ("gadget",)} <= run.literals.phrases
+    assert ("rename",) not in run.literals.phrases
 
 
 @pytest.mark.parametrize(
@@ -66,7 +63,7 @@ def test_the_log_tells_element_address_and_error() -> None:
     [
         ("Type Ada Quill into the customer field", "Ada Quill"),
         ("Type quill into the customer field", "quill"),
-        ("Choose oldest first in the sorting list", "Oldest first"),
+        ("Choose oldest first in the sorting list", "oldest first"),
         ("Enter the start, e.g. a day in spring", "example"),
         ("Enter a date, for example yesterday's", "example"),
         ("Wait 5 seconds", "number"),
@@ -144,7 +141,7 @@ def test_a_leak_is_sent_back_and_the_next_reply_is_taken() -> None:
 
     assert written.text == "1. Type the name of the customer\n   - look"
     assert (written.asks, written.input_tokens, written.cost) == (2, 200, Decimal("0.02"))
-    assert any("Ada Quill" in problem for problem in written.faults[0])
+    assert any("ada quill" in problem for problem in written.faults[0])
     assert _text(model.asked[1].messages[-1]).startswith("That cannot be used:")
 
 
@@ -170,7 +167,7 @@ def test_the_run_is_told_as_data_and_the_schema_names_no_limits() -> None:
     text = _text(request.messages[0])
 
     assert "<<< run " in text
-    assert RUN.log in text
+    assert RUN.log.text in text
     assert "maxLength" not in json.dumps(request.schema)
 
 
