@@ -2,7 +2,12 @@
 
 from django.urls import path
 
-from judging.views import experiment_compare, experiment_controls, experiments
+from judging.views import (
+    experiment_compare,
+    experiment_controls,
+    experiment_progress,
+    experiments,
+)
 
 urlpatterns = [
     path("experiments/compare/", experiment_compare.experiment_compare, name="experiment_compare"),
@@ -20,6 +25,16 @@ urlpatterns = [
         "experiments/<int:experiment_id>/parts/<slug:name>/",
         experiments.experiment_part,
         name="experiment_part",
+    ),
+    path(
+        "experiments/<int:experiment_id>/progress-rates/",
+        experiment_progress.experiment_progress_rates,
+        name="experiment_progress_rates",
+    ),
+    path(
+        "experiments/<int:experiment_id>/progress-rates/<slug:name>.<slug:ending>",
+        experiment_progress.experiment_progress_table,
+        name="experiment_progress_table",
     ),
     path(
         "experiments/<int:experiment_id>/runs/",

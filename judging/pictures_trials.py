@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.utils import formats
 from django.utils.safestring import SafeString
 
+from judging.pictures_progress import apart
 from runs.pictures import as_picture, drawing
 
 WIDTH, HEIGHT = 380, 210
@@ -16,7 +17,6 @@ _MUTED, _LINE = "#585e67", "#dfe0dd"
 _INK = {"pass-at": "#1f4ea3", "pass-hat": "#585e67", "best": "#886600"}
 """For the picture on its own; in a page, style sheets paint by class."""
 _DASHES = {"pass-at": "-", "pass-hat": "--", "best": ":"}
-LEAST_APART = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def trials_picture(curves: Sequence[Curve], *, label: str) -> SafeString:
         axes.text(
             (LEFT + RIGHT) / 2, HEIGHT - 6, "k", ha="center", size=11, color=_MUTED, gid=".axis"
         )
-        heights = _apart([at(*curve.points[-1])[1] for curve in drawn])
+        heights = apart([at(*curve.points[-1])[1] for curve in drawn])
         for curve, height in zip(drawn, heights, strict=True):
             places = [at(*point) for point in curve.points]
             colour = _INK[curve.kind]
@@ -78,14 +78,3 @@ def trials_picture(curves: Sequence[Curve], *, label: str) -> SafeString:
                 places[-1][0] + 8, height + 4, curve.name, size=12, color=_MUTED, gid=".words"
             )
         return as_picture(figure, label)
-
-
-def _apart(heights: Sequence[float]) -> list[float]:
-    """The heights moved down where two words would stand on one another."""
-    moved = list(heights)
-    before: float | None = None
-    for place in sorted(range(len(moved)), key=moved.__getitem__):
-        if before is not None:
-            moved[place] = max(moved[place], before + LEAST_APART)
-        before = moved[place]
-    return moved

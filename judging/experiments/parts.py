@@ -23,6 +23,9 @@ from judging.experiments.recovery import Detections, detections_of
 from judging.experiments.selection import joined, runs_url
 from judging.experiments.tables import Asked, selector_words
 from judging.experiments.trials import trials_of
+from judging.progress_rates.asked import Options, ProgressAsked
+from judging.progress_rates.page import summary_rows
+from judging.progress_rates.sources import default_progress_source, progress_choices
 from judging.statistics.proportions import Share
 from judging.triangle_links import Linked
 from runs.infrastructure import error_rates
@@ -245,6 +248,16 @@ def _infrastructure(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     return {"rates": error_rates(asked.scope.told)}
 
 
+def _progress(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    choices = progress_choices(asked.scope.told)
+    progress = ProgressAsked(asked, default_progress_source(choices), Options())
+    return {
+        "progress": progress,
+        "rows": summary_rows(progress) if choices else [],
+        "whole": reverse("judging:experiment_progress_rates", args=[asked.scope.experiment.pk]),
+    }
+
+
 def _controls(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     controls = controls_of(asked.scope)
     return {
@@ -301,6 +314,7 @@ def picture_query(asked: Asked, agent: int) -> dict[str, str | int]:
 PARTS: Mapping[str, Part] = {
     "accuracy": Part(drawing.QUESTIONS["accuracy"], "_experiment_accuracy", _accuracy),
     "groups": Part(_("Where does it succeed?"), "_experiment_groups", _groups),
+    "progress": Part(_("How far do runs get?"), "_experiment_progress_rates", _progress),
     "pairs": Part(_("What does one solve that another does not?"), "_experiment_pairs", _pairs),
     "recovery": Part(drawing.QUESTIONS["detections"], "_experiment_recovery", _recovery),
     "trials": Part(drawing.QUESTIONS["trials"], "_experiment_trials", _trials),

@@ -19,7 +19,13 @@ from judging.experiments.groups import GROUPINGS, tasks_in
 from judging.experiments.population import COUNTED, WORDS, Scope, Standing
 from judging.experiments.recovery import with_detections
 from judging.experiments.sources import Source
-from runs.models import AgentConfiguration, Experiment, Run
+from judging.progress_rates.selection import (
+    check_range,
+    progress_words,
+    runs_of_progress,
+    with_milestones,
+)
+from runs.models import AgentConfiguration, Experiment, Run, TaskSet
 
 AND_MORE = "+"
 BETWEEN = "-"
@@ -36,6 +42,9 @@ NAMES: Mapping[str, Promise] = {
     "recovered": gettext_lazy("recovery"),
     "end": gettext_lazy("end reason"),
     "mode": gettext_lazy("failure mode"),
+    "task_set": gettext_lazy("task set"),
+    "milestones": gettext_lazy("milestones of the task"),
+    "progress": gettext_lazy("progress"),
 }
 """What runs can be chosen by. The empty text is a value of its own: tasks that name no site."""
 
@@ -52,6 +61,11 @@ class Selection:
         return urlencode({"verdict": self.source.key, **self.chosen})
 
     @property
+    def tells_judgements(self) -> bool:
+        """Whether to see what is chosen is to see what evaluators or people say of a run."""
+        return "progress" in self.chosen
+
+    @property
     def chips(self) -> list[tuple[str, str, str]]:
         """What is chosen: name, value in words, and the query without it."""
         return [(str(NAMES[key]), self._words(key), self._without(key)) for key in self.chosen]
@@ -66,6 +80,10 @@ class Selection:
                 runs = runs.filter(tasks_in(key, value))
             elif key == "mode":
                 runs = with_mode(runs).filter(mode=value)
+            elif key == "milestones":
+                runs = with_milestones(runs, value)
+            elif key == "progress":
+                runs = runs.filter(pk__in=runs_of_progress(scope, self.source, value))
             elif key != "standing":
                 runs = runs.filter(**_condition(key, value))
         return runs
@@ -78,6 +96,10 @@ class Selection:
             return str(AgentConfiguration.objects.filter(pk=value).first() or value)
         if key == "mode":
             return str(MODES[Mode(value)])
+        if key == "task_set":
+            return str(TaskSet.objects.filter(pk=value).first() or value)
+        if key == "progress":
+            return progress_words(value)
         if key == "end":
             return str(Run.EndReason(value).label)
         if key == "recovered":
@@ -117,6 +139,10 @@ def _check(key: str, value: str) -> None:
         _standings(value)
     elif key == "mode":
         Mode(value)
+    elif key == "milestones":
+        check_range(value)
+    elif key == "progress":
+        progress_words(value)
     elif key == "end":
         Run.EndReason(value)
     elif key not in GROUPINGS:
@@ -141,6 +167,10 @@ def _condition(key: str, value: str) -> dict[str, object]:
         return {"recoveries__gt": 0} if value == "yes" else {"recoveries": 0}
     if key == "detections" and value.endswith(AND_MORE):
         return {"detections__gte": _number(value.removesuffix(AND_MORE))}
+    if key == "task_set":
+        return {"task__task_set": _number(value)}
+    if key == "steps" and value.endswith(AND_MORE):
+        return {"n_steps__gte": _number(value.removesuffix(AND_MORE))}
     if key == "steps" and BETWEEN in value:
         first, last = value.split(BETWEEN, 1)
         return {"n_steps__range": (_number(first), _number(last))}

@@ -73,7 +73,7 @@ def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
     asked = asked_of(request, scope)
     selection = _selection(request, asked)
     page = Paginator(listed_runs(asked, selection), PER_PAGE).get_page(request.GET.get("page"))
-    _record(request, asked, [run.pk for run in page.object_list])
+    _record(request, asked, [run.pk for run in page.object_list], selection)
     context = {
         "experiment": scope.experiment,
         "asked": asked,
@@ -92,7 +92,8 @@ def experiment_runs_file(request: AppRequest, scope: Scope, ending: str) -> Http
     if ending not in FORMATS:
         raise Http404
     selection = _selection(request, asked)
-    _record(request, asked, list(selection.runs(scope).values_list("pk", flat=True)))
+    runs = list(selection.runs(scope).values_list("pk", flat=True))
+    _record(request, asked, runs, selection)
     return as_file(runs_table(asked, selection), ending)
 
 
@@ -143,8 +144,10 @@ def _selection(request: AppRequest, asked: Asked) -> Selection:
         raise Http404 from error
 
 
-def _record(request: AppRequest, asked: Asked, run_ids: Sequence[UUID]) -> None:
+def _record(
+    request: AppRequest, asked: Asked, run_ids: Sequence[UUID], selection: Selection | None = None
+) -> None:
     """Whoever reads verdicts of runs is noted, as in the lists of an audit."""
-    if asked.source.tells_judgements:
+    if asked.source.tells_judgements or (selection and selection.tells_judgements):
         items = StudyItem.objects.filter(run__in=run_ids)
         record_unblindings(user=request.user, items=items, reason="runs of an experiment")

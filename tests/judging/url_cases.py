@@ -327,6 +327,7 @@ case(
     "site=shop",
     "kind=string_match",
     "level=",
+    "progress=ticks:told&milestones=1%2B",
     experiment_id=EXPERIMENTS,
 )
 case(
@@ -354,6 +355,19 @@ case(
     *(f"agent={number}" for number in range(1, 5)),
     experiment_id=EXPERIMENTS,
     name=lambda _: list(QUESTIONS),
+)
+case(
+    "judging:experiment_progress_rates",
+    "verdict=reference",
+    "progress=ticks&verdict=reference&split=level&alpha=0.5",
+    experiment_id=EXPERIMENTS,
+)
+case(
+    "judging:experiment_progress_table",
+    "progress=ticks&verdict=reference",
+    experiment_id=EXPERIMENTS,
+    name=lambda _: ["configurations", "runs"],
+    ending=lambda _: "json",
 )
 case("judging:controls_launch", post=lambda _: {"token": "x"}, experiment_id=EXPERIMENTS)
 case("judging:experiment_compare", "a=1&b=2", "a=2&b=1&verdict=reference&cell=both", "a=1&b=1")

@@ -1,0 +1,59 @@
+"""The pictures of an experiment's progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from judging.pictures import IntervalRow, Meaning, interval_picture
+from judging.pictures_progress import StepCurve, progress_picture
+from judging.progress_rates.figures import Progressed, mean_interval
+from judging.progress_rates.rows import RunRow
+from judging.statistics.figures import Figure, Interval, Undefined
+from judging.statistics.progress import AtStep
+from judging.wording import DASH, figure_words, interval_words, why_undefined
+
+
+def beside_success(found: Sequence[tuple[str, Progressed]]) -> SafeString:
+    """Two rows a configuration: how far its runs got, and how many succeeded."""
+    rows = []
+    for name, each in found:
+        progress = _("progress · %(name)s") % {"name": name}
+        success = _("success · %(name)s") % {"name": name}
+        rows.append(_row(progress, each.reached.value, mean_interval(each.reached), "agent"))
+        rows.append(_row(success, each.success.value, each.success.interval, "evaluator"))
+    label = _("How much progress does success hide?")
+    return interval_picture(rows, label=label, meaning="agent")
+
+
+def by_step(name: str, rows: Sequence[RunRow], curve: Sequence[AtStep]) -> SafeString:
+    """Progress reached and held after every step, and how many runs had succeeded by then."""
+    known = [row for row in rows if row.is_told]
+    solved = [
+        sum(row.is_success and row.n_steps <= point.step for row in known) / len(known)
+        for point in curve
+    ]
+    curves = [
+        StepCurve("reached", _("reached"), [point.reached for point in curve]),
+        StepCurve("solved", _("success"), solved),
+    ]
+    if any(point.held < point.reached - 1e-9 for point in curve):
+        curves.insert(1, StepCurve("held", _("held"), [point.held for point in curve]))
+    label = _("How far had runs of %(name)s got after every step?") % {"name": name}
+    return progress_picture(curves, label=label, axis=_("steps"))
+
+
+def _row(name: str, value: Figure, interval: Interval | Undefined, meaning: Meaning) -> IntervalRow:
+    if isinstance(value, Undefined):
+        return IntervalRow(name=name, words=f"{DASH} {why_undefined(value)}", meaning=meaning)
+    words = figure_words(value, is_share=True)
+    ends = interval_words(interval, is_share=True)
+    return IntervalRow(
+        name=name,
+        words=f"{words} ({ends})" if ends else words,
+        value=value,
+        interval=interval if isinstance(interval, Interval) else None,
+        meaning=meaning,
+    )

@@ -1,0 +1,103 @@
+"""Runs chosen by their progress, as an address names them: `evaluator-12:told`, `ticks:40-60`."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from judging.experiments.population import Scope
+from judging.experiments.sources import Source
+from judging.progress_rates.rows import RunRow, rows_of
+from judging.progress_rates.sources import ProgressSource, read_progress_source
+from judging.progress_rates.told import SILENCES, Silence
+from runs.models import Task
+
+TOLD = "told"
+_BETWEEN = "-"
+_APART = ":"
+
+
+def progress_value(source: ProgressSource, found: str) -> str:
+    """The value of an address: runs of which the source says this."""
+    return f"{source.key}{_APART}{found}"
+
+
+def progress_words(value: str) -> str:
+    """The value in words.
+
+    Raises:
+        ValueError: there is no such value.
+    """
+    source, found = _read(value)
+    if isinstance(found, Silence):
+        said = str(SILENCES[found])
+    elif found is None:
+        said = _("known")
+    else:
+        said = _("%(low)s to %(high)s %%") % {"low": found[0], "high": found[1]}
+    return _("%(said)s (%(source)s)") % {"said": said, "source": source.name}
+
+
+def runs_of_progress(scope: Scope, verdicts: Source, value: str) -> list[UUID]:
+    """The runs of which the source says so.
+
+    Raises:
+        ValueError: there is no such value.
+    """
+    source, found = _read(value)
+    return [row.run for row in rows_of(scope, verdicts, source) if _fits(row, found)]
+
+
+def with_milestones(runs: QuerySet[Any], value: str) -> QuerySet[Any]:
+    """The runs whose task has so many milestones: `1-3`, or `4+`.
+
+    Raises:
+        ValueError: there is no such value.
+    """
+    low, high = _range(value)
+    in_force = Count("milestones", filter=Q(milestones__removed_at=None))
+    tasks = Task.objects.order_by().annotate(n_milestones=in_force).filter(n_milestones__gte=low)
+    if high is not None:
+        tasks = tasks.filter(n_milestones__lte=high)
+    chosen: QuerySet[Any] = runs.filter(task__in=tasks.values("pk"))
+    return chosen
+
+
+def check_range(value: str) -> None:
+    """Raises ValueError where the value is no range of whole numbers."""
+    _range(value)
+
+
+def _read(value: str) -> tuple[ProgressSource, Silence | tuple[int, int] | None]:
+    key, _apart, found = value.partition(_APART)
+    source = read_progress_source(key)
+    if found == TOLD:
+        return source, None
+    if found in set(Silence):
+        return source, Silence(found)
+    low, high = _range(found)
+    return source, (low, 100 if high is None else high)
+
+
+def _range(value: str) -> tuple[int, int | None]:
+    if value.endswith("+"):
+        return _number(value.removesuffix("+")), None
+    low, between, high = value.partition(_BETWEEN)
+    return _number(low), _number(high if between else low)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 6:
+        raise ValueError(f"{text} is no number")
+    return int(text)
+
+
+def _fits(row: RunRow, found: Silence | tuple[int, int] | None) -> bool:
+    if isinstance(found, Silence):
+        return row.silence is found
+    if row.told is None:
+        return False
+    return found is None or found[0] <= round(100 * row.told.maximum, 6) <= found[1]

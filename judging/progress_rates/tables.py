@@ -1,0 +1,269 @@
+"""The tables of an experiment's progress that can be taken away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from judging.experiments.tables import CONFIGURATION
+from judging.progress_rates.asked import ProgressAsked
+from judging.progress_rates.difficulty import part_of
+from judging.progress_rates.figures import (
+    Progressed,
+    at_limits,
+    curve_of,
+    mean_interval,
+    parts_of,
+    progressed,
+    score_of,
+)
+from judging.progress_rates.rows import RunRow
+from judging.progress_rates.told import SILENCES
+from judging.reports import Column, Table, Value
+from judging.statistics.figures import Figure, Interval, Undefined
+from judging.statistics.proportions import Share
+from judging.statistics.success import Mean
+
+_FIGURES = (
+    ("success", gettext_lazy("success rate")),
+    ("progress", gettext_lazy("mean progress, highest")),
+    ("progress_at_end", gettext_lazy("mean progress, at the end")),
+    ("hidden", gettext_lazy("hidden progress: progress − success")),
+    ("of_failures", gettext_lazy("mean progress of failures")),
+)
+_PROGRESSED = [
+    Column("runs", gettext_lazy("runs that count")),
+    Column("n", gettext_lazy("n, runs with progress and verdict")),
+    *(Column(f"{key}{end}", words) for key, words in _FIGURES for end in ("", "_low", "_high")),
+    Column("failures", gettext_lazy("failures with progress")),
+    Column("no_verdict", gettext_lazy("progress, but no verdict")),
+    *(Column(f"no_progress_{key.replace('-', '_')}", words) for key, words in SILENCES.items()),
+]
+
+
+def configurations_table(asked: ProgressAsked) -> Table:
+    """One row a configuration, over all task sets."""
+    rows: list[Sequence[Value]] = [
+        [each.name, *_progressed(progressed(asked.rows_of(each)))] for each in asked.configurations
+    ]
+    return _table(asked, "configurations", [CONFIGURATION, *_PROGRESSED], rows)
+
+
+def task_sets_table(asked: ProgressAsked) -> Table:
+    """One row a configuration and task set."""
+    columns = [CONFIGURATION, Column("task_set", gettext_lazy("task set")), *_PROGRESSED]
+    rows: list[Sequence[Value]] = [
+        [each.name, name, *_progressed(progressed(part))]
+        for each in asked.configurations
+        for name, part in parts_of(asked.rows_of(each), lambda row: row.task_set_name).items()
+    ]
+    return _table(asked, "task-sets", columns, rows)
+
+
+def difficulty_table(asked: ProgressAsked) -> Table:
+    """One row a configuration and part."""
+    columns = [CONFIGURATION, Column("part", gettext_lazy("part")), *_PROGRESSED]
+    rows: list[Sequence[Value]] = [
+        [each.name, name, *_progressed(progressed(part))]
+        for each in asked.configurations
+        for name, part in parts_of(asked.rows_of(each), lambda row: _part(asked, row)).items()
+    ]
+    return _table(asked, "difficulty", columns, rows, [asked.split.rule])
+
+
+def curve_table(asked: ProgressAsked) -> Table:
+    """One row a configuration and step."""
+    columns = [
+        CONFIGURATION,
+        Column("step", gettext_lazy("steps taken")),
+        Column("progress", gettext_lazy("mean progress, highest so far")),
+        Column("progress_held", gettext_lazy("mean progress, held")),
+        Column("going", gettext_lazy("runs that took this step")),
+    ]
+    rows: list[Sequence[Value]] = [
+        [each.name, point.step, point.reached, point.held, point.going]
+        for each in asked.configurations
+        for point in curve_of(asked.rows_of(each))
+    ]
+    return _table(asked, "curve", columns, rows)
+
+
+def limits_table(asked: ProgressAsked) -> Table:
+    """One row a configuration and step limit."""
+    columns = [
+        CONFIGURATION,
+        Column("limit", gettext_lazy("step limit")),
+        *(
+            Column(f"{key}{end}", words)
+            for key, words in (
+                ("progress", gettext_lazy("mean progress, highest")),
+                ("success", gettext_lazy("success rate")),
+            )
+            for end in ("", "_low", "_high")
+        ),
+        Column("steps", gettext_lazy("mean steps used")),
+        Column("n", gettext_lazy("n, runs with progress and verdict")),
+        Column("cut", gettext_lazy("runs that took more steps")),
+        Column("unknown", gettext_lazy("runs that a lower limit of their own ended")),
+    ]
+    rows: list[Sequence[Value]] = [
+        [
+            each.name,
+            at.limit,
+            *_mean(at.reached),
+            *_share(at.success),
+            _number(at.steps.value),
+            at.success.total,
+            at.cut,
+            at.unknown,
+        ]
+        for each in asked.configurations
+        for at in at_limits(asked.rows_of(each))
+    ]
+    return _table(asked, "limits", columns, rows)
+
+
+def scores_table(asked: ProgressAsked) -> Table:
+    """One row a configuration and k."""
+    columns = [
+        CONFIGURATION,
+        Column("k", "k"),
+        Column("alpha", gettext_lazy("alpha")),
+        Column("pass_at_k", "pass@k"),
+        Column("of_failures", gettext_lazy("mean progress of failures")),
+        Column("failures", gettext_lazy("failures with progress")),
+        Column("score", gettext_lazy("adjusted score")),
+        Column("low", gettext_lazy("lower end, 95 %, bootstrap by task")),
+        Column("high", gettext_lazy("upper end, 95 %, bootstrap by task")),
+    ]
+    rows: list[Sequence[Value]] = []
+    for each in asked.configurations:
+        for k in range(1, asked.most_k + 1):
+            found = score_of(asked.rows_of(each), k=k, alpha=asked.options.alpha)
+            rows.append(
+                [
+                    each.name,
+                    k,
+                    found.alpha,
+                    _number(found.pass_at_k.value),
+                    _number(found.failure_progress),
+                    found.failures,
+                    _number(found.value),
+                    *_ends(found.interval),
+                ]
+            )
+    return _table(asked, "scores", columns, rows)
+
+
+def runs_table(asked: ProgressAsked) -> Table:
+    """One row a run that counts: what every other table is computed from."""
+    columns = [
+        CONFIGURATION,
+        Column("run", gettext_lazy("run")),
+        Column("task_set", gettext_lazy("task set")),
+        Column("task", gettext_lazy("task")),
+        Column("success", gettext_lazy("success: 1 or 0, empty without a verdict")),
+        Column("progress", gettext_lazy("progress, highest")),
+        Column("progress_at_end", gettext_lazy("progress, at the end")),
+        Column("by_step", gettext_lazy("progress after each step, as a list")),
+        Column("no_progress_because", gettext_lazy("why there is no progress")),
+        Column("steps", gettext_lazy("steps")),
+        Column("ended_by_limit", gettext_lazy("the step limit that ended it")),
+        Column("milestones", gettext_lazy("milestones of the task")),
+    ]
+    names = {each.agent.pk: each.name for each in asked.configurations}
+    rows: list[Sequence[Value]] = [
+        [
+            names[row.agent],
+            str(row.run),
+            row.task_set_name,
+            row.task_name,
+            int(row.is_success) if row.is_decided else None,
+            row.told.maximum if row.told else None,
+            row.told.final if row.told else None,
+            json.dumps(row.told.by_step) if row.told else None,
+            row.silence.value if row.silence else None,
+            row.n_steps,
+            row.stopped_at,
+            row.milestones,
+        ]
+        for row in asked.rows
+    ]
+    return _table(asked, "runs", columns, rows)
+
+
+TABLES: Mapping[str, Callable[[ProgressAsked], Table]] = {
+    "configurations": configurations_table,
+    "task-sets": task_sets_table,
+    "curve": curve_table,
+    "limits": limits_table,
+    "difficulty": difficulty_table,
+    "scores": scores_table,
+    "runs": runs_table,
+}
+"""By the name in their address."""
+TABLE_NAMES: Mapping[str, Promise] = {
+    "configurations": gettext_lazy("Progress beside success"),
+    "task-sets": gettext_lazy("The same by task set"),
+    "curve": gettext_lazy("Progress by step"),
+    "limits": gettext_lazy("Step limits"),
+    "difficulty": gettext_lazy("Easy and hard tasks"),
+    "scores": gettext_lazy("Adjusted scores"),
+    "runs": gettext_lazy("Runs with their progress"),
+}
+
+
+def _table(
+    asked: ProgressAsked,
+    name: str,
+    columns: Sequence[Column],
+    rows: Iterable[Sequence[Value]],
+    notes: Iterable[str] = (),
+) -> Table:
+    return Table(
+        name=f"progress-{name}",
+        title=asked.asked.title(str(TABLE_NAMES[name])),
+        columns=columns,
+        rows=list(rows),
+        notes=[asked.asked.note, asked.note, *notes, _("Rates lie between 0 and 1.")],
+    )
+
+
+def _part(asked: ProgressAsked, row: RunRow) -> str | None:
+    return part_of(asked.split, row, asked.tasks)
+
+
+def _progressed(found: Progressed) -> list[Value]:
+    return [
+        found.runs,
+        found.n,
+        *_share(found.success),
+        *_mean(found.reached),
+        *_mean(found.held),
+        _number(found.hidden.value),
+        *_ends(found.hidden.interval),
+        *_mean(found.failures),
+        found.failures.runs,
+        found.undecided,
+        *(found.silences.get(key, 0) for key in SILENCES),
+    ]
+
+
+def _mean(mean: Mean) -> list[Value]:
+    return [_number(mean.value), *_ends(mean_interval(mean))]
+
+
+def _share(share: Share) -> list[Value]:
+    return [_number(share.value), *_ends(share.interval)]
+
+
+def _number(figure: Figure) -> float | None:
+    return None if isinstance(figure, Undefined) else figure
+
+
+def _ends(interval: Interval | Undefined) -> list[Value]:
+    return [interval.low, interval.high] if isinstance(interval, Interval) else [None, None]
