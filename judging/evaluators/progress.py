@@ -50,6 +50,13 @@ class StoredProgress(BaseModel):
     milestones: tuple[StoredFinding, ...] = ()
     progress: _Rates
     milestones_hash: str = ""
+    unchecked: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some of the task's milestones could not be told, and count for nothing."""
+        return bool(self.unchecked or self.unseen)
 
 
 def progress_details(

@@ -37,6 +37,8 @@ class Progressed:
     """Runs without a progress rate, by why."""
     undecided: int
     """Runs with a rate and without a verdict."""
+    partial: int
+    """Runs of n whose rate is over some of their task's milestones only."""
     success: Share
     reached: Mean
     held: Mean
@@ -64,6 +66,7 @@ def progressed(rows: Sequence[RunRow]) -> Progressed:
         runs=len(rows),
         silences=Counter(row.silence for row in rows if row.silence is not None),
         undecided=sum(row.told is not None and not row.is_decided for row in rows),
+        partial=sum(told.is_partial for _, told in known),
         success=Share(sum(won), len(won)),
         reached=clustered_mean(highest, tasks),
         held=clustered_mean([told.final for _, told in known], tasks),

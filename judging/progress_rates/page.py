@@ -120,6 +120,10 @@ class ProgressPage:
         return sum(row.found.runs for row in self.rows)
 
     @property
+    def partial(self) -> int:
+        return sum(row.found.partial for row in self.rows)
+
+    @property
     def silent(self) -> list[tuple[Promise, Linked]]:
         """All runs without a progress rate, by why."""
         return [

@@ -66,7 +66,9 @@ def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[Ru
     )
     found = []
     for pk, agent, task, name, in_set, set_name, version, standing, steps, limit, end in rows:
-        said = told.get(pk, Silence.NOT_ASKED) if task in milestones else Silence.NO_MILESTONES
+        said = told.get(pk, Silence.NOT_ASKED)
+        if task not in milestones and isinstance(said, Silence):
+            said = Silence.NO_MILESTONES  # What the environment reports by itself was told.
         found.append(
             RunRow(
                 run=pk,

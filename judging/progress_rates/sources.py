@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from judging.audits.order import in_order
 from judging.evaluators.progress import MECHANICAL, PROGRESS_EVALUATORS
 from judging.models import Evaluation, EvaluatorVersion, MilestoneTick, StudyItem
-from judging.models.evaluations import SETTLED
 
 TICKS = "ticks"
 _EVALUATOR = "evaluator-"
@@ -43,7 +42,10 @@ class ProgressSource:
                 "people who labelled the run; only settled runs count."
             )
         if self.evaluator.name == MECHANICAL:
-            return _("Progress is the weight of the milestones whose checks the steps pass.")
+            return _(
+                "Progress is the weight of the milestones whose checks the steps pass, of those "
+                "that could be checked."
+            )
         return _("Progress is the weight of the milestones that the judge says were reached.")
 
     @property
@@ -95,7 +97,7 @@ def progress_choices(runs: QuerySet[Any]) -> list[ProgressChoice]:
             run__in=ids,
             evaluator__name__in=PROGRESS_EVALUATORS,
             is_current=True,
-            verdict__in=SETTLED,
+            score__isnull=False,
         )
         .order_by()
         .values_list("evaluator")

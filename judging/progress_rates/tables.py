@@ -41,6 +41,7 @@ _PROGRESSED = [
     *(Column(f"{key}{end}", words) for key, words in _FIGURES for end in ("", "_low", "_high")),
     Column("failures", gettext_lazy("failures with progress")),
     Column("no_verdict", gettext_lazy("progress, but no verdict")),
+    Column("partial", gettext_lazy("n with some milestones unchecked")),
     *(Column(f"no_progress_{key.replace('-', '_')}", words) for key, words in SILENCES.items()),
 ]
 
@@ -249,6 +250,7 @@ def _progressed(found: Progressed) -> list[Value]:
         *_mean(found.failures),
         found.failures.runs,
         found.undecided,
+        found.partial,
         *(found.silences.get(key, 0) for key in SILENCES),
     ]
 

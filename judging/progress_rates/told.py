@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.evaluators.progress import StoredFinding, StoredProgress, stored_progress
 from judging.models import Evaluation, Label, StudyItem
-from judging.models.evaluations import SETTLED
 from judging.progress_rates.sources import ProgressSource
 from judging.ticks import ticked_finding
 from runs.milestones import definition_of
@@ -54,6 +53,8 @@ class Told:
     by_step: tuple[float, ...]
     maximum: float
     final: float
+    is_partial: bool = False
+    """Whether it is over some of the task's milestones only: the others could not be told."""
     findings: tuple[tuple[Finding, ...], ...] = ()
 
 
@@ -81,15 +82,17 @@ def _evaluated(
     source: ProgressSource, runs: QuerySet[Any], milestones: Definitions
 ) -> dict[UUID, Told | Silence]:
     digests = {task: digest_of(of_task) for task, of_task in milestones.items()}
+    of_none = digest_of(())
     rows = Evaluation.objects.filter(
         evaluator=source.evaluator, is_current=True, run__in=runs.order_by().values("pk")
-    ).values_list("run", "run__task", "verdict", "details")
+    ).values_list("run", "run__task", "details")
     found: dict[UUID, Told | Silence] = {}
-    for run, task, verdict, details in rows.iterator(chunk_size=500):
-        stored = stored_progress(details) if verdict in SETTLED else None
+    for run, task, details in rows.iterator(chunk_size=500):
+        # An evaluator that could check some of the milestones alone has no verdict on the run.
+        stored = stored_progress(details)
         if stored is None:
             found[run] = Silence.NO_VERDICT
-        elif stored.milestones_hash and stored.milestones_hash != digests.get(task):
+        elif stored.milestones_hash and stored.milestones_hash != digests.get(task, of_none):
             found[run] = Silence.STALE
         else:
             found[run] = _told(stored)
@@ -101,6 +104,7 @@ def _told(stored: StoredProgress) -> Told:
         by_step=tuple(rate / 100 for rate in stored.progress.by_step),
         maximum=stored.progress.maximum / 100,
         final=stored.progress.final / 100,
+        is_partial=stored.is_partial,
         findings=(tuple(_finding(each) for each in stored.milestones),),
     )
 
