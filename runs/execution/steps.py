@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from runs.blobs import BlobBatch
+from runs.blobs import UNKNOWN_TYPE, BlobBatch
 from runs.execution.leases import Lease
 from runs.models import Attachment, Step
 from runs.records import attachment_rows, step_row
@@ -17,6 +18,9 @@ from webagent.trajectory.bundles import blobs_of
 from webagent.trajectory.records import StepRecord
 
 T = TypeVar("T")
+
+WRITERS = 3
+"""Files written at a time: picture, tree and what a model was asked wait for the same disk."""
 
 
 class StepStore:
@@ -26,6 +30,7 @@ class StepStore:
         self.steps: list[StepRecord] = []
         self._lease = lease
         self._on_step = on_step
+        self._stored: set[str] = set()
 
     @property
     def n_screenshots(self) -> int:
@@ -43,12 +48,12 @@ class StepStore:
             self.steps[record.index] = record
             patiently(lambda: self._restate(record))
             return
-        batch = BlobBatch()
-        media_types = {blob.sha256: blob.media_type for blob in blobs_of(record)}
-        for sha256, content in blobs.items():
-            batch.add(content, media_types.get(sha256, "application/octet-stream"))
+        # A page that did not change, and a prompt's fixed parts, are there already.
+        new = {sha256: blobs[sha256] for sha256 in blobs.keys() - self._stored}
+        batch = _written(record, new)
         self.steps.append(record)
         patiently(lambda: self._store(record, batch))
+        self._stored |= new.keys()
         if self._on_step is not None:
             self._on_step(record)
 
@@ -70,6 +75,20 @@ class StepStore:
         Step.objects.filter(run_id=row.run_id, index=row.index).update(
             state=row.state, record=row.record
         )
+
+
+def _written(record: StepRecord, blobs: Mapping[str, bytes]) -> BlobBatch:
+    """Their files; the rows are still to be saved."""
+    batch = BlobBatch()
+    media_types = {blob.sha256: blob.media_type for blob in blobs_of(record)}
+    with ThreadPoolExecutor(max_workers=WRITERS) as writers:
+        under_way = [
+            writers.submit(batch.add, content, media_types.get(sha256, UNKNOWN_TYPE))
+            for sha256, content in blobs.items()
+        ]
+    for written in under_way:
+        written.result()
+    return batch
 
 
 def patiently(write: Callable[[], T]) -> T:
