@@ -31,6 +31,17 @@ def policy_record(policy: RetryPolicy) -> Json:
     }
 
 
+def known_policy(extra: Json | None) -> RetryPolicy | None:
+    """The policy that a record's `extra` tells of, if this installation has the very same one."""
+    told = (extra or {}).get("retry_policy")
+    if not isinstance(told, dict):
+        return None
+    name, said = told.get("name"), told.get("hash")
+    if not isinstance(name, str) or not isinstance(said, str):
+        return None
+    return RetryPolicy.objects.filter(name=name, body_hash=said).order_by("-version").first()
+
+
 READY: dict[str, tuple[str, PolicyBody]] = {
     "Recover as in the study": (
         "Loops and false completion are noticed and undone with the numbers of the Preferred "

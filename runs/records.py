@@ -15,6 +15,7 @@ from typing import Any, TypedDict
 from uuid import UUID
 
 from runs.models import Attachment, Event, Step
+from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.actions import DIALECT, action_kind
 from webagent.trajectory.bundles import blobs_of
 from webagent.trajectory.canonical import canonical_json
@@ -25,6 +26,7 @@ from webagent.trajectory.records import (
     GoalPart,
     LlmCall,
     Observation,
+    Outcome,
     Record,
     RunRecord,
     StepRecord,
@@ -85,7 +87,7 @@ def run_columns(run: RunRecord, task_goal: tuple[GoalPart, ...]) -> RunColumns:
         "final_url": run.final_url,
         "error_message": run.error.message if run.error else "",
         "error_origin": run.error.origin.value if run.error else "",
-        "fault": run.error.fault.value if run.error and run.error.fault else "",
+        "fault": _fault(run),
         "evidence": run.evidence,
         "has_anomaly": any(event.kind in ANOMALIES for event in run.events),
         "input_tokens": _fitting(run.totals.input_tokens, 0, MAX_BIGINT),
@@ -98,6 +100,15 @@ def run_columns(run: RunRecord, task_goal: tuple[GoalPart, ...]) -> RunColumns:
         "superseded": run.superseded_by is not None,
         "record": stored_json(run),
     }
+
+
+def _fault(run: RunRecord) -> str:
+    """What of the infrastructure broke the run; other tools are believed only if they name it."""
+    if run.error is None:
+        return ""
+    is_ours = run.source.format == SOURCE_FORMAT and run.outcome is Outcome.ERROR
+    fault = run.error.blamed if is_ours else run.error.fault
+    return fault.value if fault else ""
 
 
 def step_row(run_id: UUID, step: StepRecord) -> Step:

@@ -16,7 +16,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from judging.demo import GUIDELINES, RUNS_FILE, STUDIES, TASK_PATCH_FILE, read_plan
+from judging.demo import GUIDELINES, RUNS_FILE, STUDIES, TASK_PATCH_FILE, read_plan, recovery
 from judging.demo.stub_judge import MODEL, StubJudge
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import evaluator_named, predefined_evaluators
@@ -40,7 +40,7 @@ from judging.services.studies import Protocol, create_study, set_member
 from judging.taxonomy import DEFAULT_CAUSES
 from runs.bounds import import_bounds
 from runs.execution.storing import ImportedRun, import_runs
-from runs.models import Run, User
+from runs.models import Experiment, Run, User
 from runs.services.task_patches import TaskPatchError, apply_patch
 from runs.task_patches.reading import PatchFileError, read_patch
 from webagent.trajectory.reading import open_runs
@@ -74,16 +74,22 @@ def is_loaded() -> bool:
 def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> list[Study]:
     """The demo's studies, with everything around them. Import first, then one transaction.
 
+    The experiment comes with its policy, which must be there before its runs are.
+
     Raises:
         DemoError: the shipped file does not hold what the plan says, or its tasks are not those
             that the patch was made for.
     """
+    recovery.demo_policy()
     for number, _run in enumerate(_import_shipped_runs(), start=1):
         on_run(number)
     _patch_tasks()
     with transaction.atomic():
         people = {name: _account(name, role) for name, role in ACCOUNTS.items()}
         studies = [_study(key, people) for key in STUDIES]
+        Experiment.objects.filter(name=recovery.NAME).update(
+            description=recovery.DESCRIPTION, created_by=people["engineer"]
+        )
     for key, study in zip(STUDIES, studies, strict=True):
         evaluators = _evaluators(key)
         for evaluator in evaluators:
@@ -94,11 +100,12 @@ def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> list[Study]:
 
 
 def _import_shipped_runs() -> Iterator[ImportedRun]:
-    with open_runs(RUNS_FILE, bounds=import_bounds(), label=RUNS_FILE.name) as source:
-        for item in import_runs(source):
-            if not isinstance(item, ImportedRun):
-                raise DemoError(f"the shipped runs are damaged: {item.to_json()}")
-            yield item
+    for file in (RUNS_FILE, recovery.RECOVERY_FILE):
+        with open_runs(file, bounds=import_bounds(), label=file.name) as source:
+            for item in import_runs(source):
+                if not isinstance(item, ImportedRun):
+                    raise DemoError(f"the shipped runs are damaged: {item.to_json()}")
+                yield item
 
 
 def _patch_tasks() -> None:

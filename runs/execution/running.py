@@ -44,13 +44,6 @@ from webagent.trajectory.records import (
 
 logger = logging.getLogger(__name__)
 
-INFRASTRUCTURE = {
-    ErrorOrigin.ENVIRONMENT: Fault.ENVIRONMENT_OTHER,
-    ErrorOrigin.MODEL: Fault.PROVIDER_OTHER,
-    ErrorOrigin.HARNESS: Fault.HARNESS,
-}
-"""What is to blame where an error of this origin names no fault itself."""
-
 OnStep = Callable[[StepRecord], None]
 
 
@@ -178,7 +171,7 @@ def _try_again(run: Run, record: RunRecord) -> None:
     asked = told.get("retry_after_s")
     follow_up(
         run,
-        record.error.fault or INFRASTRUCTURE.get(record.error.origin),
+        record.error.blamed,
         may_pass=bool(told.get("retriable", True)),
         at_least_s=asked if isinstance(asked, int | float) else 0,
     )

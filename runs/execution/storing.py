@@ -15,7 +15,18 @@ from runs.agents import store_agent
 from runs.blobs import BlobBatch, known_hashes
 from runs.interchange import run_extensions
 from runs.links import RunLinks, free_run_id
-from runs.models import Attachment, Blob, Event, Experiment, Run, RunStatus, Step, User
+from runs.models import (
+    AgentConfiguration,
+    Attachment,
+    Blob,
+    Event,
+    Experiment,
+    Run,
+    RunStatus,
+    Step,
+    User,
+)
+from runs.policies import known_policy
 from runs.records import (
     EVALUATION_ROLE,
     attachment_rows,
@@ -27,8 +38,9 @@ from runs.records import (
 from runs.run_bundles import TASK_KEY, stored_run
 from runs.signals import announce_end
 from runs.task_rows import differs, store_task
+from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
-from webagent.trajectory.records import EndReason
+from webagent.trajectory.records import EndReason, RunRecord
 
 TRIES = 3
 WRITERS = 2
@@ -175,8 +187,9 @@ def _store_run(
     return Run.objects.create(
         id=free_run_id(bundle.run),
         task=task,
-        agent=store_agent(bundle.run.agent, bundle.run.models),
+        agent=_agent(bundle.run),
         experiment=_experiment(experiment_name or bundle.run.experiment, user),
+        policy=known_policy(bundle.run.extra),
         status=RunStatus.CANCELLED if cancelled else RunStatus.FINISHED,
         n_steps=len(bundle.steps),
         n_screenshots=bundle.n_screenshots,
@@ -184,6 +197,13 @@ def _store_run(
         created_by=user,
         **columns,
     )
+
+
+def _agent(run: RunRecord) -> AgentConfiguration:
+    """The row of its agent. Which models answered is no part of what one of ours is made of:
+    another agent may have taken over for some steps.
+    """
+    return store_agent(run.agent, () if run.source.format == SOURCE_FORMAT else run.models)
 
 
 def _experiment(name: str | None, user: User | None) -> Experiment | None:

@@ -75,13 +75,15 @@ def test_the_states_that_steps_came_to_are_stored(recovered: Run) -> None:
 
 
 def test_export_and_import_lose_nothing_of_it(recovered: Run, tmp_path: Path) -> None:
-    before = written(tmp_path, "before.zip")
+    before, config = written(tmp_path, "before.zip"), recovered.agent.config_hash
     wipe()
     (imported,) = read_back(tmp_path / "before.zip")
     run = Run.objects.get(pk=imported.run_id)
     assert states(run) == "LLLSSSSS" + "RRR" + "LL"
     assert run.events.count() == 3
     assert run.end_reason == "task_ended"
+    # Another agent's model took over for some steps; the run's own configuration is the same.
+    assert run.agent.config_hash == config
     assert written(tmp_path, "after.zip") == before
 
 

@@ -81,6 +81,13 @@ class ErrorOrigin(StrEnum):
     UNKNOWN = "unknown"
 
 
+_BLAMED = {
+    ErrorOrigin.ENVIRONMENT: Fault.ENVIRONMENT_OTHER,
+    ErrorOrigin.MODEL: Fault.PROVIDER_OTHER,
+    ErrorOrigin.HARNESS: Fault.HARNESS,
+}
+
+
 class StepState(StrEnum):
     """Whether a step still counts: a rollback supersedes steps and replays others."""
 
@@ -179,6 +186,11 @@ class ErrorRecord(Record):
     origin: ErrorOrigin = ErrorOrigin.UNKNOWN
     fault: Fault | None = None
     """What of the infrastructure failed, where it was that."""
+
+    @property
+    def blamed(self) -> Fault | None:
+        """What of the infrastructure is to blame: as named, or else as far as its origin tells."""
+        return self.fault or _BLAMED.get(self.origin)
 
 
 class Totals(Record):

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
-from judging.demo import read_plan
+from judging.demo import read_plan, recovery
 from judging.models import Study
 from judging.services.demo import ACCOUNTS, DemoError, demo_password, is_loaded, load_demo
 from runs.models import Run
@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
     def _load(self) -> None:
         with Progress(console=Console(stderr=True)) as progress:
-            bar = progress.add_task("Loading the demo", total=len(read_plan()))
+            bar = progress.add_task("Loading the demo", total=len(read_plan()) + recovery.N_RUNS)
             try:
                 load_demo(on_run=lambda number: progress.update(bar, completed=number))
             except DemoError as error:
@@ -46,5 +46,6 @@ class Command(BaseCommand):
 
 def _is_in_use() -> bool:
     """Whether somebody has begun work of their own here."""
-    mine = Run.objects.exclude(experiment__name__in={entry["experiment"] for entry in read_plan()})
+    demo = {entry["experiment"] for entry in read_plan()} | {recovery.NAME}
+    mine = Run.objects.exclude(experiment__name__in=demo)
     return Study.objects.exists() or mine.exists()
