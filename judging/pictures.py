@@ -18,6 +18,9 @@ ROW = 46
 AXIS = 22
 MARGIN = 8
 LONGEST_NAME = 27
+"""Characters that fit beside the words; with a longer one, all names have a line of their own."""
+NAME_LINE = 17
+LONGEST_LINE = 50
 _INK, _MUTED, _LINE = "#1a1c20", "#585e67", "#dfe0dd"
 _MEANING = {
     "fn": "#8b2780",
@@ -55,7 +58,8 @@ def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meanin
 
     A second, thin whisker is the interval with whole tasks resampled.
     """
-    height = ROW * len(rows) + AXIS
+    lift = NAME_LINE if any(len(row.name) > LONGEST_NAME for row in rows) else 0
+    height = (ROW + lift) * len(rows) + AXIS
     with drawing(WIDTH, height) as figure:
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_axis_off()
@@ -70,8 +74,9 @@ def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meanin
             words = f"{formats.number_format(tick)} %"
             axes.text(tick, height - 4, words, ha=place, size=11, color=_MUTED, gid=".axis")
         for index, row in enumerate(rows):
-            top = index * ROW
+            top = index * (ROW + lift)
             axes.text(0, top + 15, _shortened(row.name), size=13, color=_INK, gid=".name")
+            top += lift
             axes.text(100, top + 15, row.words, size=12, ha="right", color=_MUTED, gid=".words")
             if row.value is None:
                 continue
@@ -109,7 +114,7 @@ def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meanin
 
 
 def _shortened(name: str) -> str:
-    """The name with its middle left out where it would run into the words beside it."""
-    if len(name) <= LONGEST_NAME:
+    """The name with its middle left out where it is longer than the picture is wide."""
+    if len(name) <= LONGEST_LINE:
         return name
-    return f"{name[: LONGEST_NAME - 9]}…{name[-8:]}"
+    return f"{name[: LONGEST_LINE - 9]}…{name[-8:]}"

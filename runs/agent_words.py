@@ -22,7 +22,7 @@ def agent_in_words(agent: AgentChoice | None) -> str:
         return str(SAME_AGENT)
     defaults = _defaults(agent.name)
     said = [
-        f"{key}={_short(value)}"
+        f"{key}={value_in_words(value)}"
         for key, value in sorted(agent.config.items())
         if key not in defaults or defaults[key] != value
     ]
@@ -37,6 +37,7 @@ def _defaults(name: str) -> dict[str, JsonValue]:
     return {key: field.default for key, field in fields if not field.is_required()}
 
 
-def _short(value: JsonValue) -> str:
+def value_in_words(value: JsonValue) -> str:
+    """A setting's value, cut where it is long."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return Truncator(text).chars(MAX_VALUE)

@@ -7,10 +7,10 @@ from django.http import HttpRequest
 
 _ROOMS = (
     ("audit", re.compile(r"^/audit/|^/studies/\d+/audit/")),
-    ("studies", re.compile(r"^/$|^/studies/|^/disputes/")),
+    ("studies", re.compile(r"^/studies/|^/disputes/")),
     ("runs", re.compile(r"^/runs/|^/imports/")),
     ("experiments", re.compile(r"^/experiments/")),
-    ("reruns", re.compile(r"^/reruns/")),
+    ("reruns", re.compile(r"^/reruns/|^/policies/")),
     ("tasks", re.compile(r"^/tasks/")),
 )
 

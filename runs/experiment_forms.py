@@ -39,7 +39,9 @@ class ExperimentForm(forms.Form):
         label=_("Leave out tasks marked infeasible"), required=False, initial=True
     )
     agents = forms.MultipleChoiceField(
-        label=_("Agents"), required=False, widget=forms.CheckboxSelectMultiple
+        label=_("Kinds, and configurations that ran here"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
     )
     more_agents = forms.CharField(
         label=_("Further configurations"),

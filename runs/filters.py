@@ -61,6 +61,13 @@ class RunFilter(AddressFilter):
         filtered: RunQuerySet[Run] = super().filter_queryset(queryset)
         return filtered
 
+    def count_superseded(self) -> int:
+        """Attempts that these filters would show, but for a later one that took their place."""
+        if self.form.cleaned_data.get("superseded"):
+            return 0
+        n: int = super().filter_queryset(self.queryset.filter(superseded=True)).count()
+        return n
+
     def filter_superseded(
         self, queryset: RunQuerySet[Run], name: str, value: bool | None
     ) -> RunQuerySet[Run]:

@@ -45,7 +45,7 @@ class TaskTable(tables.Table):
     """One task a row; sorts and shows only `shown_*` where something may be hidden."""
 
     external_id = tables.Column(
-        verbose_name=_("task"), attrs={"td": {"class": "fit num"}}, orderable=False
+        verbose_name=_("task"), attrs={"td": {"class": "fit"}}, orderable=False
     )
     goal = tables.Column(
         verbose_name=_("goal"), attrs={"td": {"class": "wide first truncate"}}, empty_values=()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
 from itertools import groupby
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
@@ -28,6 +29,7 @@ SIGNS = {
     SWITCH_BACK: "⇄",
 }
 ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
+MOST_DOLLARS = 10**8
 HIDDEN_FROM_BLIND = (Event.Kind.FALSE_COMPLETION, Event.Kind.REPLAY_DIVERGED)
 """A detector's verdict, and what would tell how the run ended."""
 
@@ -196,10 +198,19 @@ def _way_back(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
     if steps and _went_on(steps[-1], event):
         words += ", " + _("on from before step %(n)s") % {"n": to}
     abandoned = event.detail.get("abandoned")
-    cost = abandoned.get("cost") if isinstance(abandoned, dict) else None
-    if cost is not None and not hides_something(run):
+    cost = _dollars(abandoned.get("cost")) if isinstance(abandoned, dict) else None
+    if cost and not hides_something(run):
         words += " " + _("(%(cost)s spent in vain)") % {"cost": money(cost)}
     return words
+
+
+def _dollars(said: object) -> Decimal | None:
+    """The amount of a record from anywhere; None for what is none."""
+    try:
+        amount = Decimal(str(said))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and abs(amount) < MOST_DOLLARS else None
 
 
 def _repeats(step: StepRow, event: Event) -> bool:

@@ -15,6 +15,7 @@ from judging.experiments.population import COUNTED, DECIDED, Scope, Standing
 from judging.experiments.sources import Source
 from judging.statistics.proportions import Share
 from judging.statistics.success import Mean, clustered_rate, success_rate
+from runs.agent_words import value_in_words
 from runs.models import AgentConfiguration
 
 Trials = tuple[int, int]
@@ -160,10 +161,41 @@ def figures_of(scope: Scope, source: Source) -> ExperimentFigures:
 
 
 def configuration_names(agents: Iterable[AgentConfiguration]) -> dict[int, str]:
-    """Name, version and model of each; a number behind where that tells two of them not apart."""
-    bare = {agent.pk: f"{agent} · {agent.model}" if agent.model else str(agent) for agent in agents}
-    often = Counter(bare.values())
-    return {pk: f"{name} #{pk}" if often[name] > 1 else name for pk, name in bare.items()}
+    """Name and model of each, and what is set differently among those that share them.
+
+    The version is told where there are several, and a number where nothing else tells two apart.
+    """
+    agents = list(agents)
+    versions: defaultdict[str, set[str]] = defaultdict(set)
+    for agent in agents:
+        versions[agent.name].add(agent.version)
+    by_name: defaultdict[str, list[AgentConfiguration]] = defaultdict(list)
+    for agent in agents:
+        bare = str(agent) if len(versions[agent.name]) > 1 else agent.name
+        by_name[f"{bare} · {agent.model}" if agent.model else bare].append(agent)
+    names = {
+        agent.pk: f"{name} ({setting})" if setting else name
+        for name, alike in by_name.items()
+        for agent, setting in zip(alike, _differences(alike), strict=True)
+    }
+    often = Counter(names.values())
+    return {pk: f"{name} #{pk}" if often[name] > 1 else name for pk, name in names.items()}
+
+
+def _differences(agents: Sequence[AgentConfiguration]) -> list[str]:
+    """For each, the settings that not all of them share."""
+    keys = sorted({key for agent in agents for key in agent.config})
+    differing = [
+        key
+        for key in keys
+        if any(agent.config.get(key) != agents[0].config.get(key) for agent in agents)
+    ]
+    return [
+        ", ".join(
+            f"{key}={value_in_words(agent.config[key])}" for key in differing if key in agent.config
+        )
+        for agent in agents
+    ]
 
 
 def _sums(scope: Scope, source: Source) -> list[Sums]:

@@ -20,7 +20,9 @@ class EvaluateForm(forms.Form):
     """Evaluators, the model that they ask, and the bounds of a batch."""
 
     evaluators = forms.MultipleChoiceField(
-        label=_("Evaluators"), widget=forms.CheckboxSelectMultiple
+        label=_("Evaluators"),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose at least one evaluator.")},
     )
     model = forms.ChoiceField(
         label=_("Language model"),

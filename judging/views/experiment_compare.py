@@ -32,10 +32,13 @@ KEPT = ("a", "b", "a_agent", "b_agent", "pair")
 def experiment_compare(request: AppRequest) -> HttpResponse:
     """How far two sides lie apart, and which of their runs flip."""
     demand_permissions(request)
+    offered = list(Experiment.objects.shown_to(request.user)[:MOST_OFFERED])
+    first = request.GET.get("a") or (str(offered[0].pk) if offered else "")
     context: dict[str, object] = {
-        "offered": Experiment.objects.shown_to(request.user)[:MOST_OFFERED],
+        "offered": offered,
         "formats": FORMATS,
-        "first_chosen": request.GET.get("a", ""),
+        "first_chosen": first,
+        "second_chosen": next((each.pk for each in offered if str(each.pk) != first), None),
     }
     sides = _sides(request)
     if sides is not None:

@@ -3,9 +3,10 @@
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from runs.jobs import jobs_in_progress
-from runs.views.fragments import AppRequest
+from runs.views.fragments import AppRequest, wants_partial
 
 
 @require_safe
@@ -15,6 +16,8 @@ def job_count(request: AppRequest) -> HttpResponse:
 
 
 @require_safe
+@vary_on_headers("HX-Request")
 def job_drawer(request: AppRequest) -> HttpResponse:
-    """Each of them with its state, as a fragment that asks again while it is open."""
-    return render(request, "runs/_job_drawer.html", {"jobs": jobs_in_progress(request.user)})
+    """Each of them with its state, as a fragment that asks again while it is open, or as a page."""
+    name = "_job_drawer" if wants_partial(request) else "job_list"
+    return render(request, f"runs/{name}.html", {"jobs": jobs_in_progress(request.user)})

@@ -63,7 +63,8 @@ def policy_preview(request: AppRequest) -> HttpResponse:
     """What the form says at the moment, in words; saves nothing."""
     policy = policy_numbered(request.POST.get("policy", ""))
     form = policy_form(request.user, policy, request.POST)
-    context: dict[str, object] = {"is_valid": form.is_valid()}
+    form.fields["name"].required = False  # the words say nothing of it
+    context: dict[str, object] = {"is_valid": form.is_valid(), "form": form}
     if form.is_valid() and form.body is not None:
         context["parts"] = in_words(form.body)
         context["never_noticed"] = suites_that_end() if watches_for_completion(form.body) else []

@@ -26,12 +26,14 @@ def run_list(request: AppRequest) -> HttpResponse:
     RequestConfig(
         request, paginate={"per_page": PER_PAGE, "paginator_class": CappedPaginator}
     ).configure(table)
+    shows_any = bool(table.page.object_list)
     context = {
         "table": table,
         "filter": run_filter,
         "counted": COUNTED,
         "columns": _column_choices(request.user),
-        "has_runs": bool(table.page.object_list) or runs.exists(),
+        "has_runs": shows_any or runs.exists(),
+        "hidden_attempts": 0 if shows_any else run_filter.count_superseded(),
     }
     name = "_run_table" if wants_partial(request) else "run_list"
     return render(request, f"runs/{name}.html", context)
