@@ -47,6 +47,7 @@ class Migration(migrations.Migration):
                             ("confirmed", "confirmed"),
                             ("changed", "changed"),
                             ("rejected", "rejected"),
+                            ("own", "said without a proposal"),
                             ("withdrawn", "taken back"),
                         ],
                         max_length=10,

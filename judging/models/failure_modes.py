@@ -22,6 +22,7 @@ class FailureReview(models.Model):
         CONFIRMED = "confirmed", _("confirmed")
         CHANGED = "changed", _("changed")
         REJECTED = "rejected", _("rejected")
+        OWN = "own", _("said without a proposal")
         WITHDRAWN = "withdrawn", _("taken back")
 
     run = models.ForeignKey("runs.Run", models.CASCADE, related_name="failure_reviews")

@@ -1,0 +1,167 @@
+"""What is told of runs' failure modes, by whom, in the database: the base of shares and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from django.db.models import (
+    BooleanField,
+    Case,
+    CharField,
+    Exists,
+    JSONField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
+from django.db.models.fields.json import KeyTextTransform
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from judging.evaluators.failure_modes import (
+    FOUND,
+    SIDE,
+    FailureJudgeEvaluator,
+    MechanicalFailureModes,
+)
+from judging.failure_modes.modes import Mode
+from judging.models import Evaluation, FailureReview
+
+
+class By(StrEnum):
+    """Whose word counts. Sources are kept apart but for `KNOWN`."""
+
+    KNOWN = "known"
+    MECHANICAL = "mechanical"
+    JUDGE = "judge"
+    PEOPLE = "people"
+
+
+BYS: Mapping[By, Promise] = {
+    By.KNOWN: _("people's word, else what is proposed"),
+    By.MECHANICAL: _("fixed rules"),
+    By.JUDGE: _("failure judge"),
+    By.PEOPLE: _("people"),
+}
+NONE, UNKNOWN = "none", "unknown"
+"""Beside modes: nothing found by who looked, and not looked at."""
+_WORDS = {By.MECHANICAL: "rules_word", By.JUDGE: "judge_word", By.PEOPLE: "people_word"}
+
+
+def with_words(runs: QuerySet[Any]) -> QuerySet[Any]:
+    """The runs with the ids of what is said of each: `rules_word`, `judge_word`, `people_word`.
+
+    Each is None where nobody of that kind has spoken; an error of the judge is no word.
+    Blindness is the caller's.
+    """
+    told: QuerySet[Any] = runs.annotate(
+        rules_word=Subquery(_told_by(MechanicalFailureModes.name).values("pk")[:1]),
+        judge_word=Subquery(_told_by(FailureJudgeEvaluator.name).values("pk")[:1]),
+        people_word=Subquery(_said().values("pk")[:1]),
+    )
+    return told
+
+
+def with_modes(runs: QuerySet[Any]) -> QuerySet[Any]:
+    """The runs with `by_rules`, `by_judge` and `by_people`, objects whose keys are modes, or None.
+
+    The sides are `judge_side` and `people_side`.
+    """
+    judged = _told_by(FailureJudgeEvaluator.name)
+    side = judged.annotate(side_told=KeyTextTransform(SIDE, "details")).values("side_told")
+    told: QuerySet[Any] = runs.annotate(
+        by_rules=_modes(_told_by(MechanicalFailureModes.name).values(f"details__{FOUND}")),
+        by_judge=_modes(judged.values(f"details__{FOUND}")),
+        by_people=_modes(_said().values("modes")),
+        judge_side=Subquery(side[:1], output_field=CharField()),
+        people_side=Subquery(_said().values("side")[:1], output_field=CharField()),
+    )
+    return told
+
+
+def showing(runs: QuerySet[Any], word: str, by: By) -> QuerySet[Any]:
+    """Those of the runs that show a mode; or NONE, or UNKNOWN.
+
+    Raises:
+        ValueError: it is no such word.
+    """
+    shown: QuerySet[Any] = with_words(runs).annotate(shows_it=_shows(word, by))
+    return shown.filter(shows_it=True)
+
+
+def read_word(text: str) -> str:
+    """The word of an address.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return text if text in (NONE, UNKNOWN) else Mode(text).value
+
+
+def unlooked(runs: QuerySet[Any]) -> QuerySet[Any]:
+    """Those that the fixed rules have not been applied to."""
+    found: QuerySet[Any] = runs.exclude(
+        Exists(_told_by(MechanicalFailureModes.name).filter(run=OuterRef("pk")))
+    )
+    return found
+
+
+def _told_by(name: str) -> QuerySet[Evaluation]:
+    return (
+        Evaluation.objects.filter(run=OuterRef("pk"), is_current=True, evaluator__name=name)
+        .filter(**{"details__has_key": FOUND})
+        .order_by("-created_at", "pk")
+    )
+
+
+def _said() -> QuerySet[FailureReview]:
+    said = FailureReview.objects.filter(run=OuterRef("pk"), is_current=True)
+    return said.exclude(decision=FailureReview.Decision.WITHDRAWN)
+
+
+def _modes(rows: QuerySet[Any, Any]) -> Subquery:
+    return Subquery(rows[:1], output_field=JSONField())
+
+
+def _shows(word: str, by: By) -> Case:
+    # A case takes what is unknown for no, where NOT would take it for unknown.
+    yes, no = Value(True), Value(False)
+    spoken = _spoken(by)
+    if word == UNKNOWN:
+        cases = [When(spoken, then=no)]
+        return Case(*cases, default=yes, output_field=BooleanField())
+    if word == NONE:
+        cases = [*(When(_names(mode, by), then=no) for mode in Mode), When(spoken, then=yes)]
+    elif Mode(word) is Mode.ENVIRONMENT:
+        cases = [When(_names(Mode.ENVIRONMENT, by), then=yes)]
+    else:
+        cases = [
+            When(_names(Mode.ENVIRONMENT, by), then=no),
+            When(_names(Mode(word), by), then=yes),
+        ]
+    return Case(*cases, default=no, output_field=BooleanField())
+
+
+def _spoken(by: By) -> Q:
+    words = _WORDS.values() if by is By.KNOWN else [_WORDS[by]]
+    return Q(*(Q(**{f"{word}__isnull": False}) for word in words), _connector=Q.OR)
+
+
+def _names(mode: Mode, by: By) -> Q:
+    if by is not By.KNOWN:
+        return _named_in(mode, by)
+    proposed = _named_in(mode, By.JUDGE) | _named_in(mode, By.MECHANICAL)
+    return _named_in(mode, By.PEOPLE) | Q(people_word__isnull=True) & proposed
+
+
+def _named_in(mode: Mode, by: By) -> Q:
+    word = OuterRef(_WORDS[by])
+    if by is By.PEOPLE:
+        return Q(Exists(FailureReview.objects.filter(pk=word, modes__has_key=mode.value)))
+    names_it = {f"details__{FOUND}__has_key": mode.value}
+    return Q(Exists(Evaluation.objects.filter(pk=word, **names_it)))
