@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 
+from runs.milestone_words import milestone_rows
 from runs.models import Run, Task, TaskRevision, TaskSet, User
 from runs.task_reading import (
     Difference,
@@ -106,6 +107,7 @@ def _unsealed(task: Task) -> dict[str, Any]:
         "expectations": expectations(task.spec),
         "specification": spelled_json(task.spec),
         "reference": spelled_json(task.reference),
+        "milestones": milestone_rows(task),
         "revision": revision,
         "differences": changed,
         "later": TaskRevision.objects.filter(task__original=task)

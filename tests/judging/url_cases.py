@@ -530,6 +530,15 @@ case(
 )
 case("runs:task_detail", "page=1", task_id=TASKS)
 case("runs:task_set_detail", "page=1", set_id=TASK_SETS)
+case(
+    "runs:task_milestones",
+    task_id=TASKS,
+    post=lambda _: {"m-TOTAL_FORMS": 1, "m-INITIAL_FORMS": 0, "add": 1},
+)
+case("runs:task_milestones_import", task_id=TASKS, post=lambda _: {})
+case("runs:task_milestones_file", task_id=TASKS)
+case("runs:set_milestones", set_id=TASK_SETS, post=lambda _: {})
+case("runs:set_milestones_file", set_id=TASK_SETS)
 case("runs:job_drawer")
 case("runs:job_count")
 case("runs:experiment_list", "page=1")

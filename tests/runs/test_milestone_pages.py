@@ -1,0 +1,231 @@
+"""Milestones on the task page: written, moved, refused, brought in, hidden from who judges."""
+
+import json
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from runs.milestones import definitions_of, digest_of_task
+from runs.models import Milestone, Task, User
+from runs.services.milestones import set_milestones
+from tests.judging.factories import make_study
+from tests.runs.factories import make_run, make_task, make_user
+from webagent.milestones.checks import ActionCheck, ElementCheck, Rule, TextCheck, UrlCheck
+from webagent.milestones.definition import Definition
+
+pytestmark = pytest.mark.django_db
+CART = Definition(name="zq-cart", rule=Rule(reached_when=UrlCheck(pattern="*/zq-cart")))
+PAID = Definition(
+    name="paid",
+    weight=2.5,
+    is_ordered=True,
+    rule=Rule(reached_when=TextCheck(text="Thanks"), lost_when=ActionCheck(action="go_back")),
+)
+FILLED = Definition(
+    name="filled",
+    rule=Rule(reached_when=ElementCheck(name="Name", state="value", value="Ann")),
+)
+
+
+@pytest.fixture
+def engineer() -> User:
+    return make_user("engineer")
+
+
+def as_user(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def sent(*rows: dict[str, Any], task: Task, initial: int = 0) -> dict[str, Any]:
+    """The form as a browser posts it."""
+    data: dict[str, Any] = {
+        "m-TOTAL_FORMS": len(rows),
+        "m-INITIAL_FORMS": initial,
+        "expected": digest_of_task(task),
+    }
+    for number, row in enumerate(rows):
+        values = {"weight": "1", **row}
+        data |= {f"m-{number}-{name}": value for name, value in values.items()}
+    return data
+
+
+def test_what_is_written_is_stored_in_the_order_of_its_places(engineer: User):
+    task = make_task()
+    data = sent(
+        {"name": "b", "ORDER": 2, "weight": "0.5"},
+        {
+            "name": "a",
+            "ORDER": 1,
+            "is_ordered": "on",
+            "reached_kind": "element",
+            "reached_element": "Name",
+            "reached_state": "value",
+            "reached_value": "Ann",
+            "lost_kind": "action",
+            "lost_action": "go_back",
+        },
+        {"name": "gone", "ORDER": 3, "DELETE": "on"},
+        {"ORDER": 4},
+        task=task,
+    )
+    response = as_user(engineer).post(f"/tasks/{task.pk}/milestones/", data)
+    assert response.status_code == 302
+    assert definitions_of(task) == (
+        Definition(
+            name="a",
+            is_ordered=True,
+            rule=Rule(
+                reached_when=ElementCheck(name="Name", state="value", value="Ann"),
+                lost_when=ActionCheck(action="go_back"),
+            ),
+        ),
+        Definition(name="b", weight=0.5),
+    )
+    assert set(task.milestones.values_list("added_by", "origin")) == {(engineer.pk, "written")}
+
+
+def test_a_form_shown_and_sent_back_changes_nothing(engineer: User):
+    task = make_task()
+    set_milestones(task=task, milestones=[CART, PAID, FILLED])
+    response = as_user(engineer).get(f"/tasks/{task.pk}/milestones/")
+    data = sent(task=task, initial=3) | {"m-TOTAL_FORMS": 3}
+    for form in response.context["rows"].forms:
+        for bound in form:
+            value = bound.value()
+            if value not in (None, "", False):
+                data[bound.html_name] = "on" if value is True else value
+    as_user(engineer).post(f"/tasks/{task.pk}/milestones/", data)
+    assert definitions_of(task) == (CART, PAID, FILLED)
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ({"name": "", "weight": "2"}, "name"),
+        ({"name": "a", "weight": "0"}, "weight"),
+        ({"name": "a", "weight": "nan"}, "weight"),
+        ({"name": "a", "reached_kind": "url"}, "reached_pattern"),
+        ({"name": "a", "reached_kind": "text", "reached_words": "**"}, "reached_words"),
+        ({"name": "a", "reached_kind": "element"}, "reached_role"),
+        ({"name": "a", "lost_kind": "url", "lost_pattern": "*x"}, "reached_kind"),
+        (
+            {
+                "name": "a",
+                "reached_kind": "url",
+                "reached_pattern": "*x",
+                "lost_kind": "reported",
+            },
+            "lost_report",
+        ),
+    ],
+)
+def test_errors_stand_at_their_field(engineer: User, row: dict[str, str], field: str):
+    task = make_task()
+    response = as_user(engineer).post(f"/tasks/{task.pk}/milestones/", sent(row, task=task))
+    assert response.status_code == 422
+    assert list(response.context["rows"].forms[0].errors) == [field]
+    assert not Milestone.objects.exists()
+
+
+def test_a_name_stands_once(engineer: User):
+    task = make_task()
+    rows = sent({"name": "a", "ORDER": 2}, {"name": "a", "ORDER": 1}, task=task)
+    response = as_user(engineer).post(f"/tasks/{task.pk}/milestones/", rows)
+    first, second = response.context["rows"].forms
+    assert (list(first.errors), list(second.errors)) == (["name"], [])
+
+
+def test_what_somebody_else_changed_is_not_overwritten_unseen(engineer: User):
+    task = make_task()
+    data = sent({"name": "mine"}, task=task)
+    set_milestones(task=task, milestones=[CART])
+    response = as_user(engineer).post(f"/tasks/{task.pk}/milestones/", data)
+    assert response.status_code == 422
+    assert definitions_of(task) == (CART,)
+    again = data | {"expected": response.context["expected"]}
+    as_user(engineer).post(f"/tasks/{task.pk}/milestones/", again)
+    assert definitions_of(task) == (Definition(name="mine"),)
+
+
+def test_the_file_of_a_task_goes_into_another_version_of_it(engineer: User):
+    task, other = make_task("7"), make_task("webarena.7")
+    set_milestones(task=task, milestones=[CART, PAID])
+    client = as_user(engineer)
+    file = client.get(f"/tasks/{task.pk}/milestones.json").content
+    assert json.loads(file)["tasks"][0]["task"] == "7"
+    response = client.post(
+        f"/tasks/{other.pk}/milestones/import/", {"file": SimpleUploadedFile("m.json", file)}
+    )
+    assert response.status_code == 302
+    assert definitions_of(other) == (CART, PAID)
+    assert set(other.milestones.values_list("origin", flat=True)) == {"imported"}
+
+
+def test_a_file_that_does_not_fit_says_so_at_its_field(engineer: User):
+    task, other = make_task("7"), make_task("8")
+    set_milestones(task=task, milestones=[CART])
+    client = as_user(engineer)
+    file = client.get(f"/tasks/{task.pk}/milestones.json").content
+    for content, words in ((file, "It says nothing of task 8."), (b"{", "Invalid JSON")):
+        response = client.post(
+            f"/tasks/{other.pk}/milestones/import/",
+            {"file": SimpleUploadedFile("m.json", content)},
+        )
+        assert response.status_code == 422
+        assert words in str(response.context["file_form"].errors["file"])
+
+
+def test_the_file_of_a_set_comes_back_whole_or_not_at_all(engineer: User):
+    one, other = make_task("1"), make_task("2")
+    set_milestones(task=one, milestones=[CART])
+    set_milestones(task=other, milestones=[PAID])
+    client = as_user(engineer)
+    path = f"/tasks/sets/{one.task_set_id}/milestones"
+    file = client.get(f"{path}.json").content
+    set_milestones(task=one, milestones=[])
+    changed = client.post(f"{path}/", {"file": SimpleUploadedFile("m.json", file)}, follow=True)
+    assert "1" in str(next(iter(changed.context["messages"])))
+    assert definitions_of(one) == (CART,)
+    unknown = file.replace(b'"task": "2"', b'"task": "3"')
+    set_milestones(task=one, milestones=[])
+    refused = client.post(f"{path}/", {"file": SimpleUploadedFile("m.json", unknown)})
+    assert refused.status_code == 422
+    assert definitions_of(one) == ()
+
+
+class TestWhoMay:
+    def test_the_task_page_shows_them_in_words(self, engineer: User):
+        task = make_task()
+        set_milestones(task=task, milestones=[PAID])
+        page = as_user(engineer).get(f"/tasks/{task.pk}/").content.decode()
+        assert "the page says “Thanks”" in page
+        assert "lost again when the agent does: go_back" in page
+
+    def test_who_judges_a_run_of_the_task_sees_and_changes_none(self, engineer: User):
+        task = make_task("1")
+        set_milestones(task=task, milestones=[CART])
+        make_study(runs=[make_run(task=task, pictures=False)], annotators=[engineer])
+        client = as_user(engineer)
+        assert "zq-cart" not in client.get(f"/tasks/{task.pk}/").content.decode()
+        for path in (f"/tasks/{task.pk}/milestones/", f"/tasks/{task.pk}/milestones.json"):
+            assert client.get(path).status_code == 404
+        post = client.post(f"/tasks/{task.pk}/milestones/", sent({"name": "a"}, task=task))
+        assert post.status_code == 404
+        path = f"/tasks/sets/{task.task_set_id}/milestones"
+        assert "zq-cart" not in client.get(f"{path}.json").content.decode()
+        assert client.get(f"{path}/").context["counts"]["milestones"] == 0
+
+    @pytest.mark.parametrize("role", ["annotator", "adjudicator"])
+    def test_others_are_turned_away(self, role: str):
+        task = make_task()
+        client = as_user(make_user(role))
+        for path in (f"{task.pk}/milestones/", f"sets/{task.task_set_id}/milestones.json"):
+            assert client.get(f"/tasks/{path}").status_code == 403
+
+    def test_strangers_log_in_first(self):
+        response = Client().get(f"/tasks/{make_task().pk}/milestones/")
+        assert response.url.startswith("/login/")
