@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 
-from runs.models import AgentConfiguration
+from runs.knowledge_sets import knowledge_hash_of
+from runs.models import AgentConfiguration, KnowledgeSet
 from runs.records import stored_json
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.records import AgentRecord
 
 
 def store_agent(agent: AgentRecord, models: tuple[str, ...] = ()) -> AgentConfiguration:
-    """The row of this configuration; made if it is new. Equal content, equal row."""
-    return AgentConfiguration.objects.get_or_create(
+    """The row of this configuration; made if it is new. Equal content, equal row.
+
+    Web knowledge that it has is frozen, so that the set that is named stays what agents had.
+    """
+    row, _created = AgentConfiguration.objects.get_or_create(
         config_hash=agent_hash(agent, models),
         defaults={
             "name": agent.name[:200],
@@ -21,7 +25,10 @@ def store_agent(agent: AgentRecord, models: tuple[str, ...] = ()) -> AgentConfig
             "model_names": list(models),
             "config": stored_json(agent).get("config", {}),
         },
-    )[0]
+    )
+    if known := knowledge_hash_of(row):
+        KnowledgeSet.objects.freeze(known)
+    return row
 
 
 def _model_name(agent: AgentRecord, models: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from runs.experiment_plans import PlanError
 from runs.hints import without_hints
+from runs.knowledge_sets import UnknownKnowledgeError, with_knowledge
 from runs.models import AgentConfiguration, Run, User
 from runs.runnable import REPLAYER, NotRunnableError, agent_choices, live_agent
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
@@ -60,8 +61,8 @@ def read_agent(words: str) -> AgentRecord:
     if not isinstance(config, dict):
         raise PlanError(_("%(words)s: a configuration is a JSON object.") % {"words": words})
     try:
-        return make_agent(name.strip(), config).describe()
-    except (UnknownAgent, BadAgentConfig) as error:
+        return make_agent(name.strip(), with_knowledge(config)).describe()
+    except (UnknownAgent, BadAgentConfig, UnknownKnowledgeError) as error:
         raise PlanError(str(error)) from None
 
 

@@ -5,6 +5,7 @@ from runs.models.events import Event
 from runs.models.experiments import Experiment, ExperimentState
 from runs.models.hints import Hint, HintChoice, HintLevel, HintRelatedness, HintSet
 from runs.models.imports import ImportJob
+from runs.models.knowledge import KnowledgeEntry, KnowledgeSet, KnowledgeSource
 from runs.models.learning import LearningItem, LearningJob
 from runs.models.milestones import Milestone
 from runs.models.people import User
@@ -27,6 +28,9 @@ __all__ = [
     "HintRelatedness",
     "HintSet",
     "ImportJob",
+    "KnowledgeEntry",
+    "KnowledgeSet",
+    "KnowledgeSource",
     "LearningItem",
     "LearningJob",
     "Milestone",

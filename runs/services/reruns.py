@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from runs.agents import store_agent
 from runs.execution.attempts import announce, next_attempt
+from runs.knowledge_sets import UnknownKnowledgeError, with_knowledge
 from runs.models import (
     AgentConfiguration,
     Experiment,
@@ -143,9 +144,9 @@ def queue_run(
     """
     try:
         record = environment_task_record(task)
-        described = make_agent(agent, agent_config).describe()
+        described = make_agent(agent, with_knowledge(agent_config or {})).describe()
         row = store_agent(described)
-    except (UnknownTask, UnknownAgent, BadAgentConfig) as error:
+    except (UnknownTask, UnknownAgent, BadAgentConfig, UnknownKnowledgeError) as error:
         raise RerunError(str(error)) from None
     if why := _policy_problem(policy):
         raise RerunError(why)

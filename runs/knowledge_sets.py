@@ -1,0 +1,98 @@
+"""Sets of web knowledge as agents are given them, and who was given which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from pydantic import JsonValue
+
+from runs.models import AgentConfiguration, KnowledgeEntry, KnowledgeSet, Run, User
+from webagent.agents.generic.knowledge import framed
+from webagent.agents.generic.settings import AgentSettings
+from webagent.agents.generic.tokens import count_tokens
+from webagent.knowledge.entries import Entry, hash_of
+
+CONFIG_KEY = "knowledge"
+"""Where an agent's configuration has its knowledge."""
+BUDGET = int(AgentSettings.model_fields["knowledge_tokens"].default)
+"""Tokens that an agent gives to knowledge unless it is told otherwise."""
+HURT_AT = 16_000
+"""So many tokens of raw knowledge lowered success in the study that this follows."""
+
+
+class UnknownKnowledgeError(Exception):
+    """There is no such set; the message says which there are."""
+
+
+def entry_of(row: KnowledgeEntry) -> Entry:
+    """What agents read of the row."""
+    return Entry(intent=row.intent, ok=row.ok, ng=row.ng)
+
+
+def block_of(entries: QuerySet[KnowledgeEntry]) -> str:
+    """All of the entries, as an agent with room for them reads them."""
+    return framed("\n".join(entry_of(row).text for row in entries))
+
+
+def recount(knowledge_set: KnowledgeSet) -> KnowledgeSet:
+    """Bring hash, number and length in line with the entries, and store them."""
+    told = list(knowledge_set.entries.told())
+    knowledge_set.content_hash = hash_of(entry_of(row) for row in told)
+    knowledge_set.n_entries = len(told)
+    knowledge_set.n_tokens = count_tokens(framed("\n".join(entry_of(row).text for row in told)))
+    knowledge_set.save(update_fields=["content_hash", "n_entries", "n_tokens"])
+    return knowledge_set
+
+
+def with_knowledge(config: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The configuration with the content of the set that it names, if it names one.
+
+    A set is named by its words, such as `library summarised v2`, or by an object with those as
+    `set`, and `select` and `top` beside them.
+
+    Raises:
+        UnknownKnowledgeError: there is no such set, or it has no entries.
+    """
+    named = config.get(CONFIG_KEY)
+    wish: dict[str, JsonValue] = {"set": named} if isinstance(named, str) else {}
+    if isinstance(named, dict):
+        wish = dict(named)
+    if not wish or "entries" in wish:
+        return dict(config)
+    return dict(config) | {CONFIG_KEY: wish | _snapshot(str(wish.get("set", "")))}
+
+
+def _snapshot(words: str) -> dict[str, JsonValue]:
+    found = [row for row in KnowledgeSet.objects.all() if str(row) == words]
+    if not found:
+        known = ", ".join(str(row) for row in KnowledgeSet.objects.latest_versions()[:20])
+        raise UnknownKnowledgeError(
+            _("There is no web knowledge %(name)s. There is: %(known)s.")
+            % {"name": words, "known": known or "–"}
+        )
+    told = [entry_of(row) for row in found[0].entries.told()]
+    if not told:
+        raise UnknownKnowledgeError(_("%(name)s has no entries.") % {"name": words})
+    entries: list[JsonValue] = [entry.model_dump(mode="json") for entry in told]
+    return {"set": words, "sha256": hash_of(told), "entries": entries}
+
+
+def configurations_with(knowledge_set: KnowledgeSet) -> QuerySet[AgentConfiguration]:
+    """Agents that have exactly this content."""
+    return AgentConfiguration.objects.filter(
+        **{f"config__{CONFIG_KEY}__sha256": knowledge_set.content_hash}
+    )
+
+
+def runs_with(knowledge_set: KnowledgeSet, user: User) -> QuerySet[Run]:
+    """Runs whose agent has this knowledge, as far as the person may know their agents."""
+    shown = Run.objects.shown_to(user).not_anonymous()
+    return shown.filter(agent__in=configurations_with(knowledge_set).values("pk"))
+
+
+def knowledge_hash_of(agent: AgentConfiguration) -> str:
+    """The hash of the knowledge that the agent has; empty for none."""
+    had = agent.config.get(CONFIG_KEY)
+    return str(had.get("sha256", "")) if isinstance(had, dict) else ""

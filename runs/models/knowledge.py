@@ -1,0 +1,113 @@
+"""Web knowledge: versioned sets of entries per site, and the runs that they came from."""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from runs.models.learning import LearningJob
+from runs.querysets.knowledge import KnowledgeEntryQuerySet, KnowledgeSetQuerySet
+
+
+class KnowledgeSet(models.Model):
+    """One version of the knowledge of one site. Once an agent used it, it never changes again.
+
+    Editing a frozen one makes the next version, whose `parent` it is; the `parent` of a first
+    summarised version is the raw set that was summarised.
+    """
+
+    class Kind(models.TextChoices):
+        RAW = "raw", _("raw")
+        SUMMARISED = "summarised", _("summarised")
+
+    name = models.CharField(max_length=200)
+    site = models.CharField(max_length=200, blank=True)
+    kind = models.CharField(max_length=10, choices=Kind)
+    version = models.PositiveIntegerField(default=1)
+    parent = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="children"
+    )
+    job = models.ForeignKey(
+        LearningJob, models.PROTECT, null=True, blank=True, related_name="knowledge_sets"
+    )
+    """What had it written; None for versions that people made by editing."""
+    model = models.CharField(max_length=200, blank=True)
+    wording = models.CharField(max_length=100, blank=True)
+    """Version and hash of the prompts that it was asked for with."""
+    content_hash = models.CharField(max_length=64, db_index=True)
+    """Of what agents read: the entries that are switched on, in their order."""
+    n_entries = models.PositiveIntegerField(default=0)
+    """Those that are switched on."""
+    n_tokens = models.PositiveIntegerField(default=0)
+    """What all of them take in a prompt, by our own count."""
+    frozen_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = KnowledgeSetQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["site", "name", "kind", "-version"]
+        verbose_name = _("set of web knowledge")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name", "site", "kind", "version"], name="one_knowledge_set_version"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        site = f" {self.site}" if self.site and self.site != self.name else ""
+        return f"{self.name}{site} {self.kind} v{self.version}"
+
+    @property
+    def is_raw(self) -> bool:
+        return self.kind == self.Kind.RAW
+
+
+class KnowledgeEntry(models.Model):
+    """One intent with what reaches it and what does not."""
+
+    knowledge_set = models.ForeignKey(KnowledgeSet, models.CASCADE, related_name="entries")
+    position = models.PositiveIntegerField()
+    intent = models.TextField(_("intent"))
+    ok = models.TextField(_("works"), blank=True)
+    ng = models.TextField(_("does not work"))
+    is_enabled = models.BooleanField(default=True)
+    problem = models.TextField(blank=True)
+    """Why it was left out: what it tells of its sources. Empty where nothing is wrong."""
+    is_edited = models.BooleanField(default=False)
+    """A person changed its words."""
+    parents = models.ManyToManyField(
+        "self", symmetrical=False, related_name="summaries", blank=True
+    )
+    """The raw entries that it stands for."""
+
+    objects = KnowledgeEntryQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["knowledge_set", "position"]
+        verbose_name = _("entry of web knowledge")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["knowledge_set", "position"], name="one_knowledge_entry_per_place"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.intent
+
+
+class KnowledgeSource(models.Model):
+    """A run that an entry came from, with the steps that it rests on."""
+
+    entry = models.ForeignKey(KnowledgeEntry, models.CASCADE, related_name="sources")
+    run = models.ForeignKey("runs.Run", models.PROTECT, related_name="knowledge_sources")
+    steps = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["entry", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["entry", "run"], name="one_knowledge_source_per_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id}: {self.run_id}"
