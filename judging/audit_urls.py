@@ -2,7 +2,14 @@
 
 from django.urls import path
 
-from judging.views import audit, audit_compare, audit_detectors, audit_runs, audit_triangle
+from judging.views import (
+    audit,
+    audit_compare,
+    audit_detectors,
+    audit_progress,
+    audit_runs,
+    audit_triangle,
+)
 
 urlpatterns = [
     path("audit/", audit.audit_home, name="audit_home"),
@@ -33,6 +40,16 @@ urlpatterns = [
         "studies/<int:study_id>/audit/detectors/",
         audit_detectors.audit_detectors,
         name="audit_detectors",
+    ),
+    path(
+        "studies/<int:study_id>/audit/progress/",
+        audit_progress.audit_progress,
+        name="audit_progress",
+    ),
+    path(
+        "studies/<int:study_id>/audit/progress/<slug:name>.<slug:ending>",
+        audit_progress.audit_progress_table,
+        name="audit_progress_table",
     ),
     path("studies/<int:study_id>/audit/people/", audit_compare.audit_people, name="audit_people"),
     path(

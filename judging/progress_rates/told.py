@@ -9,12 +9,12 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judging.evaluators.progress import StoredFinding, StoredProgress, stored_progress
-from judging.models import Evaluation, Label, StudyItem
+from judging.models import Evaluation, Label, Study, StudyItem
 from judging.progress_rates.sources import ProgressSource
 from judging.ticks import ticked_finding
 from runs.milestones import definition_of
@@ -47,7 +47,7 @@ SILENCES: Mapping[Silence, Promise] = {
 class Told:
     """The progress of one run, in [0, 1]: after each step, the highest, and at the end.
 
-    `findings` of every one who says so: one evaluator, or each person who labelled the run.
+    For people all three are means over those who labelled the run.
     """
 
     by_step: tuple[float, ...]
@@ -55,7 +55,10 @@ class Told:
     final: float
     is_partial: bool = False
     """Whether it is over some of the task's milestones only: the others could not be told."""
+    voices: tuple[float, ...] = ()
+    """The highest progress by each who says so: one evaluator, or each person who labelled it."""
     findings: tuple[tuple[Finding, ...], ...] = ()
+    """What each of them found, in the same order."""
 
 
 def milestones_of(tasks: QuerySet[Any] | Iterable[int]) -> dict[int, tuple[Definition, ...]]:
@@ -67,14 +70,20 @@ def milestones_of(tasks: QuerySet[Any] | Iterable[int]) -> dict[int, tuple[Defin
 
 
 def told_by(
-    source: ProgressSource, runs: QuerySet[Any], milestones: Definitions
+    source: ProgressSource,
+    runs: QuerySet[Any],
+    milestones: Definitions,
+    study: Study | None = None,
 ) -> dict[UUID, Told | Silence]:
-    """What the source says of those of the runs that it speaks of, or fails to, in two queries.
+    """What the source says of those of the runs that it speaks of, or fails to, in three queries.
 
     Runs that are not there were not asked about. Blindness is the caller's.
+
+    Args:
+        study: whose labels alone count as people's; None for those of all studies.
     """
     if source.evaluator is None:
-        return _ticked(runs, milestones)
+        return _ticked(runs, milestones, study)
     return _evaluated(source, runs, milestones)
 
 
@@ -105,6 +114,7 @@ def _told(stored: StoredProgress) -> Told:
         maximum=stored.progress.maximum / 100,
         final=stored.progress.final / 100,
         is_partial=stored.is_partial,
+        voices=(stored.progress.maximum / 100,),
         findings=(tuple(_finding(each) for each in stored.milestones),),
     )
 
@@ -120,9 +130,13 @@ def _finding(stored: StoredFinding) -> Finding:
     )
 
 
-def _ticked(runs: QuerySet[Any], milestones: Definitions) -> dict[UUID, Told | Silence]:
+def _ticked(
+    runs: QuerySet[Any], milestones: Definitions, study: Study | None
+) -> dict[UUID, Told | Silence]:
+    of_study = Q() if study is None else Q(item__study=study)
     labels = (
         Label.objects.filter(
+            of_study,
             item__run__in=runs.order_by().values("pk"),
             item__status=StudyItem.Status.SETTLED,
             is_repeat=False,
@@ -174,5 +188,6 @@ def _mean(said: Sequence[tuple[tuple[Finding, ...], Progress]]) -> Told:
         by_step=tuple(sum(at) / n for at in zip(*(each.by_step for each in rates), strict=True)),
         maximum=sum(each.maximum for each in rates) / n,
         final=sum(each.final for each in rates) / n,
+        voices=tuple(each.maximum / 100 for each in rates),
         findings=tuple(findings for findings, _progress in said),
     )

@@ -119,6 +119,12 @@ def points(value: Figure) -> str:
 
 
 @register.filter
+def points_size(value: Figure) -> str:
+    """How large a difference is in percentage points, without a sign; a dash for none."""
+    return points(value).lstrip("+")
+
+
+@register.filter
 def point_ends(interval: Interval | Undefined) -> str:
     """The ends of such a difference, or why there are none."""
     if isinstance(interval, Undefined):

@@ -292,6 +292,18 @@ case(
 )
 
 case(
+    "judging:audit_progress",
+    "evaluator=1&tolerance=20&wage=30",
+    "task=1&milestone=x&cell=both",
+    study_id=STUDIES,
+)
+case(
+    "judging:audit_progress_table",
+    study_id=STUDIES,
+    name=lambda _: ["milestones", "runs"],
+    ending=lambda _: "json",
+)
+case(
     "judging:audit_detectors",
     "kind=loop&detector=any&cell=marked-seen",
     "kind=false_completion&detector=zq-detector&cell=marked-seen",
