@@ -169,3 +169,18 @@ class ExperimentForm(forms.Form):
         field = self.fields[name]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
         field.choices = [each if isinstance(each, tuple) else (each, each) for each in values]
+
+
+def first_problem(form: forms.Form) -> str | None:
+    """What is wrong with a form of a launch so far, and where; None if nothing is.
+
+    What it needs only in the end is left out. Our own words say themselves what they are about,
+    Django's do not.
+    """
+    for name, errors in form.errors.as_data().items():
+        if name in NEEDED_AT_LAUNCH:
+            continue
+        words = " ".join(errors[0].messages)
+        is_ours = errors[0].code is None or name not in form.fields
+        return words if is_ours else f"{form.fields[name].label}: {words}"
+    return None

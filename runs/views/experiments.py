@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from runs.experiment_estimates import estimate
-from runs.experiment_forms import NEEDED_AT_LAUNCH, ExperimentForm
+from runs.experiment_forms import ExperimentForm, first_problem
 from runs.experiment_plans import PlanError
 from runs.experiment_progress import progress_of, progress_of_each
 from runs.models import Experiment
@@ -113,8 +113,7 @@ def _estimated(request: AppRequest) -> HttpResponse:
     """What the form asks for so far takes, or what is wrong with it."""
     form = ExperimentForm(request.POST, user=request.user)
     form.full_clean()
-    wrong = [words for name, words in form.errors.items() if name not in NEEDED_AT_LAUNCH]
-    context: dict[str, Any] = {"problem": wrong[0][0] if wrong else None}
+    context: dict[str, Any] = {"problem": first_problem(form)}
     if form.plan is not None:
         context = {
             "problem": plan_problem(form.plan),

@@ -121,6 +121,17 @@
     if (dialog && !dialog.open) dialog.showModal();
   });
 
+  // A form that comes back with what is wrong: there it goes on.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const { xhr, requestConfig } = event.detail;
+    if (xhr?.status !== 422 || !requestConfig.elt.matches("form")) return;
+    const form = document.getElementById(requestConfig.elt.id) ?? event.detail.target;
+    const wrong = form?.querySelector("[aria-invalid=true], .message.error");
+    if (!wrong) return;
+    if (wrong.matches(".message")) wrong.tabIndex = -1;
+    wrong.focus();
+  });
+
   // A closed drawer is emptied, so that it stops asking for news.
   document.addEventListener("close", (event) => {
     if (event.target.matches("dialog.drawer")) event.target.replaceChildren();
