@@ -12,7 +12,13 @@ import threading
 from multiprocessing.synchronize import Event
 from typing import Any
 
-from celery.signals import worker_init, worker_ready, worker_shutdown, worker_shutting_down
+from celery.signals import (
+    celeryd_after_setup,
+    worker_init,
+    worker_ready,
+    worker_shutdown,
+    worker_shutting_down,
+)
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import QuerySet
@@ -21,6 +27,7 @@ from django.db.models.functions import Now
 from runs.models import Run, RunStatus, WorkerBeat
 from runs.querysets.queue import from_now
 from webagent.environment.leftovers import end_leftovers
+from webagent.environment.registry import load_suites
 
 logger = logging.getLogger(__name__)
 
@@ -126,6 +133,13 @@ def _prepare(**_: Any) -> None:
     """Before the pool forks, so that its processes share the event."""
     global _stopping
     _stopping = multiprocessing.get_context("fork").Event()
+
+
+@celeryd_after_setup.connect
+def _load(instance: Any, **_: Any) -> None:
+    """Once for all processes of the pool, and before somebody waits for their first run."""
+    if BROWSER in instance.app.amqp.queues.consume_from:
+        load_suites()
 
 
 @worker_ready.connect

@@ -1,8 +1,12 @@
-"""Run every benchmark (`make benchmarks`): medians and ratios; being slow fails nothing."""
+"""Run the benchmarks (`make benchmarks`): medians and ratios; being slow fails nothing.
+
+With names (`python -m tests.benchmarks stepping detecting`), only those.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "webagent.settings.test"
 
@@ -14,12 +18,18 @@ call_command("migrate", verbosity=0)
 
 from tests.benchmarks import (  # noqa: E402 (needs the database)
     batches,
+    browsers,
     detecting,
     importing,
     matching,
     pages,
-    relating,
+    rerunning,
+    stepping,
 )
 
-for module in (detecting, matching, relating, batches, importing, pages):
-    module.run()
+MODULES = (detecting, matching, batches, importing, pages, stepping, browsers, rerunning)
+
+if __name__ == "__main__":  # processes that are spawned come here too
+    names = {module.__name__.rpartition(".")[2]: module for module in MODULES}
+    for name in sys.argv[1:] or names:
+        names[name].run()

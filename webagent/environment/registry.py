@@ -7,6 +7,7 @@ imported when its first task is asked for, so that what is not used need not be 
 from __future__ import annotations
 
 import importlib
+from contextlib import suppress
 from typing import Protocol, cast
 
 from webagent.environment.browser import BrowserSettings
@@ -50,6 +51,13 @@ def register_suite(prefix: str, module: str) -> None:
 def suites() -> tuple[str, ...]:
     """The prefixes of the suites that are here."""
     return tuple(sorted(_SUITES))
+
+
+def load_suites() -> None:
+    """Import every suite whose packages are here, so that no run has to wait for it."""
+    for module in _SUITES.values():
+        with suppress(ImportError):
+            importlib.import_module(module)
 
 
 def make_environment(

@@ -193,6 +193,8 @@ if not ENV.REDIS_URL:
         "data_folder_out": str(QUEUE_DIR / "messages"),
         "control_folder": str(QUEUE_DIR / "control"),
         "store_processed": False,
+        # Somebody waits for a run: one look into a folder costs next to nothing.
+        "polling_interval": 0.1,
     }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
