@@ -59,7 +59,7 @@ def estimate(evaluator: Evaluator, run_ids: Sequence[UUID], entry: ModelEntry | 
         n_asking=round(share * sum(given > 0 for given, _ in tokens)),
         input_tokens=taken,
         output_tokens=said,
-        cost=_cost(taken, said, entry),
+        cost=cost_of(taken, said, entry),
     )
 
 
@@ -69,7 +69,8 @@ def _spread(ids: Sequence[UUID], most: int) -> list[UUID]:
     return [ids[place * len(ids) // most] for place in range(most)]
 
 
-def _cost(input_tokens: int, output_tokens: int, entry: ModelEntry) -> Decimal | None:
+def cost_of(input_tokens: int, output_tokens: int, entry: ModelEntry) -> Decimal | None:
+    """What so many tokens cost in US dollars; None where the model's price is unknown."""
     if entry.prices is None:
         return None
     return (input_tokens * entry.prices.input + output_tokens * entry.prices.output) / _MILLION

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judging.views import annotate, disputes, home, members, studies
+from judging.views import annotate, disputes, home, members, milestone_proposals, studies
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -25,6 +25,21 @@ urlpatterns = [
     path("studies/<int:study_id>/annotate/skip/", annotate.label_skip, name="label_skip"),
     path("studies/<int:study_id>/annotate/undo/", annotate.label_undo, name="label_undo"),
     path("studies/<int:study_id>/annotate/comments/", annotate.step_comment, name="step_comment"),
+    path(
+        "tasks/<int:task_id>/milestones/proposals/",
+        milestone_proposals.milestone_proposals,
+        name="milestone_proposals",
+    ),
+    path(
+        "tasks/<int:task_id>/milestones/proposals/start/",
+        milestone_proposals.milestone_proposals_start,
+        name="milestone_proposals_start",
+    ),
+    path(
+        "tasks/<int:task_id>/milestones/proposals/decide/",
+        milestone_proposals.milestone_proposals_decide,
+        name="milestone_proposals_decide",
+    ),
     path("disputes/", disputes.dispute_list, name="dispute_list"),
     path("disputes/overruled/", disputes.overruled, name="overruled"),
     path("disputes/<int:dispute_id>/", disputes.dispute_detail, name="dispute_detail"),

@@ -10,6 +10,7 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from judging.evaluators.registry import evaluator_of
+from judging.execution import proposing as proposing  # registers how milestones are proposed
 from judging.execution.evaluating import evaluate_runs, runs_without
 from judging.execution.evaluating_batches import carry_out, sweep_batches
 from judging.models import EvaluationBatch, EvaluatorVersion

@@ -266,6 +266,20 @@ case(
     cells=lambda _: CELLS,
     ending=lambda _: ["csv", "json"],
 )
+case("judging:failure_review", run_id=RUNS, post=lambda _: {"action": "confirm"})
+case(
+    "judging:failure_reviews",
+    post=lambda w: {"run": [str(w.run.pk), str(w.disputed.pk)], "action": "confirm", "back": "/"},
+)
+case("judging:audit_failures", "by=people", "by=judge", study_id=STUDIES)
+case(
+    "judging:audit_failure_runs",
+    "mode=max_steps&by=mechanical",
+    "mode=environment&by=known",
+    "mode=unknown",
+    "agent=1",
+    study_id=STUDIES,
+)
 case("judging:audit_causes", study_id=STUDIES)
 case("judging:audit_causes_picture", study_id=STUDIES, evaluator_id=lambda w: w.evaluator.pk)
 case(
@@ -291,6 +305,13 @@ case(
     post=lambda _: {"batch": str(uuid.UUID(int=1))},
 )
 
+case("judging:milestone_proposals", task_id=TASKS)
+case("judging:milestone_proposals_start", post=lambda _: {"model": "x"}, task_id=TASKS)
+case(
+    "judging:milestone_proposals_decide",
+    post=lambda _: {"do": "accept", "proposal-0-chosen": "on"},
+    task_id=TASKS,
+)
 case(
     "judging:audit_progress",
     "evaluator=1&tolerance=20&wage=30",
