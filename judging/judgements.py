@@ -104,9 +104,8 @@ def _own_labels(run: Run, user: User) -> QuerySet[Label]:
     )
     if again.exists():
         return Label.objects.none()
-    return Label.objects.filter(annotator=user, item__run=run, is_repeat=False).select_related(
-        "item__study"
-    )
+    own = Label.objects.filter(annotator=user, item__run=run, is_repeat=False)
+    return own.select_related("item__study").prefetch_related("ticks__milestone")
 
 
 def _open_labels(run: Run, user: User) -> QuerySet[Label]:
@@ -114,6 +113,7 @@ def _open_labels(run: Run, user: User) -> QuerySet[Label]:
     return (
         Label.objects.filter(item__in=items.values("pk"), is_repeat=False)
         .select_related("annotator", "item__study")
+        .prefetch_related("ticks__milestone")
         .order_by("item__study", "submitted_at")
     )
 

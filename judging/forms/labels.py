@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
+from judging.forms.ticks import (
+    TickRow,
+    clean_ticks,
+    drafted_ticks,
+    milestones_asked,
+    refuse_unknown_steps,
+    tick_fields_of,
+    tick_rows,
+)
 from judging.models import Assignment, Guideline, Label, Success
 from judging.services.labels import Judgement, Submission, draft_of
 from judging.taxonomy import cause_choices
@@ -65,7 +75,9 @@ class LabelForm(forms.Form):
     def __init__(self, data: QueryDict | None = None, *, for_: Assignment, key: str = "") -> None:
         self.for_assignment = for_
         self.newest = newest_guideline(for_)
+        self.milestones = milestones_asked(for_)
         super().__init__(data, initial=self._initial(for_, key))
+        self.fields.update(tick_fields_of(self.milestones))
         causes = self.fields["causes"]
         assert isinstance(causes, forms.MultipleChoiceField)  # noqa: S101 - narrows the type
         causes.choices = cause_choices(for_.item.study.taxonomy)
@@ -81,6 +93,10 @@ class LabelForm(forms.Form):
             "guideline": self.newest.pk if self.newest else None,
         }
 
+    def tick_rows(self) -> Iterator[TickRow]:
+        """The fields of each milestone, for the template."""
+        return tick_rows(self, self.milestones)
+
     def clean_failure_step(self) -> int | None:
         step: int | None = self.cleaned_data["failure_step"]
         if step is not None and not self.for_assignment.item.run.steps.filter(index=step).exists():
@@ -93,6 +109,11 @@ class LabelForm(forms.Form):
             self.add_error("rationale", _("Say in a sentence why, for whoever settles it."))
         if data.get("success") == Success.SUCCESS:
             data["causes"], data["failure_step"] = [], None
+        if self.milestones:
+            steps = self.for_assignment.item.run.steps
+            known = set(steps.values_list("index", flat=True))
+            refuse_unknown_steps(self, self.milestones, data, known)
+            data["ticks"] = clean_ticks(self, self.milestones, data)
         return data
 
     def submission(self) -> Submission:
@@ -105,6 +126,7 @@ class LabelForm(forms.Form):
                 causes=data["causes"],
                 failure_step=data["failure_step"],
                 rationale=data["rationale"].strip(),
+                ticks=data.get("ticks", ()),
             ),
             key=data["key"],
             version=data["version"],
@@ -142,7 +164,7 @@ def read_draft(data: QueryDict) -> dict[str, Any]:
     """What has been filled in so far, whatever it is, in bounded size."""
     draft: dict[str, Any] = {name: data[name][:MAX_TEXT] for name in DRAFT_FIELDS if data.get(name)}
     causes = [cause[:100] for cause in data.getlist("causes")[:50]]
-    return draft | ({"causes": causes} if causes else {})
+    return draft | ({"causes": causes} if causes else {}) | drafted_ticks(data)
 
 
 def read_seconds(data: QueryDict) -> float | None:

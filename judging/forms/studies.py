@@ -47,6 +47,11 @@ class StudyForm(forms.Form):
     hides_identity = forms.BooleanField(
         label=_("Hide agent and model until a run is settled"), required=False, initial=True
     )
+    asks_milestones = forms.BooleanField(
+        label=_("Ask which milestones were reached"),
+        required=False,
+        help_text=_("Of each milestone of the run's task, if it has any: whether, and where."),
+    )
     repeat_percent = forms.IntegerField(
         label=_("Hidden repeats, in percent"),
         min_value=0,
@@ -86,6 +91,7 @@ class StudyForm(forms.Form):
         return Protocol(
             labels_per_run=data["labels_per_run"],
             hides_identity=data["hides_identity"],
+            asks_milestones=data["asks_milestones"],
             repeat_share=data["repeat_percent"] / 100,
             taxonomy=parse_lines(data["causes"]),
         )

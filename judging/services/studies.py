@@ -35,6 +35,7 @@ class Protocol:
 
     labels_per_run: int = 2
     hides_identity: bool = True
+    asks_milestones: bool = False
     repeat_share: float = 0.0
     taxonomy: list[dict[str, str]] = field(default_factory=list)
 
@@ -59,6 +60,7 @@ def create_study(
         description=description,
         labels_per_run=protocol.labels_per_run,
         hides_identity=protocol.hides_identity,
+        asks_milestones=protocol.asks_milestones,
         repeat_share=protocol.repeat_share,
         taxonomy=protocol.taxonomy,
         run_filter={"query": run_query},

@@ -21,6 +21,7 @@ from judging.forms.causes import CauseForm
 from judging.judgements import judgements_of, opened_items
 from judging.models import EvaluatorVersion, Study
 from judging.reports import FORMATS
+from judging.run_progress import curves_of
 from judging.services.unblinding import record_unblindings
 from judging.views.audit import as_file
 from judging.views.auditing import for_auditors
@@ -105,9 +106,12 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
     study_id = int(walk["study"]) if "study" in walk else None
     judgements = judgements_of(run, request.user, study_id)
     opened = opened_items(judgements)
+    curves = curves_of(judgements)
     record_unblindings(user=request.user, items=opened, reason="judgements of a run")
     context = {
         "judgements": judgements,
+        "curves": curves,
+        "drawn_curves": [curve.drawn() for curve in curves],
         "opened": walk.get("audit", ""),
         "walk": urlencode(walk),
         "neighbours": walked_neighbours(request.user, walk, run_id),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -79,7 +79,7 @@ def set_milestones(
 
 @transaction.atomic
 def import_milestones(
-    *, file: MilestoneFile, tasks: Sequence[Task], user: User | None = None
+    *, file: MilestoneFile, tasks: Iterable[Task], user: User | None = None
 ) -> Stored:
     """Give each task of the file the milestones that stand there; tasks it leaves out keep theirs.
 

@@ -1,5 +1,7 @@
 // Labelling by keyboard, with a draft that is saved as it is written and time that is measured.
 // The page works without this: the form posts, the draft is what the last post held.
+import { Ticks } from "./ticks.js";
+
 const page = document.querySelector("[data-annotate]");
 const form = page.querySelector("[data-label-form]");
 const submit = page.querySelector(".submit");
@@ -14,6 +16,8 @@ const RETRY_MS = 5000;
 
 const fields = (name) => [...form.elements].filter((element) => element.name === name);
 const timeline = () => page.querySelector("[data-timeline]").timeline;
+
+const ticks = page.querySelector("[data-tick-form]") && new Ticks(page.querySelector("[data-tick-form]"), () => timeline().step.i);
 
 let isReady = false; // nobody can judge a run they have not seen
 let isLeaving = false;
@@ -163,6 +167,12 @@ async function leave() {
     say(text.textChoose);
     return fields("success")[0].focus();
   }
+  const verdict = fields("success").find((one) => one.checked).value;
+  if (ticks?.open.length && ["success", "failure"].includes(verdict)) {
+    say(ticks.textOpen);
+    showPane("judge");
+    return ticks.open[0].querySelector("input").focus();
+  }
   setLeaving(true);
   if (!(await save())) return setLeaving(false); // said why; nothing is lost
   form.elements.seconds.value = active.toFixed(1);
@@ -183,6 +193,8 @@ page.addEventListener("input", (event) => {
     showCauses();
     say("");
   }
+  ticks?.chosen(event.target);
+  ticks?.changed();
   showMarks();
   touched();
 });
@@ -205,8 +217,18 @@ function showMarks() {
   for (const item of page.querySelectorAll("[data-comments] > li")) add(Number(item.dataset.index), "✎");
   const failedAt = form.elements.failure_step.value;
   if (failedAt !== "" && !page.querySelector("[data-why]").hidden) add(Number(failedAt), "⚑");
+  for (const one of ticks?.found ?? []) {
+    if (one.at !== null) add(one.at, "◆");
+    if (one.lost !== null) add(one.lost, "◇");
+  }
   const places = new Map(timeline().steps.map((step, place) => [step.i, place]));
   timeline().setMarks([...marks].map(([index, sign]) => ({ index: places.get(index), text: sign })));
+  if (ticks) showProgress();
+}
+
+function showProgress() {
+  const { rates, found } = ticks.progress(timeline().steps.map((step) => step.i));
+  timeline().setProgress([{ rates, milestones: found.filter((one) => one.at !== null), label: text.textOwnProgress }]);
 }
 
 function comment() {
@@ -269,6 +291,7 @@ document.addEventListener("keydown", (event) => {
     r: () => (showPane("judge"), form.elements.rationale.focus()),
     "+": () => moreSure(1),
     "-": () => moreSure(-1),
+    ...(ticks ? { m: () => ticks.press("m"), n: () => ticks.press("n"), l: () => ticks.press("l") } : {}),
     s: () => document.querySelector('[data-opens-dialog="skip"]')?.click(),
   }[event.key];
   if (!act) return;

@@ -3,8 +3,8 @@
 //   "ready" {count}           the first picture has been shown (or there is none)
 //   "step-changed" {index, step}
 // The element's `timeline` property is the object: isReady, index, count, step, steps, go(index),
-// goToStep(number), play(), pause(), show(view), setMarks([{index, text}]). An index is a place in
-// `steps`; a step's own number, which addresses and comments use, is `step.i`.
+// goToStep(number), play(), pause(), show(view), setMarks([{index, text}]), setProgress(curves).
+// An index is a place in `steps`; a step's own number, which addresses and comments use, is `step.i`.
 import { Scrubber } from "./timeline/scrubber.js";
 import { Stage } from "./timeline/stage.js";
 import { StepList } from "./timeline/list.js";
@@ -125,6 +125,20 @@ export class Timeline {
   setMarks(marks) {
     this.list.setMarks(marks);
     this.scrubber.setMarks(marks);
+  }
+
+  // Progress over the steps, drawn above the scrubber: [{label, rates, milestones}], `rates` in
+  // percent for every place in `steps`, `milestones` as {name, at, lost} with numbers of steps.
+  setProgress(curves) {
+    const at = (number) => this.steps.findIndex((step) => step.i === number);
+    this.scrubber.setProgress(curves.map(({ label, rates, milestones }) => ({
+      label,
+      rates,
+      marks: milestones.flatMap(({ name, at: reached, lost }) => [
+        ...(reached === null ? [] : [{ index: at(reached), name, isLost: false }]),
+        ...(lost === null ? [] : [{ index: at(lost), name, isLost: true }]),
+      ]).filter((mark) => mark.index >= 0),
+    })));
   }
 
   tell(name, detail) {

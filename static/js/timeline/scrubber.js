@@ -1,6 +1,7 @@
 // The scrubber: a tick for every step (height its time, colour its kind; struck through if given up,
 // hollow if replayed), below it bands for anomalies, takeovers and branches and an arrow for each way
 // back, the small picture on hover. Drag, click or arrows move.
+import { ProgressCurves } from "./progress.js";
 import { blobUrl, drawn, phrase, seconds } from "./words.js";
 
 const TICKS = 34; // height of the tallest tick
@@ -25,6 +26,7 @@ export class Scrubber {
     this.wide = []; // and how wide it is: 0 while it is hidden
     this.isHidden = () => false;
     this.lanes = lanesOf(data);
+    this.progress = new ProgressCurves(root, data.words);
     this.height = TICKS + 4 + this.lanes.length * LANE;
     this.svg.setAttribute("height", String(this.height));
     root.setAttribute("aria-valuemax", String(Math.max(data.steps.length - 1, 0)));
@@ -83,6 +85,7 @@ export class Scrubber {
     this.svg.replaceChildren();
     if (!steps.length || !width) return;
     this.layOut(width);
+    this.progress.draw(this.left, this.wide, width);
     const room = this.room;
     const gap = room > 5 ? 1.5 : room > 2.5 ? 0.5 : 0;
     const tallest = slowest(steps);
@@ -140,11 +143,16 @@ export class Scrubber {
     const { words, steps, events } = this.data;
     const within = events.filter((event) => event.first <= index && index <= event.last && !NO_BAND.has(event.kind));
     const state = steps[index].state === "live" ? [] : [words[steps[index].state]];
-    return [...state, ...within.map((event) => event.label)].join(", ");
+    return [...state, ...within.map((event) => event.label), this.progress.at(index)].filter(Boolean).join(", ");
   }
 
   setMarks(marks) {
     this.marks = marks;
+    this.draw();
+  }
+
+  setProgress(curves) {
+    this.progress.set(curves);
     this.draw();
   }
 
@@ -156,7 +164,7 @@ export class Scrubber {
     if (source && this.image.getAttribute("src") !== source) this.image.src = source;
     const { words } = this.data;
     const time = seconds(words, step.seconds);
-    this.words.textContent = [step.i, step.action, time, words[step.state] ?? ""].filter((part) => part !== "").join(" · ");
+    this.words.textContent = [step.i, step.action, time, words[step.state] ?? "", this.progress.at(index)].filter((part) => part !== "").join(" · ");
     const box = this.root.getBoundingClientRect();
     const middle = this.svg.getBoundingClientRect().left - box.left + this.left[index] + this.room / 2;
     const left = Math.min(Math.max(middle - 100, 4), box.width - 204);

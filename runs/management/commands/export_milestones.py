@@ -1,0 +1,38 @@
+"""`manage.py export_milestones --set NAME --version VERSION`: milestones of a task set as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from runs.milestones import milestone_file, written_file
+from runs.models import Task, TaskSet
+
+
+class Command(BaseCommand):
+    help = "Write the milestones of all tasks of one set, as import_milestones reads them."
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        # Django's own --version would be in the way of the task set's.
+        return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--set", dest="name", required=True, metavar="NAME")
+        parser.add_argument("--version", dest="set_version", required=True, metavar="VERSION")
+        parser.add_argument("--output", type=Path, metavar="FILE", help="instead of printing it")
+
+    def handle(self, *, name: str, set_version: str, output: Path | None, **_: Any) -> None:
+        task_set = TaskSet.objects.filter(name=name, version=set_version).first()
+        if task_set is None:
+            raise CommandError(f"there is no task set {name} {set_version}")
+        tasks = Task.objects.filter(task_set=task_set).prefetch_related("milestones").in_order()
+        text = written_file(milestone_file(name, set_version, tasks))
+        if output is None:
+            self.stdout.write(text, ending="")
+            return
+        try:
+            output.write_text(text)
+        except OSError as error:
+            raise CommandError(f"{output} cannot be written: {error.strerror}") from None

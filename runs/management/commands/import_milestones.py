@@ -1,0 +1,49 @@
+"""`manage.py import_milestones FILE`: give tasks the milestones that a file names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from runs.milestones import MilestoneFileError, read_file
+from runs.models import Task, TaskSet
+from runs.services.milestones import UnknownTasksError, import_milestones
+
+
+class Command(BaseCommand):
+    help = (
+        "Replace the milestones of each task that the file names by those that stand there. Tasks"
+        " it leaves out keep theirs. All or nothing."
+    )
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        # Django's own --version would be in the way of the task set's.
+        return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument(
+            "--version", dest="set_version", metavar="VERSION", help="instead of the file's own"
+        )
+
+    def handle(self, *, file: Path, set_version: str | None, **_: Any) -> None:
+        try:
+            read = read_file(file.read_bytes())
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}") from None
+        except MilestoneFileError as error:
+            raise CommandError(f"{file}: {error}") from None
+        name, version = read.task_set.name, set_version or read.task_set.version
+        task_set = TaskSet.objects.filter(name=name, version=version).first()
+        if task_set is None:
+            raise CommandError(f"there is no task set {name} {version}")
+        try:
+            stored = import_milestones(file=read, tasks=Task.objects.filter(task_set=task_set))
+        except UnknownTasksError as error:
+            raise CommandError(f"{task_set} does not hold these tasks: {error}") from None
+        self.stdout.write(
+            f"{task_set}: tasks with other milestones now: {stored.changed}, with the same:"
+            f" {stored.same}."
+        )
