@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from webagent.milestones.checks import Rule
 from webagent.milestones.definition import Definition
-from webagent.milestones.findings import Finding
+from webagent.milestones.findings import Finding, in_order
 from webagent.milestones.seen import Seen
 
 
@@ -91,7 +91,9 @@ def find_milestones(milestones: Sequence[Definition], looks: Iterable[Seen]) -> 
         for watch in watches:
             before = ordered[: ordered.index(watch)] if watch.milestone.is_ordered else []
             watch.look(seen, may_begin=all(other.spans for other in before))
+    # What was reached and lost within one step was not: nothing may follow on it.
+    found = in_order([watch.finding for watch in watches], [watch.milestone for watch in watches])
     return Looked(
-        tuple(watch.finding for watch in watches),
+        found,
         tuple(watch.milestone.name for watch in watches if not watch.was_seen),
     )
