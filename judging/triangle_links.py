@@ -11,6 +11,7 @@ from judging.audits.cells import Shown
 from judging.audits.selection import InCells, Selection
 from judging.audits.voices import Voice
 from judging.models import Study
+from judging.statistics.proportions import Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,14 @@ class Linked:
 
     n: int
     url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedShare:
+    """A share, and where its runs are listed; no address where that cannot be."""
+
+    share: Share
+    url: str
 
 
 def in_cells(

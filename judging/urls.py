@@ -7,6 +7,7 @@ from judging import (
     batch_urls,
     cause_urls,
     experiment_urls,
+    failure_urls,
     people_urls,
     whatif_urls,
 )
@@ -19,4 +20,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *cause_urls.urlpatterns,
     *whatif_urls.urlpatterns,
     *experiment_urls.urlpatterns,
+    *failure_urls.urlpatterns,
 ]

@@ -11,6 +11,7 @@ from judging.audits.agreement_tables import agreement_table
 from judging.audits.causes_tables import causes_table, success_rates_table, tags_table
 from judging.audits.comparison_tables import pairs_table, people_table, steps_table
 from judging.audits.detectors import detectors_table
+from judging.audits.failure_modes import failure_modes_table
 from judging.audits.figures_tables import corrected_table, figures_table, matrices_table
 from judging.audits.triangle_tables import triangle_table
 from judging.models import Study
@@ -29,6 +30,7 @@ TABLES: Mapping[str, Callable[[Study], Table]] = {
     "success_rates": success_rates_table,
     "tagged_errors": tags_table,
     "detectors": detectors_table,
+    "failure_modes": failure_modes_table,
 }
 """By the name in their address. A new table is an entry here: pages, downloads and the report
 then have it."""
@@ -47,5 +49,6 @@ TABLE_NAMES: Mapping[str, Promise] = {
     "success_rates": gettext_lazy("Success rates if repaired"),
     "tagged_errors": gettext_lazy("Tagged errors"),
     "detectors": gettext_lazy("Detectors of anomalies"),
+    "failure_modes": gettext_lazy("Failure modes"),
 }
 """The same for people."""

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.experiments import drawing
 from judging.experiments.controls import CONTROLS, LetThrough, controls_of
-from judging.experiments.endings import MODES, endings_of
+from judging.experiments.endings import endings_of, failure_modes_of, never_looked_at
 from judging.experiments.figures import Figures
 from judging.experiments.groups import GROUPINGS, Group, groups_of, placed_tasks
 from judging.experiments.lengths import lengths_of
@@ -23,11 +23,13 @@ from judging.experiments.recovery import Detections, detections_of
 from judging.experiments.selection import joined, runs_url
 from judging.experiments.tables import Asked, selector_words
 from judging.experiments.trials import trials_of
+from judging.failure_modes.modes import Mode
+from judging.failure_modes.panel import mode_panel, read_whose
+from judging.failure_modes.told import Word
 from judging.progress_rates.asked import Options, ProgressAsked
 from judging.progress_rates.page import summary_rows
 from judging.progress_rates.sources import default_progress_source, progress_choices
-from judging.statistics.proportions import Share
-from judging.triangle_links import Linked
+from judging.triangle_links import Linked, LinkedShare
 from runs.infrastructure import error_rates
 from runs.models import Run
 
@@ -42,14 +44,6 @@ class Part:
     title: Promise
     template: str
     fill: Callable[[Asked, Mapping[str, str]], dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedShare:
-    """A share, and where its runs are listed."""
-
-    share: Share
-    url: str
 
 
 def _accuracy(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
@@ -133,22 +127,32 @@ def _lengths(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     return {"bins": bins, "pictures": _pictures(asked, "lengths", drawn, found)}
 
 
+def _failures(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    told = failure_modes_of(asked.figures, asked.scope)
+    word = _whose(query)
+    by_pk = {each.agent.pk: each for each in asked.figures.configurations}
+
+    def link(pk: int, shown: str, by: Word) -> str:
+        standings = (Standing.FAILURE, Standing.ERROR)
+        standing = joined(standings) if shown == Mode.ENVIRONMENT else Standing.FAILURE
+        return _runs(asked, by_pk[pk], standing=standing, mode=shown, by=by)
+
+    columns = [(each.agent.pk, each.name, found) for each, found in told.by(word)]
+    return {
+        "panel": mode_panel(columns, word, told.reviewed, link),
+        "never_looked_at": never_looked_at(asked.figures, asked.scope),
+    }
+
+
+def _whose(query: Mapping[str, str]) -> Word:
+    try:
+        return read_whose(query.get("by", ""))
+    except ValueError:
+        return Word.KNOWN
+
+
 def _endings(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     found = endings_of(asked.figures, asked.scope)
-    modes = [
-        (
-            words,
-            [
-                LinkedShare(
-                    each.share(mode),
-                    _runs(asked, each.configuration, standing=Standing.FAILURE, mode=mode),
-                )
-                for each in found
-            ],
-        )
-        for mode, words in MODES.items()
-        if any(each.modes.get(mode) for each in found)
-    ]
     standings = (Standing.SUCCESS, Standing.FAILURE, Standing.NONE)
     reasons = [
         (
@@ -165,7 +169,7 @@ def _endings(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
         for each in found
         for reason, counts in each.reasons
     ]
-    return {"modes": modes, "reasons": reasons}
+    return {"reasons": reasons}
 
 
 def _trials(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
@@ -319,7 +323,8 @@ PARTS: Mapping[str, Part] = {
     "recovery": Part(drawing.QUESTIONS["detections"], "_experiment_recovery", _recovery),
     "trials": Part(drawing.QUESTIONS["trials"], "_experiment_trials", _trials),
     "lengths": Part(drawing.QUESTIONS["lengths"], "_experiment_lengths", _lengths),
-    "endings": Part(_("How do runs fail?"), "_experiment_endings", _endings),
+    "failures": Part(_("How do runs fail?"), "_experiment_failures", _failures),
+    "endings": Part(_("How do runs end?"), "_experiment_endings", _endings),
     "controls": Part(
         _("What do evaluators let through for agents that solve nothing?"),
         "_experiment_controls",

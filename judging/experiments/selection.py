@@ -14,11 +14,12 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.experiments.endings import MODES, Mode, with_mode
 from judging.experiments.groups import GROUPINGS, tasks_in
 from judging.experiments.population import COUNTED, WORDS, Scope, Standing
 from judging.experiments.recovery import with_detections
 from judging.experiments.sources import Source
+from judging.failure_modes.told import WHOSE, Word, read_word, showing
+from judging.failure_modes.words import word_in_words
 from judging.progress_rates.selection import (
     check_range,
     progress_words,
@@ -42,6 +43,7 @@ NAMES: Mapping[str, Promise] = {
     "recovered": gettext_lazy("recovery"),
     "end": gettext_lazy("end reason"),
     "mode": gettext_lazy("failure mode"),
+    "by": gettext_lazy("by whose word"),
     "task_set": gettext_lazy("task set"),
     "milestones": gettext_lazy("milestones of the task"),
     "progress": gettext_lazy("progress"),
@@ -63,7 +65,12 @@ class Selection:
     @property
     def tells_judgements(self) -> bool:
         """Whether to see what is chosen is to see what evaluators or people say of a run."""
-        return "progress" in self.chosen
+        return "progress" in self.chosen or self.tells_failures
+
+    @property
+    def tells_failures(self) -> bool:
+        """Whether the list is one of failures, in which it is told how they failed."""
+        return "mode" in self.chosen or self.chosen.get("standing") == Standing.FAILURE
 
     @property
     def chips(self) -> list[tuple[str, str, str]]:
@@ -79,12 +86,12 @@ class Selection:
             if key in GROUPINGS:
                 runs = runs.filter(tasks_in(key, value))
             elif key == "mode":
-                runs = with_mode(runs).filter(mode=value)
+                runs = showing(runs, value, Word(self.chosen.get("by", Word.KNOWN)))
             elif key == "milestones":
                 runs = with_milestones(runs, value)
             elif key == "progress":
                 runs = runs.filter(pk__in=runs_of_progress(scope, self.source, value))
-            elif key != "standing":
+            elif key not in ("standing", "by"):
                 runs = runs.filter(**_condition(key, value))
         return runs
 
@@ -95,7 +102,9 @@ class Selection:
         if key == "agent":
             return str(AgentConfiguration.objects.filter(pk=value).first() or value)
         if key == "mode":
-            return str(MODES[Mode(value)])
+            return word_in_words(value)
+        if key == "by":
+            return str(WHOSE[Word(value)])
         if key == "task_set":
             return str(TaskSet.objects.filter(pk=value).first() or value)
         if key == "progress":
@@ -138,7 +147,9 @@ def _check(key: str, value: str) -> None:
     if key == "standing":
         _standings(value)
     elif key == "mode":
-        Mode(value)
+        read_word(value)
+    elif key == "by":
+        Word(value)
     elif key == "milestones":
         check_range(value)
     elif key == "progress":

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.experiments.controls import controls_of
-from judging.experiments.endings import Mode, endings_of
+from judging.experiments.endings import endings_of, failure_modes_of
 from judging.experiments.figures import Amount, ExperimentFigures, Figures, figures_of
 from judging.experiments.groups import GROUPINGS, groups_of, placed_tasks
 from judging.experiments.lengths import lengths_of
@@ -22,6 +22,8 @@ from judging.experiments.recovery import detections_of
 from judging.experiments.selection import Selection
 from judging.experiments.sources import Source
 from judging.experiments.trials import trials_of
+from judging.failure_modes.tables import MODE_COLUMNS, MODES_NOTE, mode_rows
+from judging.failure_modes.told import Word
 from judging.reports import Column, Table, Value
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
@@ -224,21 +226,15 @@ def lengths_table(asked: Asked) -> Table:
 
 
 def modes_table(asked: Asked) -> Table:
-    """One row a configuration: its failures by what they look like from outside."""
-    columns = [
-        CONFIGURATION,
-        Column("failures", gettext_lazy("failures")),
-        *(Column(mode.value, words) for mode, words in MODE_COLUMNS.items()),
-    ]
+    """One row a configuration, word and failure mode; a failure may show several modes."""
+    told = failure_modes_of(asked.figures, asked.scope)
     rows: list[Sequence[Value]] = [
-        [
-            found.configuration.name,
-            found.configuration.failures,
-            *(found.modes.get(mode, 0) for mode in MODE_COLUMNS),
-        ]
-        for found in endings_of(asked.figures, asked.scope)
+        [each.name, *row]
+        for word in Word
+        for each, found in told.by(word)
+        for row in mode_rows(found)
     ]
-    return asked.table("modes", columns, rows)
+    return asked.table("modes", [CONFIGURATION, *MODE_COLUMNS], rows, [str(MODES_NOTE)])
 
 
 def endings_table(asked: Asked) -> Table:
@@ -404,15 +400,6 @@ _RUN_COLUMNS: Mapping[str, Promise | str] = {key: key for key in _RUN_PATHS} | {
     "cost": gettext_lazy("cost"),
     "detections": gettext_lazy("anomalies noticed"),
     "recoveries": gettext_lazy("recoveries"),
-}
-MODE_COLUMNS: Mapping[Mode, Promise] = {
-    Mode.LOOP: gettext_lazy("loop"),
-    Mode.FALSE_COMPLETION: gettext_lazy("false completion"),
-    Mode.INVALID_ACTION: gettext_lazy("last action failed"),
-    Mode.LIMIT: gettext_lazy("limit"),
-    Mode.GAVE_UP: gettext_lazy("gave up"),
-    Mode.SAID_DONE: gettext_lazy("stopped as if done"),
-    Mode.OTHER: gettext_lazy("other"),
 }
 TABLES: Mapping[str, Callable[[Asked], Table]] = {
     "configurations": configurations_table,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from judging.failure_modes.modes import OF_THE_AGENT, Mode, Side
-from judging.failure_modes.told import By, with_modes
+from judging.failure_modes.told import Word, with_modes
 from judging.models import FailureReview
 from judging.statistics.figures import Reason
 from judging.statistics.proportions import Share
@@ -28,26 +28,26 @@ class Told(NamedTuple):
     judge_side: str = ""
     people_side: str = ""
 
-    def modes(self, by: By) -> frozenset[Mode] | None:
+    def modes(self, by: Word) -> frozenset[Mode] | None:
         """The modes by this word. A run that shows the environment shows nothing else."""
         proposed = [each for each in (self.by_judge, self.by_rules) if each is not None]
         known = frozenset().union(*proposed) if proposed else None
         found = {
-            By.MECHANICAL: self.by_rules,
-            By.JUDGE: self.by_judge,
-            By.PEOPLE: self.by_people,
-            By.KNOWN: known if self.by_people is None else self.by_people,
+            Word.MECHANICAL: self.by_rules,
+            Word.JUDGE: self.by_judge,
+            Word.PEOPLE: self.by_people,
+            Word.KNOWN: known if self.by_people is None else self.by_people,
         }[by]
         return frozenset({Mode.ENVIRONMENT}) if found and Mode.ENVIRONMENT in found else found
 
-    def side(self, by: By) -> Side | None:
+    def side(self, by: Word) -> Side | None:
         """Operation or reasoning; fixed rules never say."""
         people = self.people_side if self.by_people is not None else None
         word = {
-            By.MECHANICAL: "",
-            By.JUDGE: self.judge_side,
-            By.PEOPLE: people or "",
-            By.KNOWN: self.judge_side if people is None else people,
+            Word.MECHANICAL: "",
+            Word.JUDGE: self.judge_side,
+            Word.PEOPLE: people or "",
+            Word.KNOWN: self.judge_side if people is None else people,
         }[by]
         return Side(word) if word in set(Side) else None
 
@@ -56,7 +56,7 @@ class Told(NamedTuple):
 class ModeFigures:
     """One configuration's failures under one word."""
 
-    by: By
+    by: Word
     failures: int = 0
     told: int = 0
     """Failures of which somebody whose word counts has spoken."""
@@ -110,7 +110,7 @@ class ModeFigures:
             self.sides[side] += 1
 
 
-def count(runs: Iterable[Told], by: By) -> dict[int, ModeFigures]:
+def count(runs: Iterable[Told], by: Word) -> dict[int, ModeFigures]:
     """The figures by configuration."""
     found: defaultdict[int, ModeFigures] = defaultdict(lambda: ModeFigures(by))
     for run in runs:

@@ -33,7 +33,7 @@ from judging.failure_modes.modes import Mode
 from judging.models import Evaluation, FailureReview
 
 
-class By(StrEnum):
+class Word(StrEnum):
     """Whose word counts. Sources are kept apart but for `KNOWN`."""
 
     KNOWN = "known"
@@ -42,15 +42,15 @@ class By(StrEnum):
     PEOPLE = "people"
 
 
-BYS: Mapping[By, Promise] = {
-    By.KNOWN: _("people's word, else what is proposed"),
-    By.MECHANICAL: _("fixed rules"),
-    By.JUDGE: _("failure judge"),
-    By.PEOPLE: _("people"),
+WHOSE: Mapping[Word, Promise] = {
+    Word.KNOWN: _("people, else proposals"),
+    Word.MECHANICAL: _("fixed rules"),
+    Word.JUDGE: _("failure judge"),
+    Word.PEOPLE: _("people"),
 }
 NONE, UNKNOWN = "none", "unknown"
 """Beside modes: nothing found by who looked, and not looked at."""
-_WORDS = {By.MECHANICAL: "rules_word", By.JUDGE: "judge_word", By.PEOPLE: "people_word"}
+_WORDS = {Word.MECHANICAL: "rules_word", Word.JUDGE: "judge_word", Word.PEOPLE: "people_word"}
 
 
 def with_words(runs: QuerySet[Any]) -> QuerySet[Any]:
@@ -84,7 +84,7 @@ def with_modes(runs: QuerySet[Any]) -> QuerySet[Any]:
     return told
 
 
-def showing(runs: QuerySet[Any], word: str, by: By) -> QuerySet[Any]:
+def showing(runs: QuerySet[Any], word: str, by: Word) -> QuerySet[Any]:
     """Those of the runs that show a mode; or NONE, or UNKNOWN.
 
     Raises:
@@ -128,7 +128,7 @@ def _modes(rows: QuerySet[Any, Any]) -> Subquery:
     return Subquery(rows[:1], output_field=JSONField())
 
 
-def _shows(word: str, by: By) -> Case:
+def _shows(word: str, by: Word) -> Case:
     # A case takes what is unknown for no, where NOT would take it for unknown.
     yes, no = Value(True), Value(False)
     spoken = _spoken(by)
@@ -147,21 +147,21 @@ def _shows(word: str, by: By) -> Case:
     return Case(*cases, default=no, output_field=BooleanField())
 
 
-def _spoken(by: By) -> Q:
-    words = _WORDS.values() if by is By.KNOWN else [_WORDS[by]]
+def _spoken(by: Word) -> Q:
+    words = _WORDS.values() if by is Word.KNOWN else [_WORDS[by]]
     return Q(*(Q(**{f"{word}__isnull": False}) for word in words), _connector=Q.OR)
 
 
-def _names(mode: Mode, by: By) -> Q:
-    if by is not By.KNOWN:
+def _names(mode: Mode, by: Word) -> Q:
+    if by is not Word.KNOWN:
         return _named_in(mode, by)
-    proposed = _named_in(mode, By.JUDGE) | _named_in(mode, By.MECHANICAL)
-    return _named_in(mode, By.PEOPLE) | Q(people_word__isnull=True) & proposed
+    proposed = _named_in(mode, Word.JUDGE) | _named_in(mode, Word.MECHANICAL)
+    return _named_in(mode, Word.PEOPLE) | Q(people_word__isnull=True) & proposed
 
 
-def _named_in(mode: Mode, by: By) -> Q:
+def _named_in(mode: Mode, by: Word) -> Q:
     word = OuterRef(_WORDS[by])
-    if by is By.PEOPLE:
+    if by is Word.PEOPLE:
         return Q(Exists(FailureReview.objects.filter(pk=word, modes__has_key=mode.value)))
     names_it = {f"details__{FOUND}__has_key": mode.value}
     return Q(Exists(Evaluation.objects.filter(pk=word, **names_it)))

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.failure_modes.detecting import Rule
 from judging.failure_modes.modes import Mode, Side
+from judging.failure_modes.told import NONE, UNKNOWN
 
 NAMES: Mapping[Mode, Promise] = {
     Mode.REPETITIVE: _("repetitive actions"),
@@ -51,5 +52,10 @@ SIDE_DEFINITIONS: Mapping[Side, Promise] = {
     Side.REASONING: _("What the agent meant to do was wrong."),
     Side.BOTH: _("Each of them alone would have failed."),
 }
-NO_MODE = _("none of these")
+NO_MODE = _("none found")
 NOT_TOLD = _("not looked at yet")
+
+
+def word_in_words(word: str) -> str:
+    """A mode, or that there is none, or that nobody has looked."""
+    return str({NONE: NO_MODE, UNKNOWN: NOT_TOLD}.get(word) or NAMES[Mode(word)])

@@ -17,6 +17,7 @@ from judging.audits.page import LEFT_OUT
 from judging.audits.population import Group, items_in
 from judging.cause_pages import TAG, tag_filter, walked_pane
 from judging.cell_table import CellTable
+from judging.failure_pages import failure_beside
 from judging.forms.causes import CauseForm
 from judging.judgements import judgements_of, opened_items
 from judging.models import EvaluatorVersion, Study
@@ -119,6 +120,7 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "is_triangle": "triangle" in walk,
         "cell_address": walk.get("cell", ""),
         "pane": walked_pane(request.user, walk, run_id) if judgements.reads_audits else None,
+        "failure": failure_beside(judgements, request.user),
         # Beside the timeline a step is on the same page; alone, the pane links to the run's.
         "steps_at": "" if wants_partial(request) else reverse("runs:run_detail", args=[run_id]),
     }

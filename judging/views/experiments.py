@@ -17,6 +17,8 @@ from judging.experiments.report import whole_report
 from judging.experiments.runs_page import listed_runs
 from judging.experiments.selection import Selection, read_selection
 from judging.experiments.tables import TABLE_NAMES, TABLES, Asked, runs_table
+from judging.failure_pages import with_told
+from judging.forms.failure_modes import FailureForm
 from judging.models import StudyItem
 from judging.reports import FORMATS
 from judging.services.unblinding import record_unblindings
@@ -79,7 +81,10 @@ def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
         "asked": asked,
         "selection": selection,
         "page": page,
+        "listed": with_told(page.object_list) if selection.tells_failures else page.object_list,
         "formats": FORMATS,
+        "form": FailureForm(),
+        "batch": request.GET.get("batch", ""),
     }
     return render(request, "judging/experiment_runs.html", context)
 

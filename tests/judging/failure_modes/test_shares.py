@@ -8,7 +8,7 @@ import pytest
 
 from judging.failure_modes.modes import OF_THE_AGENT, Mode, Side
 from judging.failure_modes.shares import ModeFigures, Told, count, reviewed, told_of
-from judging.failure_modes.told import NONE, UNKNOWN, By, read_word, showing, unlooked
+from judging.failure_modes.told import NONE, UNKNOWN, Word, read_word, showing, unlooked
 from judging.models import FailureReview
 from judging.services.failure_modes import Saying, confirm_proposals, review_runs, undo_reviews
 from judging.statistics.figures import Interval, Undefined
@@ -42,12 +42,12 @@ RUNS = [
 ]
 
 
-def figures(by: By) -> ModeFigures:
+def figures(by: Word) -> ModeFigures:
     return count(RUNS, by)[1]
 
 
 def test_peoples_word_counts_before_what_is_proposed() -> None:
-    known = figures(By.KNOWN)
+    known = figures(Word.KNOWN)
     assert (known.failures, known.told, known.unknown) == (7, 6, 1)
     assert (known.environment, known.errors, known.agents) == (2, 1, 4)
     assert known.modes == {LIMIT: 1, PLAN: 1, MISREAD: 1}
@@ -56,14 +56,14 @@ def test_peoples_word_counts_before_what_is_proposed() -> None:
 
 
 def test_sources_are_kept_apart() -> None:
-    rules, judge, people = (figures(by) for by in (By.MECHANICAL, By.JUDGE, By.PEOPLE))
+    rules, judge, people = (figures(by) for by in (Word.MECHANICAL, Word.JUDGE, Word.PEOPLE))
     assert (rules.told, rules.modes, rules.sides) == (6, {LIMIT: 4}, {})
     assert (judge.told, judge.environment, judge.modes) == (4, 1, {PLAN: 2})
     assert (people.told, people.environment, people.none) == (3, 1, 1)
 
 
 def test_environment_is_never_the_agents() -> None:
-    known = figures(By.KNOWN)
+    known = figures(Word.KNOWN)
     for mode in OF_THE_AGENT:
         assert known.share(mode).total == known.agents == known.failures - 1 - 2
     spoiled = known.share(ENVIRONMENT)
@@ -71,7 +71,7 @@ def test_environment_is_never_the_agents() -> None:
     interval = known.share(PLAN).interval
     assert isinstance(interval, Interval)
     assert (interval.low, interval.high) == pytest.approx((0.0456, 0.6994), abs=1e-4)  # Wilson, 1/4
-    assert isinstance(ModeFigures(By.KNOWN).share(PLAN).value, Undefined)
+    assert isinstance(ModeFigures(Word.KNOWN).share(PLAN).value, Undefined)
 
 
 def failed(**fields: object) -> Run:
@@ -103,7 +103,7 @@ def test_lists_hold_just_the_runs_that_are_counted() -> None:
                 undo_reviews(user=user, batch=said.batch, run_ids=[run.pk])
     every = Run.objects.order_by()
     runs = told_of(every, Run.objects.none())
-    for by in By:
+    for by in Word:
         counted = count(runs, by)[audited.agent().pk]
         assert counted.agents > 3
         for mode in OF_THE_AGENT:
@@ -112,7 +112,7 @@ def test_lists_hold_just_the_runs_that_are_counted() -> None:
         assert showing(every, NONE, by).count() == counted.none
         assert showing(every, UNKNOWN, by).count() == counted.unknown
     looked_at = Run.objects.exclude(pk__in=unlooked(every).values("pk")).count()
-    assert looked_at == count(runs, By.MECHANICAL)[audited.agent().pk].told
+    assert looked_at == count(runs, Word.MECHANICAL)[audited.agent().pk].told
 
 
 @pytest.mark.django_db

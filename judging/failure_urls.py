@@ -1,0 +1,20 @@
+"""Addresses of how runs failed."""
+
+from django.urls import path
+
+from judging.views import failure_modes
+
+urlpatterns = [
+    path("runs/<uuid:run_id>/failure/", failure_modes.failure_review, name="failure_review"),
+    path("failures/", failure_modes.failure_reviews, name="failure_reviews"),
+    path(
+        "studies/<int:study_id>/audit/failures/",
+        failure_modes.audit_failures,
+        name="audit_failures",
+    ),
+    path(
+        "studies/<int:study_id>/audit/failures/runs/",
+        failure_modes.audit_failure_runs,
+        name="audit_failure_runs",
+    ),
+]

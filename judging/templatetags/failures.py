@@ -1,0 +1,21 @@
+"""How failure modes read on a page."""
+
+from django import template
+from django.utils.functional import Promise
+
+from judging.failure_modes.modes import Mode, Side
+from judging.failure_modes.words import NAMES, SIDES
+
+register = template.Library()
+
+
+@register.filter
+def mode_name(mode: Mode) -> Promise:
+    """A mode's name."""
+    return NAMES[mode]
+
+
+@register.filter
+def side_name(side: Side) -> Promise:
+    """Operation or reasoning, in words."""
+    return SIDES[side]
