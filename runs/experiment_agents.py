@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
+from runs.agent_words import agent_in_words
 from runs.experiment_plans import PlanError
 from runs.hints import without_hints
 from runs.knowledge_sets import UnknownKnowledgeError, with_knowledge
 from runs.models import AgentConfiguration, Run, User
 from runs.runnable import REPLAYER, NotRunnableError, agent_choices, live_agent
+from webagent.agents.agent import Advisable
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
+from webagent.recovery.retry_policy import AgentChoice
 from webagent.trajectory.records import AgentRecord
 
 MOST_STORED = 100
@@ -30,6 +33,15 @@ def experiment_agent_choices(user: User) -> list[tuple[str, str]]:
         if (record := _runnable(row)) and _key(record) not in plain
     ]
     return [*kinds, *stored]
+
+
+def hint_agent_choices(user: User) -> list[tuple[str, str]]:
+    """Stored configurations that can be given hints and have none."""
+    return [
+        (f"{STORED}{row.pk}", agent_in_words(AgentChoice(name=row.name, config=row.config)))
+        for row in _stored_rows(user)
+        if not row.config.get("tips") and _takes_hints(row)
+    ]
 
 
 def chosen_agents(values: list[str], more: str, user: User) -> tuple[AgentRecord, ...]:
@@ -80,6 +92,13 @@ def _runnable(row: AgentConfiguration) -> AgentRecord | None:
         return live_agent(row).describe()
     except NotRunnableError:
         return None
+
+
+def _takes_hints(row: AgentConfiguration) -> bool:
+    try:
+        return isinstance(live_agent(row), Advisable)
+    except NotRunnableError:
+        return False
 
 
 def _key(record: AgentRecord) -> str:

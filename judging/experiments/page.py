@@ -14,6 +14,7 @@ from judging.experiments.selection import joined, runs_url
 from judging.experiments.sources import Choice
 from judging.experiments.tables import Asked
 from judging.triangle_links import Linked
+from runs.hints import CONFIG_KEY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,11 @@ class ExperimentPage:
     def query(self) -> str:
         """The address of what hangs on the source."""
         return urlencode({"verdict": self.asked.source.key})
+
+    @property
+    def has_hints(self) -> bool:
+        """Whether some of its agents were given hints."""
+        return any(row.figures.agent.config.get(CONFIG_KEY) for row in self.rows)
 
 
 def experiment_page(asked: Asked, choices: Sequence[Choice]) -> ExperimentPage:

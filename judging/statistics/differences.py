@@ -6,9 +6,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from judging.statistics.figures import Figure, Interval, Undefined
+from scipy.special import stdtrit
+
+from judging.statistics.figures import Figure, Interval, Reason, Undefined
 from judging.statistics.proportions import Share
-from judging.statistics.success import clustered_mean
+from judging.statistics.success import clustered_mean, mean
 from webagent.proportions import normal_quantile
 
 
@@ -58,5 +60,23 @@ def paired_difference(
     half = normal_quantile(level) * found.standard_error
     interval = Interval(
         low=found.value - half, high=found.value + half, level=level, method="paired, by task"
+    )
+    return Difference(value=found.value, interval=interval)
+
+
+def mean_difference(differences: Sequence[float], level: float = 0.95) -> Difference:
+    """The mean of one difference a task, with Student's interval: mean ± t·s/√n, n − 1 degrees.
+
+    For few tasks it is wider than the normal one. Where all differences are equal it has no width.
+    """
+    found = mean(differences)
+    if isinstance(found.value, Undefined):
+        return Difference(value=found.value, interval=found.value)
+    if isinstance(found.standard_error, Undefined):
+        return Difference(value=found.value, interval=Undefined(Reason.ONE_CLUSTER))
+    quantile = float(stdtrit(len(differences) - 1, (1 + level) / 2))
+    half = quantile * found.standard_error
+    interval = Interval(
+        low=found.value - half, high=found.value + half, level=level, method="Student, by task"
     )
     return Difference(value=found.value, interval=interval)

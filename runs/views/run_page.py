@@ -7,6 +7,7 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from runs.hint_pages import hint_facts
 from runs.models import Run
 from runs.run_policy_facts import policy_facts
 from runs.sites import sites_during
@@ -21,7 +22,7 @@ from runs.views.fragments import AppRequest
 def run_detail(request: AppRequest, run_id: UUID) -> HttpResponse:
     """A run from beginning to end. The number of queries does not depend on its length."""
     runs = Run.objects.shown_to(request.user).select_related(
-        "task__task_set", "retried_by", "policy"
+        "task__task_set", "retried_by", "policy", "agent"
     )
     run = get_object_or_404(runs, pk=run_id)
     return render(request, "runs/run_detail.html", run_context(run, request))
@@ -75,5 +76,6 @@ def run_context(run: Run, request: AppRequest) -> dict[str, Any]:
         # That a site was not ready hints at how the run ended.
         "sites": () if hides_something(run) else sites_during(run),
         **policy_facts(run),
+        **hint_facts(run, request.user),
         **timeline_context(run, request.user),
     }

@@ -1,0 +1,89 @@
+"""Choosing the runs that hints are written from, and who says that they succeeded."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, cast
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from judging.experiments.sources import Source, default_source, read_source
+from judging.hint_effects.source_runs import Wish
+from runs.language_models import ModelOffer
+from runs.models import Experiment, HintLevel, TaskSet, User
+from webagent.knowledge.levels import Level
+
+MOST_DOLLARS = Decimal(100_000)
+MOST_EXPERIMENTS = 200
+
+
+class HintWritingForm(forms.Form):
+    """Where sources come from, whose verdicts count, and what is written by which model."""
+
+    task_set = forms.ChoiceField(label=_("Task set"), required=False)
+    experiment = forms.ModelChoiceField(
+        queryset=Experiment.objects.none(),
+        label=_("Experiment"),
+        required=False,
+        empty_label=_("all runs, imported ones and people's too"),
+    )
+    agent = forms.ChoiceField(label=_("Who acted"), required=False)
+    verdict = forms.ChoiceField(
+        label=_("Whose verdicts"),
+        help_text=_("A run is a source if these say that it succeeded; of each task the shortest."),
+    )
+    levels = forms.MultipleChoiceField(
+        label=_("Levels"),
+        choices=HintLevel.choices,
+        initial=HintLevel.values,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    model = forms.ChoiceField(label=_("Language model"))
+    max_cost = forms.DecimalField(
+        label=_("Cost limit in US dollars"),
+        required=False,
+        min_value=Decimal("0.01"),
+        max_value=MOST_DOLLARS,
+        decimal_places=2,
+    )
+
+    def __init__(self, *args: Any, user: User, models: list[ModelOffer], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._user = user
+        experiments = Experiment.objects.shown_to(user).order_by("-created_at")
+        chosen = cast("forms.ModelChoiceField[Experiment]", self.fields["experiment"])
+        chosen.queryset = experiments
+        names = TaskSet.objects.order_by("name").values_list("name", flat=True).distinct()
+        self._offer("task_set", [("", _("all")), *((name, name) for name in names)])
+        everybody = Wish(user=user).runs().values_list("agent__name", flat=True).distinct()
+        agents = sorted(everybody)
+        self._offer("agent", [("", _("anybody")), *((name, name) for name in agents)])
+        sources = Wish(user=user).choices()
+        words = [(each.source.key, f"{each.source.name} ({each.verdicts})") for each in sources]
+        self._offer("verdict", words)
+        self.fields["verdict"].initial = default_source(sources).key
+        self._offer("model", [(offer.name, offer.name) for offer in models if not offer.missing])
+
+    @property
+    def wish(self) -> Wish:
+        """Which runs may be sources, of a valid form."""
+        asked = self.cleaned_data
+        return Wish(
+            user=self._user,
+            task_set=asked["task_set"],
+            experiment=asked["experiment"],
+            agent=asked["agent"],
+        )
+
+    @property
+    def source(self) -> Source:
+        """Who says that they succeeded."""
+        return read_source(self.cleaned_data["verdict"])
+
+    @property
+    def levels_asked(self) -> list[Level]:
+        return [Level(each) for each in self.cleaned_data["levels"]]
+
+    def _offer(self, name: str, values: list[Any]) -> None:
+        cast("forms.ChoiceField", self.fields[name]).choices = values

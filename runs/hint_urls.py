@@ -1,0 +1,15 @@
+"""Addresses of hints and of experiments with them."""
+
+from django.urls import path
+
+from runs.views import hint_experiments, hints
+
+urlpatterns = [
+    path("hints/", hints.hint_list, name="hint_list"),
+    path("hints/jobs/<uuid:job_id>/", hints.hint_job, name="hint_job"),
+    path("hints/jobs/<uuid:job_id>/cancel/", hints.hint_job_cancel, name="hint_job_cancel"),
+    path("hints/<int:hint_id>/", hints.hint_detail, name="hint_detail"),
+    path(
+        "experiments/hints/new/", hint_experiments.hint_experiment_new, name="hint_experiment_new"
+    ),
+]
