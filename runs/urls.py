@@ -2,7 +2,16 @@
 
 from django.urls import URLPattern, URLResolver
 
-from runs import exchange_urls, infrastructure_urls, policy_urls, rerun_urls, run_urls, task_urls
+from runs import (
+    exchange_urls,
+    hint_urls,
+    infrastructure_urls,
+    knowledge_urls,
+    policy_urls,
+    rerun_urls,
+    run_urls,
+    task_urls,
+)
 
 app_name = "runs"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -12,4 +21,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *policy_urls.urlpatterns,
     *infrastructure_urls.urlpatterns,
     *task_urls.urlpatterns,
+    *knowledge_urls.urlpatterns,
+    *hint_urls.urlpatterns,
 ]

@@ -142,8 +142,9 @@ def _launched(request: AppRequest, form: ExperimentForm) -> HttpResponse | None:
 
 
 def _started_with(request: AppRequest) -> dict[str, str]:
-    """What the address fills in: the task set of a link from its page."""
-    return {"task_set": request.GET["task_set"]} if "task_set" in request.GET else {}
+    """What the address fills in: the task set of a link from its page, an agent to be tried."""
+    given = {"task_set": "task_set", "agent": "more_agents"}
+    return {field: request.GET[name] for name, field in given.items() if name in request.GET}
 
 
 def _address(experiment: Experiment) -> str:

@@ -22,6 +22,7 @@ from judging.models import (
     Evaluation,
     EvaluationBatch,
     EvaluatorVersion,
+    FailureReview,
     Label,
     LabelRevision,
     ReferenceVerdict,
@@ -37,7 +38,12 @@ from runs.models import (
     Blob,
     Event,
     Experiment,
+    Hint,
+    HintChoice,
+    HintSet,
     ImportJob,
+    KnowledgeSet,
+    LearningJob,
     Run,
     User,
 )
@@ -70,6 +76,8 @@ def verdict_words(of: str) -> dict[str, str]:
     return {
         "reference": f"{of}-reference",
         "evaluation": f"{of}-evaluation",
+        "failure": f"{of}-failure-mode",
+        "failure_note": f"{of}-failure-note",
         "reason": f"{of}-reason",
         "rule": f"{of}-rule",
         "evaluator_cost": {"zq": "377.13", "zd": "366.13"}[of],
@@ -78,6 +86,8 @@ def verdict_words(of: str) -> dict[str, str]:
         "specification": f"{of}-specification",
         "anomaly": f"{of}-detector",
         "error": f"{of}-error",
+        "knowledge": f"{of}-knowledge",
+        "hint": f"{of}-hint",
     }
 
 
@@ -122,6 +132,8 @@ class World:
     stranger: User
     others: list[User] = field(default_factory=list)
     batches: list[EvaluationBatch] = field(default_factory=list)
+    knowledge: list[KnowledgeSet] = field(default_factory=list)
+    hints: list[Hint] = field(default_factory=list)
 
 
 def make_world() -> World:
@@ -149,6 +161,7 @@ def make_world() -> World:
     _dispute(disputed, bob, carl, judge)
     evaluator = _evaluate({run: "zq", rerun: "zq", disputed: "zd"})
     _tag(other_study.items.get(run=run), evaluator, carl)
+    _tell_failures({run: "zq", rerun: "zq", disputed: "zd"}, carl)
     for user in blind.values():
         _hold(study, run, user)
     job = ImportJob.objects.create(
@@ -172,6 +185,8 @@ def make_world() -> World:
         stranger=make_user("annotator", "nobody"),
         others=[bob, carl, dave],
         batches=_batches(study, [run, disputed], evaluator),
+        knowledge=_knowledge({run: "zq", disputed: "zd"}),
+        hints=_hints({run: "zq", disputed: "zd"}),
         **blind,
     )
 
@@ -321,6 +336,28 @@ def _batches(
     return batches
 
 
+def _knowledge(runs: dict[Run, str]) -> list[KnowledgeSet]:
+    """A raw set and its summary, both with what a model made of the hidden runs."""
+    job = LearningJob.objects.create(kind="extract", state="cancelled", params={"name": "Garden"})
+    sets = [
+        KnowledgeSet.objects.create(name="Garden", site="shopping", kind=kind, job=job)
+        for kind in KnowledgeSet.Kind.values
+    ]
+    for position, (run, of) in enumerate(runs.items()):
+        word = verdict_words(of)["knowledge"]
+        job.items.create(key=str(run.pk), position=position, is_done=True, problem=word)
+        for each in sets:
+            entry = each.entries.create(
+                position=position,
+                intent=word,
+                ok=word,
+                ng=word,
+                problem="" if each.is_raw else word,
+            )
+            entry.sources.create(run=run, steps=[0, 1])
+    return sets
+
+
 def _evaluate(runs: dict[Run, str]) -> EvaluatorVersion:
     evaluator = EvaluatorVersion.objects.create(
         name="matcher", kind="matcher", version="1", config_hash="matcher"
@@ -338,6 +375,30 @@ def _evaluate(runs: dict[Run, str]) -> EvaluatorVersion:
             details={"rule": says["rule"]},
         )
     return evaluator
+
+
+def _tell_failures(runs: dict[Run, str], user: User) -> None:
+    """How the runs failed: proposed by a judge, and changed by a person."""
+    judge = EvaluatorVersion.objects.create(
+        name="failure-judge", kind="modes", version="1", config_hash="failure-judge"
+    )
+    for run, of in runs.items():
+        says = verdict_words(of)
+        said = {"rationale": says["failure"], "steps": [0]}
+        Evaluation.objects.create(
+            run=run,
+            evaluator=judge,
+            verdict="not_applicable",
+            details={"failure_modes": {"plan_error": said}, "side": "reasoning"},
+        )
+        FailureReview.objects.create(
+            run=run,
+            decision="changed",
+            modes={"misread_observation": {}},
+            note=says["failure_note"],
+            proposed={"modes": ["plan_error"]},
+            by=user,
+        )
 
 
 def _tag(item: StudyItem, evaluator: EvaluatorVersion, user: User) -> None:
@@ -362,6 +423,32 @@ def _hold(study: Study, run: Run, user: User) -> None:
         leased_until=timezone.now() + timedelta(hours=1),
         opened_at=timezone.now(),
     )
+
+
+def _hints(runs: dict[Run, str]) -> list[Hint]:
+    """A hint from each of the runs, which tells that they succeeded, chosen for its own task."""
+    params = {"runs": [str(run.pk) for run in runs], "levels": ["concrete"], "verdict_name": "x"}
+    job = LearningJob.objects.create(kind="hints", state="finished", model="m", params=params)
+    hints = []
+    for run, of in runs.items():
+        hint = Hint.objects.create(
+            job=job,
+            source=run,
+            level="concrete",
+            text=verdict_words(of)["hint"],
+            model="m",
+            prompt_version="1",
+            prompt_hash="0" * 64,
+            asks=1,
+            input_tokens=1,
+            output_tokens=1,
+            seconds=0.1,
+        )
+        key = f"concrete.same_task.{of}"
+        told = HintSet.objects.create(key=key, job=job, level="concrete", relatedness="same_task")
+        HintChoice.objects.create(hint_set=told, task=run.task, hint=hint, score=0.0, n_tied=1)
+        hints.append(hint)
+    return hints
 
 
 def turn_round(world: World, *, turns_disputed: bool) -> None:
@@ -389,6 +476,8 @@ def turn_round(world: World, *, turns_disputed: bool) -> None:
 
 
 def _turn(run: Run) -> None:
+    HintChoice.objects.filter(hint__source=run).delete()
+    Hint.objects.filter(source=run).delete()
     run.evaluations.update(
         verdict="failed", score=0.0, rationale="-", reason="-", details={}, record={}, cost=None
     )
@@ -396,6 +485,7 @@ def _turn(run: Run) -> None:
         record = {"run_id": "zq", "index": step.index, "reward": 0.0}
         run.steps.filter(pk=step.pk).update(reward=0.0, cost=None, input_tokens=7, record=record)
     run.events.all().delete()
+    run.failure_reviews.all().delete()
     Experiment.objects.filter(runs=run).update(name=f"another {run.experiment_id}")
     Run.objects.filter(pk=run.pk).update(
         outcome=Run.Outcome.SUCCESS,

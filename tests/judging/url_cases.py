@@ -21,6 +21,8 @@ from judging.audits.tables import TABLES
 from judging.experiments.drawing import QUESTIONS
 from judging.experiments.parts import PARTS
 from judging.experiments.tables import TABLES as EXPERIMENT_TABLES
+from judging.hint_effects.drawing import MAPS
+from judging.hint_effects.tables import HINT_TABLES
 from runs.models import RetryPolicy
 from tests.judging.blind_world import World
 
@@ -402,6 +404,37 @@ case(
     name=lambda _: ["configurations", "runs"],
     ending=lambda _: "json",
 )
+case("judging:hint_report", *SOURCES, experiment_id=EXPERIMENTS)
+case(
+    "judging:hint_cell",
+    *SOURCES,
+    experiment_id=EXPERIMENTS,
+    level=lambda _: "concrete",
+    relatedness=lambda _: "same_task",
+)
+case(
+    "judging:hint_table",
+    *SOURCES,
+    experiment_id=EXPERIMENTS,
+    name=lambda _: list(HINT_TABLES),
+    ending=lambda _: "json",
+)
+case("judging:hint_picture", *SOURCES, experiment_id=EXPERIMENTS, name=lambda _: list(MAPS))
+CASES["judging:hint_write"] = lambda world: [
+    Visit(reverse("judging:hint_write")),
+    *(
+        Visit(
+            reverse("judging:hint_write"),
+            data={"verdict": source, "levels": ["concrete"], "model": "m", "estimate": "1"} | more,
+        )
+        for source in ("reward", "reference", "evaluator:1")
+        for more in (
+            {},
+            *({"experiment": str(number)} for number in EXPERIMENTS(world)),
+            {"agent": "zq-agent"},
+        )
+    ),
+]
 case("judging:controls_launch", post=lambda _: {"token": "x"}, experiment_id=EXPERIMENTS)
 case("judging:experiment_compare", "a=1&b=2", "a=2&b=1&verdict=reference&cell=both", "a=1&b=1")
 case(
@@ -596,6 +629,24 @@ CASES["runs:experiment_new"] = lambda _world: [
         )
     ),
 ]
+CASES["runs:hint_experiment_new"] = lambda world: [
+    Visit(reverse("runs:hint_experiment_new")),
+    Visit(f"{reverse('runs:hint_experiment_new')}?task_set=webarena+raw"),
+    *(
+        Visit(
+            reverse("runs:hint_experiment_new"),
+            data=_LAUNCH
+            | {"job": str(world.hints[0].job_id), "levels": ["concrete"], "agents": ""}
+            | {"relatednesses": ["same_task"], "more_agents": 'generic:{"model": "m"}'}
+            | {way: "1"},
+        )
+        for way in ("estimate", "refresh")
+    ),
+]
+case("runs:hint_list")
+case("runs:hint_job", job_id=lambda world: world.hints[0].job_id)
+case("runs:hint_job_cancel", post=lambda _: {}, job_id=lambda world: world.hints[0].job_id)
+case("runs:hint_detail", hint_id=lambda world: [hint.pk for hint in world.hints])
 case("runs:experiment_progress", pk=EXPERIMENTS)
 case("runs:experiment_pause", post=lambda _: {}, pk=EXPERIMENTS)
 case("runs:experiment_resume", post=lambda _: {}, pk=EXPERIMENTS)
@@ -612,3 +663,54 @@ def held_by_others(world: World) -> int:
 def others_label(world: World) -> str:
     """A label that is not the viewer's."""
     return str(world.others[0].labels.values_list("pk", flat=True)[0])
+
+
+# Web knowledge, and the jobs that write it
+ENTRY = {"intent": "Open it", "ok": "", "ng": "It stays shut."}
+
+
+def KNOWLEDGE(world: World) -> list[int]:  # noqa: N802
+    return [each.pk for each in world.knowledge]
+
+
+def ENTRIES(world: World) -> list[int]:  # noqa: N802
+    return [entry.pk for each in world.knowledge for entry in each.entries.all()]
+
+
+CASES["runs:knowledge_list"] = lambda world: [
+    Visit(reverse("runs:knowledge_list") + query)
+    for query in (
+        "",
+        "?site=shopping",
+        *(f"?run={run_id}" for run_id in RUNS(world)),
+        *(f"?experiment={number}" for number in EXPERIMENTS(world)),
+    )
+]
+CASES["runs:knowledge_detail"] = lambda world: [
+    Visit(reverse("runs:knowledge_detail", args=[number]) + query)
+    for number in KNOWLEDGE(world)
+    for query in ("", "?q=knowledge", "?q=zq", *(f"?run={run_id}" for run_id in RUNS(world)))
+]
+case("runs:knowledge_entry", pk=ENTRIES, post=lambda _: ENTRY)
+case("runs:knowledge_switch", pk=ENTRIES, post=lambda _: {"off": ""})
+CASES["runs:knowledge_extract"] = lambda world: [
+    Visit(reverse("runs:knowledge_extract")),
+    *(Visit(f"{reverse('runs:knowledge_extract')}?run={run_id}") for run_id in RUNS(world)),
+    *(
+        Visit(
+            reverse("runs:knowledge_extract"),
+            data={"run": str(run_id), "source": "selection", "name": "x", "estimate": "1"},
+        )
+        for run_id in RUNS(world)
+    ),
+]
+case("runs:knowledge_summarise", pk=KNOWLEDGE, post=lambda _: {"start": "1"})
+
+
+def LEARNING(world: World) -> list[uuid.UUID]:  # noqa: N802
+    return [each.job_id for each in world.knowledge[:1] if each.job_id]
+
+
+case("runs:learning_job", job_id=LEARNING)
+case("runs:learning_cancel", job_id=LEARNING, post=lambda _: {})
+case("runs:learning_resume", job_id=LEARNING, post=lambda _: {"max_cost": "1"})

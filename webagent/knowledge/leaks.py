@@ -38,7 +38,7 @@ class Leak:
 
 
 _WORDS = {
-    LeakKind.ELEMENT: "an element's id,",
+    LeakKind.ELEMENT: "an element's id or an action,",
     LeakKind.VALUE: "a value of the source,",
     LeakKind.ADDRESS: "an address,",
     LeakKind.STEP: "a step's number,",

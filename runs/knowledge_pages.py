@@ -1,0 +1,233 @@
+"""What the pages of web knowledge show, without what comes from runs that the reader judges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.db.models import Count, Prefetch, Q, QuerySet
+
+from runs.knowledge_sets import BUDGET, CONFIG_KEY, HURT_AT, knowledge_hash_of, runs_with
+from runs.models import (
+    AgentConfiguration,
+    Experiment,
+    KnowledgeEntry,
+    KnowledgeSet,
+    KnowledgeSource,
+    LearningJob,
+    Run,
+    User,
+)
+
+PER_PAGE = 50
+MOST_RUNS = 50
+MOST_JOBS = 10
+KINDS = (LearningJob.Kind.EXTRACT, LearningJob.Kind.SUMMARISE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSet:
+    """One set with what follows from it for the reader."""
+
+    knowledge_set: KnowledgeSet
+    n_runs: int
+    """Runs that its entries came from, as far as the reader sees the entries."""
+    n_used: int
+    """Runs whose agents had it."""
+
+    @property
+    def is_over_budget(self) -> bool:
+        return self.knowledge_set.n_tokens > BUDGET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How long the block is, against what agents give to it. `n_fitting`: entries within that."""
+
+    tokens: int
+    budget: int
+    n_entries: int
+    is_raw: bool
+
+    @property
+    def is_over(self) -> bool:
+        return self.tokens > self.budget
+
+    @property
+    def has_hurt(self) -> bool:
+        """Whether as much raw knowledge has been seen to lower success."""
+        return self.is_raw and self.tokens >= HURT_AT // 2
+
+    @property
+    def most(self) -> int:
+        """The longer of both, for a bar."""
+        return max(self.tokens, self.budget, 1)
+
+
+def knowledge_list_context(
+    user: User, *, run: Run | None, experiment: Experiment | None, query: Any
+) -> dict[str, Any]:
+    """Sets, all of them or those that have to do with a run or an experiment; jobs beside."""
+    sets = KnowledgeSet.objects.select_related("created_by")
+    if run is not None:
+        sets = sets.filter(_of_run(run, user))
+    elif experiment is not None:
+        sets = sets.filter(_of_experiment(experiment, user))
+    else:
+        sets = sets.latest_versions()
+    if site := query.get("site"):
+        sets = sets.filter(site=site)
+    page = Paginator(sets, PER_PAGE).get_page(query.get("page"))
+    return {
+        "page": page,
+        "rows": listed_sets(page.object_list, user),
+        "run": run,
+        "experiment": experiment,
+        "sites": KnowledgeSet.objects.order_by("site").values_list("site", flat=True).distinct(),
+        "site": site or "",
+        "budget": BUDGET,
+        "jobs": LearningJob.objects.filter(kind__in=KINDS).select_related("created_by")[:MOST_JOBS],
+        "entries": entries_of_run(run, user) if run is not None else [],
+    }
+
+
+def listed_sets(sets: Iterable[KnowledgeSet], user: User) -> list[ListedSet]:
+    """The rows for these sets, in a fixed number of queries."""
+    rows = list(sets)
+    shown = KnowledgeEntry.objects.shown_to(user).filter(knowledge_set__in=rows)
+    sources = KnowledgeSource.objects.filter(entry__in=shown.values("pk"))
+    n_runs: dict[int, int] = dict(
+        sources.order_by()
+        .values_list("entry__knowledge_set")
+        .annotate(n=Count("run", distinct=True))
+    )
+    used = _used(rows, user)
+    return [
+        ListedSet(
+            knowledge_set=row,
+            n_runs=n_runs.get(row.pk, 0),
+            n_used=used.get(row.content_hash, 0),
+        )
+        for row in rows
+    ]
+
+
+def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> dict[str, Any]:
+    """What the page of one set shows."""
+    words = query.get("q", "").strip()
+    mine = knowledge_set.entries.shown_to(user)
+    found = mine.holding(words) if words else mine
+    if run_id := _id(query.get("run", "")):
+        found = found.filter(sources__run=run_id)
+    page = Paginator(_with_sources(found, user), PER_PAGE).get_page(query.get("page"))
+    runs = runs_with(knowledge_set, user)
+    sources = KnowledgeSource.objects.filter(entry__in=mine.order_by().values("pk"))
+    taught = Run.objects.shown_to(user).filter(pk__in=sources.order_by().values("run"))
+    return {
+        "set": knowledge_set,
+        "page": page,
+        "q": words,
+        "run_id": run_id,
+        "n_shown": mine.count(),
+        "n_hidden": knowledge_set.entries.count() - mine.count(),
+        "n_off": mine.filter(is_enabled=False, problem="").count(),
+        "n_left_out": mine.exclude(problem="").count(),
+        "size": Size(
+            tokens=knowledge_set.n_tokens,
+            budget=BUDGET,
+            n_entries=knowledge_set.n_entries,
+            is_raw=knowledge_set.is_raw,
+        ),
+        "versions": KnowledgeSet.objects.filter(
+            name=knowledge_set.name, site=knowledge_set.site, kind=knowledge_set.kind
+        ).select_related("created_by"),
+        "summaries": knowledge_set.children.exclude(kind=knowledge_set.kind),
+        "used_by": _used_rows(runs, taught),
+        "n_used": runs.count(),
+        "n_taught": taught.count(),
+        "taught": taught.for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
+        "config_line": config_line(knowledge_set),
+    }
+
+
+def entries_of_run(run: Run, user: User) -> Any:
+    """What the run taught, newest set first."""
+    entries = KnowledgeEntry.objects.shown_to(user).of_run(run.pk)
+    return _with_sources(entries.select_related("knowledge_set"), user).order_by(
+        "-knowledge_set__created_at", "knowledge_set", "position"
+    )[:PER_PAGE]
+
+
+def config_line(knowledge_set: KnowledgeSet) -> str:
+    """An agent's configuration with this knowledge, as the form of an experiment takes it."""
+    config: dict[str, Any] = {"model": "…", CONFIG_KEY: str(knowledge_set)}
+    if knowledge_set.n_tokens > BUDGET:
+        config[CONFIG_KEY] = {"set": str(knowledge_set), "select": "relevant", "top": 10}
+    return f"generic:{json.dumps(config, ensure_ascii=False)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedBy:
+    """A run whose agent had the set. `is_of_source_task`: knowledge came from its very task."""
+
+    run: Run
+    is_of_source_task: bool
+
+
+def _used_rows(runs: QuerySet[Run], taught: QuerySet[Run]) -> list[UsedBy]:
+    tasks = set(taught.order_by().values_list("task", flat=True))
+    listed = runs.for_list().order_by("-created_at", "-pk")[:MOST_RUNS]  # type: ignore[attr-defined]
+    return [UsedBy(run=run, is_of_source_task=run.task_id in tasks) for run in listed]
+
+
+def _used(sets: Iterable[KnowledgeSet], user: User) -> dict[str, int]:
+    """How many runs had each content, by its hash."""
+    hashes = {row.content_hash for row in sets}
+    agents = AgentConfiguration.objects.filter(
+        **{f"config__{CONFIG_KEY}__sha256__in": list(hashes)}
+    )
+    by_agent = {row.pk: knowledge_hash_of(row) for row in agents.only("config")}
+    runs = Run.objects.shown_to(user).not_anonymous().filter(agent__in=list(by_agent))
+    used: dict[str, int] = {}
+    for agent, n in runs.order_by().values_list("agent").annotate(n=Count("pk")):
+        used[by_agent[agent]] = used.get(by_agent[agent], 0) + n
+    return used
+
+
+def _with_sources(entries: QuerySet[KnowledgeEntry], user: User) -> QuerySet[KnowledgeEntry]:
+    """With the runs that each came from; every one of them may be known to the reader."""
+    sources = KnowledgeSource.objects.select_related("run__task").only(
+        "entry", "steps", "run__goal", "run__task__external_id"
+    )
+    return entries.prefetch_related(Prefetch("sources", queryset=sources))
+
+
+def _of_run(run: Run, user: User) -> Q:
+    """Sets that it taught something, and the one that its agent had."""
+    shown = KnowledgeEntry.objects.shown_to(user).of_run(run.pk)
+    had = Run.objects.shown_to(user).not_anonymous().filter(pk=run.pk).select_related("agent")
+    hashes = [known for each in had if (known := knowledge_hash_of(each.agent))]
+    return Q(pk__in=shown.order_by().values("knowledge_set")) | Q(content_hash__in=hashes)
+
+
+def _of_experiment(experiment: Experiment, user: User) -> Q:
+    """Sets that its runs taught something, and those that its agents had."""
+    runs = Run.objects.shown_to(user).filter(experiment=experiment)
+    shown = KnowledgeEntry.objects.shown_to(user).filter(sources__run__in=runs.values("pk"))
+    agents = AgentConfiguration.objects.filter(
+        pk__in=runs.not_anonymous().order_by().values("agent"),
+        **{f"config__{CONFIG_KEY}__isnull": False},
+    )
+    hashes = [known for each in agents if (known := knowledge_hash_of(each))]
+    return Q(pk__in=shown.order_by().values("knowledge_set")) | Q(content_hash__in=hashes)
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
