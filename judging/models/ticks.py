@@ -13,9 +13,9 @@ class MilestoneTick(models.Model):
     milestone = models.ForeignKey("runs.Milestone", models.PROTECT, related_name="ticks")
     achieved = models.BooleanField()
     step = models.PositiveIntegerField(null=True)
-    """Index of the step where it was reached; None where it was not."""
+    """Index of the step whose action reached it; None where none did."""
     lost_step = models.PositiveIntegerField(null=True)
-    """Index of the step from which it no longer held; None where it held to the end."""
+    """Index of the step whose action lost it again; None where it held to the end."""
 
     class Meta:
         ordering = ["label", "milestone__position", "milestone"]

@@ -62,11 +62,11 @@ def test_progress_is_kept_with_what_was_found():
     assert (finding.verdict, finding.score) == (Evaluation.Verdict.FAILED, 1.0)
     stored = stored_progress(finding.details)
     assert stored is not None
-    assert (stored.progress.by_step, stored.progress.final) == ((25.0, 100.0, 75.0), 75.0)
+    assert (stored.progress.by_step, stored.progress.final) == ((100.0, 75.0, 75.0), 75.0)
     assert stored.milestones_hash == digest_of_task(task)
     assert [(one.name, one.achieved_at, one.lost_at) for one in stored.milestones] == [
-        ("cart", 1, None),
-        ("agreed", 0, 2),
+        ("cart", 0, None),
+        ("agreed", 0, 1),
     ]
     assert stored.milestones[0].rationale == "the address is http://shop/cart"
 

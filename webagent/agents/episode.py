@@ -22,7 +22,7 @@ from webagent.agents.recovering import Recovery, Way
 from webagent.agents.replaying import Replay
 from webagent.agents.spending import Spending
 from webagent.environment.failures import EnvironmentFailure
-from webagent.environment.interface import Environment
+from webagent.environment.interface import Environment, take_step
 from webagent.trajectory.live import Decision, Observation, StepResult
 from webagent.trajectory.recording import Recorder
 from webagent.trajectory.records import EndReason, ErrorOrigin
@@ -96,7 +96,7 @@ class Episode:
             executed = ending is None
         if ending is None and (action := decision.action) is not None:
             try:
-                result = self._ask(lambda: self._environment.step(action))
+                result = self._ask(lambda: take_step(self._environment, action))
             except Broken as broken:
                 ending = broken.ending
             else:

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeVar
 
 from webagent.agents.endings import Broken, Ending
 from webagent.agents.recovering import Divergence, PathStep
-from webagent.environment.interface import Environment
+from webagent.environment.interface import Environment, take_step
 from webagent.recovery.policy import RecoveryPolicy
 from webagent.trajectory.live import Decision, Observation, StepResult
 from webagent.trajectory.recording import Recorder, recorded_actions
@@ -101,7 +101,7 @@ class Replay:
     def _repeat(self, seen: Observation, past: PathStep) -> StepResult:
         started_at = datetime.now(UTC)
         try:
-            result = self._ask(lambda: self._environment.step(past.action))
+            result = self._ask(lambda: take_step(self._environment, past.action))
         except Broken:
             self._record(seen, past, None, started_at=started_at, final=True)
             raise

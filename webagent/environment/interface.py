@@ -1,8 +1,9 @@
-"""What every environment offers, whatever benchmark or site stands behind it."""
+"""What every environment offers, whatever benchmark, site or world of text stands behind it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from webagent.trajectory.live import Observation, StepResult
@@ -17,7 +18,10 @@ class Environment(Protocol):
         ...
 
     def step(self, action: str) -> StepResult:
-        """What an action led to. A bad action is an `error` in the result, not an exception."""
+        """What an action led to. A bad action is an `error` in the result, not an exception.
+
+        The result may bring the milestones that hold now; else `milestones` is asked.
+        """
         ...
 
     def milestones(self) -> Mapping[str, bool]:
@@ -40,3 +44,11 @@ class Environment(Protocol):
     def close(self) -> None:
         """Leave nothing behind: no browser, no server, no thread. May be called twice."""
         ...
+
+
+def take_step(environment: Environment, action: str) -> StepResult:
+    """What an action led to, with the milestones that hold then, whichever way they are told."""
+    result = environment.step(action)
+    if result.milestones or not (reached := environment.milestones()):
+        return result
+    return replace(result, milestones=dict(reached))

@@ -16,9 +16,9 @@ class Finding:
     """What a source says of one milestone. Steps are indices into the run's steps.
 
     Attributes:
-        achieved_at: the first step that shows it, or did it; None if it was never reached.
-        lost_at: the first step after it from which it no longer held; None if it was kept.
-        evidence_step: the step to look at, which need not be the one where it was reached.
+        achieved_at: the first step after whose action it held; None if it was never reached.
+        lost_at: the first step behind it after whose action it did not; None if it was kept.
+        evidence_step: the step to look at, such as the next one, whose page shows it.
         regained: later spans in which it held again, each with the step that ended it, or None.
     """
 

@@ -29,6 +29,7 @@ class _Watch:
     is_held: bool = False
     spans: list[tuple[int, int | None]] = field(default_factory=list)
     evidence: str = ""
+    shown_at: int | None = None
 
     def look(self, seen: Seen, *, may_begin: bool) -> None:
         reached = self.rule.reached_when
@@ -41,7 +42,9 @@ class _Watch:
                 self._end(seen.step)
         elif may_begin and can_see and reached.finds(seen):
             self.is_held = True
-            self.evidence = self.evidence or reached.evidence(seen)
+            if not self.spans:
+                self.evidence = reached.evidence(seen)
+                self.shown_at = seen.step if seen.shown_at is None else seen.shown_at
             self.spans.append((seen.step, None))
 
     def _is_lost(self, seen: Seen) -> bool:
@@ -51,14 +54,10 @@ class _Watch:
         return reached.can_pass and reached.can_see(seen) and reached.finds(seen) is False
 
     def _end(self, step: int) -> None:
-        """Close the span. A page that showed it before the very action that lost it came of the
-        step before.
-        """
+        """Close the span; what was lost in the step that reached it, held after no step at all."""
         self.is_held = False
         start, _ = self.spans.pop()
-        start = min(start, step - 1)
-        before = self.spans[-1][1] if self.spans else 0
-        if before is not None and start >= before:
+        if step > start:
             self.spans.append((start, step))
 
     @property
@@ -71,7 +70,7 @@ class _Watch:
             achieved_at=start,
             lost_at=end,
             rationale=self.evidence,
-            evidence_step=start,
+            evidence_step=self.shown_at,
             regained=tuple(later),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from webagent.trajectory.axtree import Node, parse_axtree
@@ -16,9 +16,11 @@ TreeText = Callable[[BlobRecord], str | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """One look at a step: a page, before its action or after it, or the action itself.
+    """One look at a run: a page, or what an action did.
 
     Attributes:
+        step: the step that led to it: a page seen before an action came of the step before.
+        shown_at: the step to look at, if that is another one.
         url: the page's address; None where this is no look at a page, or it was not kept.
         tree: the page's accessibility tree, as text; None likewise.
         actions: what the agent did, where this is a look at its action.
@@ -27,6 +29,7 @@ class Seen:
     """
 
     step: int
+    shown_at: int | None = None
     url: str | None = None
     tree: str | None = None
     actions: tuple[ActionRecord, ...] = ()
@@ -56,7 +59,9 @@ def looks(steps: Sequence[StepRecord], tree_text: TreeText) -> Iterator[Seen]:
     for place, step in enumerate(steps):
         is_fresh = place > 0 and step.branch != branch
         branch = step.branch
-        yield _page(step.index, step.before, tree_text, is_fresh_start=is_fresh)
+        came_of = steps[place - 1].index if place and not is_fresh else step.index
+        shown = _page(came_of, step.before, tree_text, is_fresh_start=is_fresh)
+        yield replace(shown, shown_at=step.index)
         yield Seen(
             step=step.index,
             actions=tuple(action for action in step.actions if action.name is not None),

@@ -20,7 +20,8 @@ class Observation:
     """What could be seen at one moment.
 
     `goal` and `goal_images` (data URLs) are the instruction. `screenshot` is a PNG; `boxes`
-    are element boxes in its pixels, by bid; `axtree` is the flattened accessibility tree.
+    are element boxes in its pixels, by bid; `axtree` is the flattened accessibility tree, or
+    whatever text a world without pages shows; there the screenshot and the address are empty.
     `last_error` is what went wrong with the action that led here.
     """
 

@@ -141,7 +141,7 @@ def recorded_observation(observation: live.Observation, blobs: Blobs, number: in
     """The observation as a record, its screenshot and tree put into `blobs`."""
     return Observation(
         at=observation.at,
-        url=observation.url,
+        url=observation.url or None,
         title=observation.title,
         tabs=observation.tabs,
         screenshot=_blob(
@@ -152,7 +152,9 @@ def recorded_observation(observation: live.Observation, blobs: Blobs, number: in
             name=f"screenshot_step_{number}.png",
             width=observation.width,
             height=observation.height,
-        ),
+        )
+        if observation.screenshot
+        else None,
         a11y_tree=_blob(
             blobs,
             observation.axtree.encode("utf-8", "replace"),

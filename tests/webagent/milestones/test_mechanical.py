@@ -47,13 +47,12 @@ def test_what_takes_it_away_can_be_said():
     assert spans(cart, *row) == ((1, 3),)
 
 
-def test_a_page_that_shows_it_before_the_action_that_loses_it_came_of_the_step_before():
-    reported = Definition(name="a", rule=Rule(reached_when=ReportedCheck(name="a")))
+def test_what_is_reached_and_lost_within_a_step_was_never_held():
     rule = Rule(reached_when=TextCheck(text="on"), lost_when=ReportedCheck(name="off"))
     lamp = Definition(name="lamp", rule=rule)
-    row = (at(0), at(1, tree="[1] heading 'on'"), Seen(step=1, reported={"off": True}))
-    assert spans(lamp, *row) == ((0, 1),)
-    assert spans(reported, Seen(step=0, reported={"a": True})) == ((0, None),)
+    off = Seen(step=1, reported={"off": True})
+    assert spans(lamp, at(0), at(1, tree="[1] heading 'on'"), off) == ()
+    assert spans(lamp, at(0, tree="[1] heading 'on'"), off) == ((0, 1),)
 
 
 def test_what_holds_before_the_first_action_and_is_lost_by_it_was_never_reached():
@@ -114,7 +113,20 @@ class TestLooks:
     def test_a_step_is_its_page_and_then_its_action(self):
         page, action = self.look(self.step(0, "a", extra={"milestones": {"m": True, "n": "?"}}))
         assert (page.url, page.tree, page.reported) == ("http://site/0", NO, {})
+        assert (page.step, page.shown_at) == (0, 0)
         assert (action.url, action.reported) == (None, {"m": True})
+
+    def test_a_page_came_of_the_step_before_and_is_shown_at_its_own(self):
+        row = self.look(self.step(0, "a"), self.step(1, "b"))
+        assert [(seen.step, seen.shown_at) for seen in row] == [
+            (0, 0),
+            (0, None),
+            (0, 1),
+            (1, None),
+        ]
+        agreed = Definition(name="agreed", rule=Rule(reached_when=AGREED))
+        (found,) = find_milestones([agreed], row).findings
+        assert (found.achieved_at, found.evidence_step) == (0, 1)
 
     def test_the_page_after_it_comes_last(self):
         after = Observation(url="http://site/end")
@@ -130,6 +142,7 @@ class TestLooks:
     def test_another_branch_is_a_fresh_start(self):
         row = self.look(self.step(0, "a"), self.step(1, "a"), self.step(2, "a", branch=1))
         assert [seen.step for seen in row if seen.is_fresh_start] == [2]
+        assert [seen.step for seen in row] == [0, 0, 0, 1, 2, 2]
 
 
 rows = st.lists(
