@@ -1,0 +1,193 @@
+"""Pages of web knowledge: what they show, to whom, and what their forms do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from runs.execution.learning import carry_out
+from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
+from tests.judging.asked_models import models_file
+from tests.runs.factories import make_agent, make_experiment, make_run, make_user
+from tests.runs.scribe import scribe
+from tests.webagent.llm.stub import LLMStub
+
+pytestmark = pytest.mark.django_db
+INTENT = "Reveal the filter builder"
+
+
+@pytest.fixture
+def engineer() -> User:
+    return make_user()
+
+
+@pytest.fixture
+def page(client: Client, engineer: User) -> Client:
+    client.force_login(engineer)
+    return client
+
+
+@pytest.fixture
+def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LLMStub:
+    file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
+    monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
+    monkeypatch.setattr("runs.tasks.learning.current_app.send_task", lambda *a, **k: None)
+    llm_stub.reply = scribe
+    return llm_stub
+
+
+def made(run: Run, kind: str = "raw", n_tokens: int = 50, **fields: object) -> KnowledgeSet:
+    """A set with one entry from the run."""
+    kept = KnowledgeSet.objects.create(
+        name="shop", site="shopping", kind=kind, n_entries=1, n_tokens=n_tokens, **fields
+    )
+    entry = kept.entries.create(position=0, intent=INTENT, ok="Use the button.", ng="All fails.")
+    entry.sources.create(run=run, steps=[1, 2])
+    return kept
+
+
+def text(client: Client, path: str, status: int = 200) -> str:
+    response = client.get(path)
+    assert response.status_code == status
+    return response.content.decode()
+
+
+def test_the_list_leads_to_a_set_with_its_entries_and_their_runs(page: Client):
+    run = make_run(pictures=False)
+    kept = made(run)
+    assert f"/knowledge/{kept.pk}/" in text(page, "/knowledge/")
+    shown = text(page, f"/knowledge/{kept.pk}/")
+    assert INTENT in shown
+    assert f"/runs/{run.pk}/#step-1" in shown
+    assert "50 tokens" in shown
+
+
+def test_search_finds_entries_by_their_words(page: Client):
+    kept = made(make_run(pictures=False))
+    kept.entries.create(position=1, intent="Sort the list", ng="The menu cannot.")
+    found = text(page, f"/knowledge/{kept.pk}/?q=menu+sort")
+    assert "Sort the list" in found
+    assert INTENT not in found
+
+
+def test_a_long_raw_block_is_warned_of(page: Client):
+    run = make_run(pictures=False)
+    long = made(run, n_tokens=16_000)
+    short = made(run, kind="summarised", n_tokens=5_999)
+    said = text(page, f"/knowledge/{long.pk}/")
+    assert "does not fit that budget" in said
+    assert "lowered an agent" in said
+    assert "&quot;select&quot;: &quot;relevant&quot;" in said
+    said = text(page, f"/knowledge/{short.pk}/")
+    assert "message warning" not in said
+
+
+def test_run_and_experiment_lead_to_what_they_taught_and_had(page: Client):
+    experiment = make_experiment()
+    run = make_run(pictures=False, experiment=experiment)
+    taught = made(run)
+    had = made(make_run(pictures=False), version=2, content_hash="f" * 64)
+    agent = make_agent(config={"knowledge": {"sha256": "f" * 64}})
+    user = make_run(pictures=False, agent=agent, experiment=experiment)
+    other = make_run(pictures=False)
+    assert f"/knowledge/?run={run.pk}" in text(page, f"/runs/{run.pk}/")
+    assert f"/knowledge/?experiment={experiment.pk}" in text(page, f"/experiments/{experiment.pk}/")
+    of_run = text(page, f"/knowledge/?run={run.pk}")
+    assert f"/knowledge/{taught.pk}/" in of_run
+    assert f"/knowledge/{had.pk}/" not in of_run
+    assert f"/knowledge/{had.pk}/" in text(page, f"/knowledge/?run={user.pk}")
+    both = text(page, f"/knowledge/?experiment={experiment.pk}")
+    assert f"/knowledge/{taught.pk}/" in both
+    assert f"/knowledge/{had.pk}/" in both
+    assert "No web knowledge yet" in text(page, f"/knowledge/?run={other.pk}")
+    assert f"/runs/{user.pk}/" in text(page, f"/knowledge/{had.pk}/")
+
+
+def test_an_entry_is_edited_and_switched_off(page: Client):
+    kept = made(make_run(pictures=False))
+    entry = kept.entries.get()
+    words = {"intent": "Open the filter", "ok": "", "ng": "It stays shut."}
+    response = page.post(f"/knowledge/entries/{entry.pk}/", words)
+    assert response.headers["Location"] == f"/knowledge/{kept.pk}/#entry-0"
+    page.post(f"/knowledge/entries/{entry.pk}/switch/", {"off": ""})
+    entry.refresh_from_db()
+    kept.refresh_from_db()
+    assert (entry.intent, entry.is_edited, entry.is_enabled) == ("Open the filter", True, False)
+    assert kept.n_entries == 0
+
+
+def test_an_entry_without_ng_is_refused(page: Client):
+    entry = made(make_run(pictures=False)).entries.get()
+    response = page.post(f"/knowledge/entries/{entry.pk}/", {"intent": "x", "ok": "", "ng": " "})
+    assert response.status_code == 422
+
+
+def test_extraction_is_estimated_started_and_watched(page: Client, model: LLMStub):
+    experiment = make_experiment()
+    make_run(pictures=False, experiment=experiment, steps=2)
+    asked = {"name": "shop", "source": f"experiment:{experiment.pk}", "model": "stub-judge"}
+    estimate = page.post(
+        "/knowledge/extract/", asked | {"estimate": "1"}, headers={"HX-Request": "true"}
+    )
+    assert "1 question" in estimate.content.decode()
+    response = page.post("/knowledge/extract/", asked | {"start": "1"})
+    job = LearningJob.objects.get()
+    assert response.headers["Location"] == f"/learning/{job.pk}/"
+    assert 'hx-trigger="every 1s"' in text(page, f"/learning/{job.pk}/")
+    assert carry_out(job.pk)
+    ended = text(page, f"/learning/{job.pk}/")
+    assert "every 1s" not in ended
+    assert "Entries kept" in ended
+
+
+def test_a_job_is_cancelled_and_resumed(page: Client, model: LLMStub):
+    experiment = make_experiment()
+    make_run(pictures=False, experiment=experiment)
+    asked = {"name": "shop", "source": f"experiment:{experiment.pk}", "model": "stub-judge"}
+    page.post("/knowledge/extract/", asked | {"start": "1"})
+    job = LearningJob.objects.get()
+    page.post(f"/learning/{job.pk}/cancel/")
+    job.refresh_from_db()
+    assert job.state == LearningJob.State.CANCELLED
+    page.post(f"/learning/{job.pk}/resume/", {"max_cost": "nonsense"})
+    job.refresh_from_db()
+    assert job.state == LearningJob.State.CANCELLED
+    page.post(f"/learning/{job.pk}/resume/", {"max_cost": "2"})
+    job.refresh_from_db()
+    assert (job.state, job.max_cost) == (LearningJob.State.QUEUED, 2)
+
+
+def test_without_a_model_the_form_says_what_to_do(page: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(settings.ENV, "MODELS_FILE", None)
+    said = text(page, "/knowledge/extract/")
+    assert "MODELS_FILE" in said
+    assert "disabled" in said
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/knowledge/", "/knowledge/extract/", "/knowledge/{set}/", "/knowledge/entries/{entry}/"],
+)
+def test_only_those_with_the_role_may_look(client: Client, path: str):
+    kept = made(make_run(pictures=False))
+    entry = KnowledgeEntry.objects.get()
+    path = path.format(set=kept.pk, entry=entry.pk)
+    assert client.get(path).status_code == 302
+    client.force_login(make_user("annotator"))
+    assert client.get(path).status_code == 403
+
+
+def test_queries_do_not_grow_with_sets_and_entries(page: Client, django_assert_max_num_queries):
+    run = make_run(pictures=False)
+    for number in range(1, 9):
+        kept = made(run, version=number, content_hash=str(number) * 64)
+        for place in range(1, 9):
+            entry = kept.entries.create(position=place, intent=INTENT, ng="no")
+            entry.sources.create(run=run)
+    with django_assert_max_num_queries(25):
+        text(page, f"/knowledge/?run={run.pk}")
+    with django_assert_max_num_queries(35):
+        text(page, f"/knowledge/{kept.pk}/")
