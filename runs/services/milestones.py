@@ -9,7 +9,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from runs.milestones import MilestoneFile, definition_of, digest_of_task
+from runs.milestones import MilestoneFile, digest_of_task
 from runs.models import Milestone, Task, User
 from runs.signals import announce_milestones
 from webagent.milestones.definition import Definition, digest_of
@@ -104,18 +104,20 @@ def import_milestones(
     return Stored(changed, len(file.tasks) - changed)
 
 
-def copy_milestones(*, origin: Task, to: Task) -> None:
-    """Give a task that has none those of another, such as the one that a patch made it from."""
-    rows = [definition_of(row) for row in origin.milestones.in_force()]
+def inherit_milestones(tasks: Sequence[Task]) -> None:
+    """Give fresh versions of tasks the milestones of those that they were made from."""
+    version = {task.original_id: task for task in tasks}
+    inherited = Milestone.objects.in_force().filter(task__in=version.keys())
     Milestone.objects.bulk_create(
         Milestone(
-            task=to,
-            position=position,
-            name=one.name,
-            weight=one.weight,
-            is_ordered=one.is_ordered,
-            rule=one.rule.model_dump(exclude_none=True) if one.rule else None,
-            origin=Milestone.Origin.IMPORTED,
+            task=version[row.task_id],
+            position=row.position,
+            name=row.name,
+            weight=row.weight,
+            is_ordered=row.is_ordered,
+            rule=row.rule,
+            origin=row.origin,
+            added_by_id=row.added_by_id,
         )
-        for position, one in enumerate(rows, start=1)
+        for row in inherited
     )

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, StrictStr, TypeAdapter, ValidationEr
 from runs.models import Task, TaskRevision, TaskSet
 from runs.querysets.tasks import task_key
 from runs.records import stored_json
+from runs.services.milestones import inherit_milestones
 from runs.task_patches.changes import (
     Change,
     ChangeError,
@@ -170,6 +171,7 @@ def _derive(parent: TaskSet, version: str, patch: TaskPatch, skip_missing: bool)
                 report.by_category[entry.category] += 1
         Task.objects.bulk_create(tasks, batch_size=BATCH)
         TaskRevision.objects.bulk_create(revisions, batch_size=BATCH)
+        inherit_milestones(tasks)
         report.tasks += len(tasks)
         report.patched += len(revisions)
     report.left_out = list(entries)

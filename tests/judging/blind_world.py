@@ -14,6 +14,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from judging.evaluators.progress import MECHANICAL, progress_details
 from judging.models import (
     Assignment,
     CauseTag,
@@ -25,6 +26,7 @@ from judging.models import (
     FailureReview,
     Label,
     LabelRevision,
+    MilestoneTick,
     ReferenceVerdict,
     StepComment,
     Study,
@@ -47,8 +49,12 @@ from runs.models import (
     Run,
     User,
 )
+from runs.services.milestones import set_milestones
 from tests.judging.factories import make_dispute, make_label, make_study
 from tests.runs.factories import make_run, make_task, make_text, make_user
+from webagent.milestones.checks import Rule, TextCheck
+from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Finding, Progress
 from webagent.trajectory.records import (
     AgentRecord,
     ErrorRecord,
@@ -88,6 +94,10 @@ def verdict_words(of: str) -> dict[str, str]:
         "error": f"{of}-error",
         "knowledge": f"{of}-knowledge",
         "hint": f"{of}-hint",
+        "milestone": f"{of}-milestone",
+        "milestone_rule": f"{of}-looked-for",
+        "milestone_found": f"{of}-found",
+        "milestone_report": f"{of}-reported",
     }
 
 
@@ -160,6 +170,7 @@ def make_world() -> World:
     _label_with_everything(study.items.get(run=run), bob)
     _dispute(disputed, bob, carl, judge)
     evaluator = _evaluate({run: "zq", rerun: "zq", disputed: "zd"})
+    _reach_milestones({run: "zq", rerun: "zq", disputed: "zd"})
     _tag(other_study.items.get(run=run), evaluator, carl)
     _tell_failures({run: "zq", rerun: "zq", disputed: "zd"}, carl)
     for user in blind.values():
@@ -266,7 +277,7 @@ def _step_fields(index: int, of: str) -> dict[str, Any]:
         index=index,
         reward=float(says["step_reward"]),
         llm_calls=(LlmCall(model=is_by["model"], input_tokens=int(is_by["tokens"])),),
-        extra={"note": is_by["record"]},
+        extra={"note": is_by["record"], "milestones": {says["milestone_report"]: True}},
     )
     return {
         "reward": float(says["step_reward"]),
@@ -375,6 +386,28 @@ def _evaluate(runs: dict[Run, str]) -> EvaluatorVersion:
             details={"rule": says["rule"]},
         )
     return evaluator
+
+
+def _reach_milestones(runs: dict[Run, str]) -> None:
+    """What the tasks' milestones are, and who found which of them reached."""
+    finder = EvaluatorVersion.objects.create(
+        name=MECHANICAL, kind="milestones", version="1", config_hash="milestones"
+    )
+    for run, of in runs.items():
+        says = verdict_words(of)
+        rule = Rule(reached_when=TextCheck(text=says["milestone_rule"]))
+        milestones = [Definition(name=says["milestone"], rule=rule)]
+        set_milestones(task=run.task, milestones=milestones)
+        why = Finding(name=says["milestone"], achieved_at=0, rationale=says["milestone_found"])
+        details = progress_details(milestones, [why], Progress((100.0, 100.0), 100.0, 100.0))
+        Evaluation.objects.create(
+            run=run, evaluator=finder, verdict="passed", score=1.0, details=details
+        )
+        row = run.task.milestones.in_force().get()
+        MilestoneTick.objects.bulk_create(
+            MilestoneTick(label=label, milestone=row, achieved=True, step=0)
+            for label in Label.objects.filter(item__run=run)
+        )
 
 
 def _tell_failures(runs: dict[Run, str], user: User) -> None:

@@ -214,6 +214,7 @@ def test_the_words_are_there_for_those_who_may_see_them(world: World) -> None:
         **{key: words_of("zq")[f"zq {key}"] for key in ("agent", "model", "experiment", "cost")},
         **{key: words_of("zq")[f"zq {key}"] for key in ("reward", "error", "log", "tokens")},
         **{key: words_of("zq")[f"zq {key}"] for key in ("reference", "evaluation", "rule")},
+        **{key: words_of("zq")[f"zq milestone{key}"] for key in ("", "_rule", "_found")},
         **{key: LABELS[key] for key in ("rationale", "message", "tag")},
     }
     assert [what for what, word in words.items() if word.encode() not in seen] == []

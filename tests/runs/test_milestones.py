@@ -1,8 +1,11 @@
 """Milestones as stored: set, kept, imported, exported."""
 
+import io
 import json
+from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from runs.milestones import (
     MilestoneFileError,
@@ -13,11 +16,12 @@ from runs.milestones import (
     resolved,
     written_file,
 )
-from runs.models import Milestone, Task
+from runs.models import Milestone, Task, TaskSet
 from runs.services.milestones import (
     MilestonesChangedError,
     UnknownTasksError,
     import_milestones,
+    inherit_milestones,
     set_milestones,
 )
 from runs.signals import milestones_changed
@@ -142,3 +146,41 @@ class TestFiles:
         with pytest.raises(MilestoneFileError) as caught:
             read_file(json.dumps(good | change).encode())
         assert str(caught.value).startswith(f"{place}: ")
+
+
+def test_a_patched_version_inherits_them():
+    original = make_task("7")
+    set_milestones(task=original, milestones=[CART, PAID])
+    made = TaskSet.objects.create(name="webarena", version="mine-1", parent=original.task_set)
+    version = make_task("7", task_set=made, original=original)
+    inherit_milestones([version])
+    assert definitions_of(version) == (CART, PAID)
+    set_milestones(task=original, milestones=[SAID])
+    assert definitions_of(version) == (CART, PAID)
+
+
+class TestCommands:
+    def test_out_and_in_again(self, tmp_path: Path):
+        task = make_task("7")
+        set_milestones(task=task, milestones=[CART, SAID])
+        file = tmp_path / "milestones.json"
+        named = ("--set", "webarena", "--version", "raw")
+        call_command("export_milestones", *named, "--output", str(file))
+        printed = io.StringIO()
+        call_command("export_milestones", *named, stdout=printed)
+        assert printed.getvalue() == file.read_text()
+        set_milestones(task=task, milestones=[])
+        said = io.StringIO()
+        call_command("import_milestones", str(file), stdout=said)
+        assert definitions_of(task) == (CART, SAID)
+        assert "other milestones now: 1" in said.getvalue()
+
+    def test_what_cannot_be_is_said_in_a_line(self, tmp_path: Path):
+        file = tmp_path / "milestones.json"
+        with pytest.raises(CommandError, match="cannot be read"):
+            call_command("import_milestones", str(file))
+        file.write_text("{}")
+        with pytest.raises(CommandError, match="task_set"):
+            call_command("import_milestones", str(file))
+        with pytest.raises(CommandError, match="no task set a b"):
+            call_command("export_milestones", "--set", "a", "--version", "b")
