@@ -88,10 +88,9 @@ class FailureSelection:
     def query(self) -> str:
         return urlencode(self.chosen)
 
-    @property
-    def chips(self) -> list[tuple[str, str]]:
+    def chips(self, study: Study) -> list[tuple[str, str]]:
         """What is chosen in words, and the query without it."""
-        return [(self._words(key), self._without(key)) for key in self.chosen]
+        return [(self._words(key, study), self._without(key)) for key in self.chosen]
 
     def url(self, study: Study) -> str:
         return f"{reverse('judging:audit_failure_runs', args=[study.pk])}?{self.query}"
@@ -110,13 +109,15 @@ class FailureSelection:
         listed: QuerySet[Any] = runs.select_related("task", "agent")
         return listed.order_by("task__external_id", "agent", "trial", "pk")
 
-    def _words(self, key: str) -> str:
+    def _words(self, key: str, study: Study) -> str:
         value = self.chosen[key]
         if key == "mode":
             return word_in_words(value)
         if key == "by":
             return str(WHOSE[Word(value)])
-        return str(AgentConfiguration.objects.filter(pk=value).first() or value)
+        # Only agents that acted here are named: others may be hidden from the reader.
+        agents = AgentConfiguration.objects.filter(runs__study_items__study=study, pk=value)
+        return str(agents.first() or value)
 
     def _without(self, key: str) -> str:
         return urlencode({name: value for name, value in self.chosen.items() if name != key})

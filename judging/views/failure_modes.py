@@ -160,6 +160,7 @@ def audit_failure_runs(request: AppRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "selection": selection,
+        "chips": selection.chips(study),
         "page": page,
         "listed": listed,
         "form": FailureForm(),

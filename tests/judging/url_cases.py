@@ -271,7 +271,7 @@ case(
 case("judging:failure_review", run_id=RUNS, post=lambda _: {"action": "confirm"})
 case(
     "judging:failure_reviews",
-    post=lambda w: {"run": [str(w.run.pk), str(w.disputed.pk)], "action": "confirm", "back": "/"},
+    post=lambda w: {"run": [str(w.run.pk), str(w.rerun.pk)], "action": "say", "back": "/"},
 )
 case("judging:audit_failures", "by=people", "by=judge", study_id=STUDIES)
 case(
