@@ -63,6 +63,7 @@ def sides_of(dispute: Dispute, user: User, verdict: ReferenceVerdict | None) -> 
         Label.objects.independent()
         .filter(item=item)
         .select_related("annotator", "guideline")
+        .prefetch_related("ticks__milestone")
         .order_by("pk")
     )
     random.Random(dispute.order_seed).shuffle(labels)  # noqa: S311 - stable is what it must be

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from judging.forms.labels import LabelForm
-from judging.models import Assignment, Label, LabelRevision, MilestoneTick, Study
+from judging.models import Assignment, Dispute, Label, LabelRevision, MilestoneTick, Study
 from judging.services.assignment import next_assignment
 from judging.services.labels import Tick, undo_label
 from judging.ticks import field_name, read_ticks, ticked_finding, written_tick
@@ -225,3 +225,14 @@ class TestBesideTheRun:
         run = self.ticked(study, first)
         set_milestones(task=run.task, milestones=[Definition(name="other")])
         assert self.curves(first, run) == []
+
+    def test_a_dispute_shows_both_sides_ticks(self, study: Study):
+        first, second = annotators_of(study)
+        self.ticked(study, first, lost=4)
+        cart, _paid = milestones_of(study)
+        ticks = (Tick(cart.pk, achieved=False),)
+        make_label(study.items.get(), second, "success", ticks=ticks)
+        page = as_user(first).get(f"/disputes/{Dispute.objects.get().pk}/").content.decode()
+        assert "✓ zq-cart" in page
+        assert "lost at 4" in page
+        assert "✕ zq-cart" in page
