@@ -192,7 +192,9 @@ def test_editing_a_frozen_set_makes_its_next_version(model: LLMStub, recorded):
     )
     assert set(changed.parents.all()) == set(entry.parents.all())
     first.refresh_from_db()
-    assert with_knowledge({"knowledge": str(first)})["knowledge"]["sha256"] == first.content_hash
+    snapshot = with_knowledge({"knowledge": str(first)})["knowledge"]
+    assert isinstance(snapshot, dict)
+    assert snapshot["sha256"] == first.content_hash
 
 
 def test_a_person_cannot_write_a_leak_into_a_summary(model: LLMStub, recorded):
@@ -245,8 +247,9 @@ def test_a_set_that_is_not_there_is_said_with_those_that_are(model: LLMStub, rec
         read_agent('generic:{"model": "stub-judge", "knowledge": "nothing"}')
     select = json.dumps({"set": str(raw_set()), "select": "relevant", "top": 3})
     config = read_agent(f'generic:{{"model": "stub-judge", "knowledge": {select}}}').config
-    assert config is not None
-    assert (config["knowledge"]["select"], config["knowledge"]["top"]) == ("relevant", 3)
+    chosen = AgentSettings.model_validate(config).knowledge
+    assert chosen is not None
+    assert (chosen.select, chosen.top) == ("relevant", 3)
 
 
 def test_entries_of_runs_that_one_judges_are_not_shown(model: LLMStub, recorded, monkeypatch):
