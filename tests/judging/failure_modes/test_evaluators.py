@@ -33,8 +33,13 @@ def run(*actions: str, step: dict[str, Any] | None = None, **fields: Any) -> Run
 
 
 def told(of: Run, name: str = "failure-modes-mechanical") -> dict[str, Any]:
-    details: dict[str, Any] = of.evaluations.get(evaluator__name=name).details
-    return details["failure_modes"]
+    found: dict[str, Any] = of.evaluations.get(evaluator__name=name).details["failure_modes"]
+    return found
+
+
+def looked_at(of: Run) -> Any:
+    """What the fixed rules find."""
+    return evaluator_named("failure-modes-mechanical").evaluate(of).details["failure_modes"]
 
 
 def judged(*replies: str | ModelFailure, of: Run) -> Any:
@@ -57,19 +62,17 @@ def test_a_run_that_ends_is_looked_at_at_once() -> None:
 
 
 def test_pages_are_told_apart_by_fingerprint_and_undone_steps_do_not_count() -> None:
-    detector = evaluator_named("failure-modes-mechanical")
     alike = {"record": {"before": {"fingerprint": "same"}}, "kind": "scroll"}
     stuck = run(*["scroll(0, 100)"] * 6, step=alike)
-    assert list(detector.evaluate(stuck).details["failure_modes"]) == ["repetitive"]
+    assert list(looked_at(stuck)) == ["repetitive"]
     undone = run("a", "b", step={"state": Step.State.SUPERSEDED}, has_anomaly=True)
     Event.objects.create(run=undone, kind=Event.Kind.LOOP, first_step=0, last_step=1)
-    assert detector.evaluate(undone).details["failure_modes"] == {}
+    assert looked_at(undone) == {}
 
 
 def test_an_error_is_the_environments_and_asks_no_judge() -> None:
     broken = audited.run(outcome="error", error_origin="environment", n_steps=2)
-    finding = evaluator_named("failure-modes-mechanical").evaluate(broken)
-    assert list(finding.details["failure_modes"]) == ["environment"]
+    assert list(looked_at(broken)) == ["environment"]
     assert judged(of=broken).reason == "the run ended in an error"
 
 
@@ -85,15 +88,15 @@ def test_judge_tells_modes_side_and_cost_and_no_verdict() -> None:
 
 
 def test_trouble_of_the_judge_is_an_error_and_can_be_made_up_for() -> None:
-    looked_at = run("a", "b")
-    finding = judged(ModelFailure(FailureKind.TIMED_OUT, "late"), of=looked_at)
+    silent = run("a", "b")
+    finding = judged(ModelFailure(FailureKind.TIMED_OUT, "late"), of=silent)
     assert (finding.verdict, "failure_modes" in finding.details) == ("error", False)
     version = version_of(FailureJudgeEvaluator.make(language_model=Scripted(), model="judge"))
-    said = audited.evaluation(looked_at, version, "error")
+    said = audited.evaluation(silent, version, "error")
     everything = Run.objects.all()
-    assert looked_at in runs_to_evaluate(version, everything, Again.NO_VERDICT)
+    assert silent in runs_to_evaluate(version, everything, Again.NO_VERDICT)
     Evaluation.objects.filter(pk=said.pk).update(verdict="not_applicable")
-    assert looked_at not in runs_to_evaluate(version, everything, Again.NO_VERDICT)
+    assert silent not in runs_to_evaluate(version, everything, Again.NO_VERDICT)
 
 
 def test_identities_say_all_and_are_made_again() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_environment_is_never_the_agents() -> None:
     assert isinstance(ModeFigures(Word.KNOWN).share(PLAN).value, Undefined)
 
 
-def failed(**fields: object) -> Run:
+def failed(**fields: Any) -> Run:
     return audited.run(outcome="failure", **fields)
 
 
