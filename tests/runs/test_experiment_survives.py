@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,11 @@ from runs.experiment_plans import Plan, Seeds
 from runs.experiment_tasks import Selection, tasks_of
 from runs.models import Experiment, Run, RunStatus
 from runs.services.experiments import launch_experiment
+from runs.services.exporting import export_runs
 from scripts.with_services import find_program, free_port, wait_for
+from tests.judging.experiments import by_hand, made
 from tests.runs.live_workers import Site, check_history, live_site, wait_until
+from tests.runs.stores import use_store
 
 pytestmark = pytest.mark.worker
 
@@ -100,7 +104,7 @@ def ended(experiment: Experiment) -> int:
     return last.filter(status__in=RunStatus.ended()).count()
 
 
-def test_nothing_is_lost_and_nothing_doubled(site: Site, redis: Redis | None):
+def test_nothing_is_lost_and_nothing_doubled(site: Site, redis: Redis | None, settings: Any):
     experiment = launch()
     n_runs = N_TASKS * 2 * N_TRIALS
     assert Run.objects.filter(experiment=experiment).count() == n_runs
@@ -125,6 +129,9 @@ def test_nothing_is_lost_and_nothing_doubled(site: Site, redis: Redis | None):
         assert others.process.poll() is None
     attempts = Run.objects.filter(experiment=experiment)
     _is_whole(experiment, n_runs)
+    use_store(settings, site.data_dir / "blobs")
+    export_runs(site.data_dir / "runs.zip", attempts)
+    by_hand.check(made.reader(), experiment.pk, by_hand.Exported(site.data_dir / "runs.zip"))
     assert attempts.filter(end_reason="killed").count() >= 1
     print(f"\n{n_runs} runs, {attempts.count()} attempts, {seconds:.0f} s")  # noqa: T201 (for -s)
 

@@ -13,6 +13,7 @@ from typing import Protocol, cast
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.failures import UnknownTask
 from webagent.environment.interface import Environment
+from webagent.environment.site_benchmarks import SITE_BENCHMARKS
 from webagent.trajectory.records import TaskRecord
 
 _SUITES = {
@@ -20,12 +21,12 @@ _SUITES = {
     "miniwob": "webagent.environment.miniwob",
 }
 
-# Benchmarks that BrowserGym knows, and what this installation lacks for them.
+# Of benchmarks whose packages and sites may be here or not.
+_SITE_SUITES = "webagent.environment.browsergym_suites"
+
+# Benchmarks that BrowserGym knows, and what it takes to run them.
 _NOT_SET_UP = {
-    "webarena": "the package `browsergym-webarena` and the benchmark's sites (WA_SHOPPING, …)",
     "webarena_verified": "the package `browsergym-webarena-verified` and the benchmark's sites",
-    "visualwebarena": "the package `browsergym-visualwebarena` and the benchmark's sites",
-    "workarena": "the package `browsergym-workarena` and a ServiceNow instance",
     "assistantbench": "the package `browsergym-assistantbench` and access to the open web",
     "weblinx": "the package `weblinx-browsergym` and its data",
 }
@@ -50,7 +51,8 @@ def register_suite(prefix: str, module: str) -> None:
 
 def suites() -> tuple[str, ...]:
     """The prefixes of the suites that are here."""
-    return tuple(sorted(_SUITES))
+    ready = [name for name, benchmark in SITE_BENCHMARKS.items() if not benchmark.missing()]
+    return tuple(sorted({*_SUITES, *ready}))
 
 
 def load_suites() -> None:
@@ -105,6 +107,10 @@ def _suite(task_name: str) -> Suite:
     prefix, dot, _ = task_name.partition(".")
     if dot and prefix in _SUITES:
         return cast("Suite", importlib.import_module(_SUITES[prefix]))
+    if dot and prefix in SITE_BENCHMARKS:
+        if lacks := SITE_BENCHMARKS[prefix].missing():
+            raise UnknownTask(f"{prefix} cannot run here; it lacks {', '.join(lacks)}.")
+        return cast("Suite", importlib.import_module(_SITE_SUITES).SUITES[prefix])
     known = ", ".join(f"{name}.…" for name in suites())
     if prefix in _NOT_SET_UP:
         raise UnknownTask(

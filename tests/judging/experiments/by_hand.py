@@ -216,7 +216,7 @@ def _moments(runs: Iterable[Row], name: str) -> list[datetime]:
 
 
 def _mean_of(draws: Sequence[Sequence[Sequence[Row]]], figure: Any) -> float:
-    of_tasks = [sum(map(figure, each)) / len(each) for each in draws]
+    of_tasks: list[float] = [sum(map(figure, each)) / len(each) for each in draws]
     return sum(of_tasks) / len(of_tasks)
 
 
@@ -236,7 +236,7 @@ def _close(share: float) -> Any:
 def _seconds(words: str) -> float:
     units = {"h": 3600, "min": 60, "s": 1}
     found = re.findall(r"(\d+(?:\.\d)?) (h|min|s)\b", words)
-    return sum(float(number) * units[unit] for number, unit in found)
+    return sum((float(number) * units[unit] for number, unit in found), 0.0)
 
 
 def _rounded(seconds: float) -> Any:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from webagent.agents.generic import models
-from webagent.agents.generic.benchmarks import BENCHMARKS, missing
 from webagent.agents.registry import BadAgentConfig, make_agent
 
 FILE = """
@@ -66,12 +65,3 @@ def test_a_wrong_file_is_said(file):
     file.write_text("[models.m]\nprovider = 3\n")
     with pytest.raises(BadAgentConfig, match="models.m"):
         make_agent("generic", {"model": "m"})
-
-
-def test_what_a_benchmark_lacks_is_named():
-    assert missing("miniwob") == ()
-    lacks = missing("webarena", {"WA_SHOPPING": "http://shop.test"})
-    assert "the package browsergym-webarena" in lacks
-    assert "the environment variable WA_REDDIT" in lacks
-    assert not any("WA_SHOPPING " in f"{each} " for each in lacks)
-    assert all(benchmark.packages for benchmark in BENCHMARKS.values())

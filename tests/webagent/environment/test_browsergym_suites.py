@@ -1,0 +1,131 @@
+"""BrowserGym's benchmarks of sites: what is missing is named, and what is there is wired up."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from webagent.environment import browsergym_suites, registry, site_benchmarks
+from webagent.environment.failures import UnknownTask
+from webagent.environment.registry import make_environment, suites, task_names, task_record
+from webagent.environment.site_benchmarks import (
+    SITE_BENCHMARKS,
+    WEBARENA,
+    WORKARENA,
+    SiteBenchmark,
+)
+
+TASK = {
+    "task_id": 7,
+    "sites": ["reddit", "shopping"],
+    "start_url": "__REDDIT__ |AND| __SHOPPING__",
+    "intent": "Tell the price.",
+    "intent_template": "Tell the {{what}}.",
+    "eval": {"eval_types": ["string_match"]},
+}
+
+
+class TheTask:
+    """Stands for the package's own class, which is made with a seed and a number."""
+
+    def __init__(self, seed: int, task_id: int = 0) -> None:
+        self.made_of = (seed, task_id)
+
+    @classmethod
+    def get_task_id(cls) -> str:
+        return "workarena.servicenow.the-task"
+
+
+@pytest.fixture(autouse=True)
+def afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    for benchmark in SITE_BENCHMARKS.values():
+        for name in (*benchmark.sites.values(), *benchmark.variables):
+            monkeypatch.delenv(name, raising=False)
+    browsergym_suites._tasks_of.cache_clear()
+    browsergym_suites._specifications.cache_clear()
+
+
+def ready(monkeypatch: pytest.MonkeyPatch, benchmark: SiteBenchmark, **parts: Any) -> None:
+    """The benchmark with a package of these parts, and sites of one host."""
+    module = ModuleType(benchmark.module)
+    vars(module).update(parts)
+    monkeypatch.setitem(sys.modules, benchmark.module, module)
+    monkeypatch.setattr(site_benchmarks, "_is_installed", lambda name: True)
+    for port, name in enumerate((*benchmark.sites.values(), *benchmark.variables), start=7770):
+        monkeypatch.setenv(name, f"http://sites.test:{port}/")
+
+
+@pytest.mark.parametrize(
+    ("task", "named"),
+    [
+        ("webarena.3", ("the package browsergym-webarena", "WA_SHOPPING", "WA_HOMEPAGE")),
+        ("visualwebarena.3", ("the package browsergym-visualwebarena", "VWA_CLASSIFIEDS")),
+        ("workarena.servicenow.x", ("the package browsergym-workarena", "SNOW_INSTANCE_URL")),
+    ],
+)
+def test_what_a_benchmark_lacks_is_named(task: str, named: tuple[str, ...]) -> None:
+    for ask in (make_environment, task_record):
+        with pytest.raises(UnknownTask) as refused:
+            ask(task)
+        assert all(each in str(refused.value) for each in named)
+    assert task.partition(".")[0] not in suites()
+
+
+def test_only_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_benchmarks, "_is_installed", lambda name: True)
+    given = dict.fromkeys(WEBARENA.sites.values(), "http://sites.test")
+    assert WEBARENA.missing(given) == ()
+    assert WEBARENA.missing(given | {"WA_MAP": " "}) == ("the environment variable WA_MAP",)
+
+
+def test_numbered_tasks_are_made_by_their_number(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "test.raw.json").write_text(json.dumps([TASK]))
+    monkeypatch.setattr(browsergym_suites, "files", lambda module: tmp_path)
+    ready(
+        monkeypatch,
+        WEBARENA,
+        task=SimpleNamespace(GenericWebArenaTask=TheTask),
+        config=SimpleNamespace(TASK_IDS=range(9)),
+    )
+    assert "webarena" in suites()
+    assert len(task_names("webarena")) == 9
+    assert registry.ends_at_first_message("webarena.7")
+    record = task_record("webarena.7")
+    assert (record.external_id, record.task_set.name) == ("webarena.7", "webarena")
+    assert (record.sites, record.max_steps) == (("reddit", "shopping"), 30)
+    assert record.start_urls == ("__REDDIT__", "__SHOPPING__")
+    assert record.eval == {"eval_types": ["string_match"]}
+    environment: Any = make_environment("webarena.7")
+    assert environment._entrypoint(seed=3).made_of == (3, 7)
+    assert environment._allowed_hosts == {"sites.test"}
+    # Its own two sites are the infrastructure's business, the others' error pages the agent's.
+    assert environment._foreign_hosts == {
+        f"sites.test:{port}" for port in (7771, 7773, 7774, 7775, 7776)
+    }
+    with pytest.raises(UnknownTask, match=r"no task 'webarena.99'"):
+        make_environment("webarena.99")
+
+
+def test_tasks_of_a_class_each_are_found_by_their_own_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ready(monkeypatch, WORKARENA, ALL_WORKARENA_TASKS=[TheTask])
+    assert task_names("workarena") == ("workarena.servicenow.the-task",)
+    environment: Any = make_environment("workarena.servicenow.the-task")
+    assert environment._entrypoint(seed=3).made_of == (3, 0)
+    assert task_record("workarena.servicenow.the-task").goal == ()
+
+
+def test_a_package_that_does_not_fit_says_why_in_its_own_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ready(monkeypatch, WORKARENA)
+    with pytest.raises(UnknownTask, match="browsergym-workarena cannot be used.*ALL_WORKARENA"):
+        task_record("workarena.servicenow.x")

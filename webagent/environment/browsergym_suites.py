@@ -1,0 +1,160 @@
+"""Tasks of BrowserGym's benchmarks of whole sites, where their packages and their sites are."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict
+
+from webagent.environment.browser import BrowserSettings
+from webagent.environment.browsergym_environment import BrowserGymEnvironment
+from webagent.environment.browsergym_task import TaskEntrypoint
+from webagent.environment.failures import UnknownTask
+from webagent.environment.site_benchmarks import SITE_BENCHMARKS, SiteBenchmark
+from webagent.trajectory.records import Json, TaskRecord, TaskSetRecord, TextPart
+
+BETWEEN_STARTS = " |AND| "
+"""Between the addresses that a task opens, each in a tab of its own."""
+
+
+class Specification(BaseModel):
+    """What a package's file says of a task, as far as it is of use here."""
+
+    model_config = ConfigDict(frozen=True)
+
+    task_id: int
+    sites: tuple[str, ...] = ()
+    start_url: str = ""
+    intent: str = ""
+    intent_template: str | None = None
+    eval: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSuite:
+    """The tasks of one benchmark as a suite; see `registry.Suite`."""
+
+    benchmark: SiteBenchmark
+
+    @property
+    def ENDS_AT_FIRST_MESSAGE(self) -> bool:  # noqa: N802 (as suites that are modules say it)
+        return self.benchmark.ends_at_message
+
+    def environment(
+        self, task_name: str, settings: BrowserSettings, step_timeout_s: float
+    ) -> BrowserGymEnvironment:
+        """The task on its sites.
+
+        Raises:
+            UnknownTask: there is none of that name, or its package does not work here.
+        """
+        entrypoint = self._entrypoint(task_name)
+        addresses = {
+            site: urlsplit(os.environ[name]) for site, name in self.benchmark.sites.items()
+        }
+        said = self._specification(task_name)
+        own = said.sites if said else tuple(addresses)
+        # An error page of a site that the task is not about is the agent's business.
+        homes = {addresses[site].netloc for site in own if site in addresses}
+        netlocs = {address.netloc for address in addresses.values()}
+        return BrowserGymEnvironment(
+            entrypoint,
+            allowed_hosts=frozenset(url.hostname for url in addresses.values() if url.hostname),
+            foreign_hosts=frozenset(netlocs - homes),
+            packages=(self.benchmark.package,),
+            settings=settings,
+            step_timeout_s=step_timeout_s,
+        )
+
+    def task_record(self, task_name: str) -> TaskRecord:
+        """The task as its package specifies it; sites keep their placeholders.
+
+        Raises:
+            UnknownTask: as `environment`.
+        """
+        self._entrypoint(task_name)
+        said = self._specification(task_name)
+        record = TaskRecord(
+            id=task_name,
+            task_set=TaskSetRecord(
+                name=self.benchmark.prefix, version=_version(self.benchmark.package)
+            ),
+            external_id=task_name,
+            sites=(self.benchmark.prefix,),
+            max_steps=self.benchmark.max_steps,
+        )
+        if said is None:
+            return record
+        return record.model_copy(
+            update={
+                "sites": said.sites,
+                "goal": (TextPart(text=said.intent),),
+                "start_urls": tuple(filter(None, said.start_url.split(BETWEEN_STARTS))),
+                "intent_template": said.intent_template,
+                "eval": said.eval,
+            }
+        )
+
+    def task_names(self) -> tuple[str, ...]:
+        """Every task of the benchmark.
+
+        Raises:
+            UnknownTask: its package does not work here.
+        """
+        return tuple(_tasks_of(self.benchmark))
+
+    def _entrypoint(self, task_name: str) -> TaskEntrypoint:
+        known = _tasks_of(self.benchmark)
+        try:
+            return known[task_name]
+        except KeyError:
+            near = difflib.get_close_matches(task_name, known, n=3)
+            hint = f" Did you mean {', '.join(near)}?" if near else ""
+            raise UnknownTask(f"{self.benchmark.prefix} has no task {task_name!r}.{hint}") from None
+
+    def _specification(self, task_name: str) -> Specification | None:
+        if self.benchmark.specifications is None:
+            return None
+        number = int(task_name.rpartition(".")[2])
+        return _specifications(*self.benchmark.specifications)[number]
+
+
+SUITES: Mapping[str, SiteSuite] = {
+    prefix: SiteSuite(benchmark) for prefix, benchmark in SITE_BENCHMARKS.items()
+}
+
+
+@cache
+def _tasks_of(benchmark: SiteBenchmark) -> Mapping[str, TaskEntrypoint]:
+    try:
+        module: Any = importlib.import_module(benchmark.module)
+        if benchmark.classes:
+            return {task.get_task_id(): task for task in getattr(module, benchmark.classes)}
+        task_class = getattr(module.task, benchmark.tasks)
+        numbers = module.config.TASK_IDS
+        return {f"{benchmark.prefix}.{n}": partial(task_class, task_id=n) for n in numbers}
+    except Exception as error:  # what a foreign package raises where it does not fit is its own
+        raise UnknownTask(f"{benchmark.package} cannot be used here: {error}") from error
+
+
+@cache
+def _specifications(module: str, name: str) -> Mapping[int, Specification]:
+    told = json.loads(files(module).joinpath(name).read_text(encoding="utf-8"))
+    return {each["task_id"]: Specification.model_validate(each) for each in told}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
