@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import QuerySet
 
 from judging.addresses import read_number
+from judging.evaluators.progress import MECHANICAL, PROGRESS_EVALUATORS
 from judging.experiments.figures import configuration_names
 from judging.experiments.population import LEFT_OUT, Scope, Standing, whole_scope
 from judging.experiments.sources import Source, choices_among, source_named
 from judging.gate.decision import CannotTellError
 from judging.gate.trials import Metric, Side, TaskKey, Trials
-from judging.models import Evaluation
+from judging.progress_rates.sources import ProgressSource
+from judging.progress_rates.told import Silence, milestones_of, told_by
 from runs.models import AgentConfiguration, Experiment
 
-PROGRESS_BY = "milestones-mechanical"
-"""The evaluator whose score is the progress, unless another is named."""
 NO_TRIALS = (Standing.SUPERSEDED, Standing.INFEASIBLE)
 """An earlier attempt is no trial of its own, and what nobody can do is asked of no side."""
 UNENDED = "not ended yet"
@@ -71,9 +74,9 @@ def source_for(metric: Metric, named: str | None, sides: Iterable[Contestant]) -
         CannotTellError: there is none, or it gives no such figure.
     """
     if metric is Metric.PROGRESS:
-        source = _named(named or f"evaluator:{PROGRESS_BY}")
-        if source.evaluator is None:
-            raise CannotTellError(f"{named} gives no progress; name an evaluator of milestones")
+        source = _named(named or f"evaluator:{MECHANICAL}")
+        if source.evaluator is None or source.evaluator.name not in PROGRESS_EVALUATORS:
+            raise CannotTellError(f"{named} tells no progress; an evaluator of milestones does")
         return source
     if named:
         return _named(named)
@@ -91,37 +94,62 @@ def source_for(metric: Metric, named: str | None, sides: Iterable[Contestant]) -
 
 
 def read_side(of: Contestant, metric: Metric, source: Source) -> Side:
-    """The side's trials by task, in two queries at most.
+    """The side's trials by task, in four queries at most.
 
     Raises:
         CannotTellError: some of its runs have not ended.
     """
-    rows = (
-        of.scope.standing(source)
-        .filter(agent=of.agent)
-        .exclude(standing__in=NO_TRIALS)
-        .values_list("pk", "task__task_set__name", "task__external_id", "standing")
-    )
-    scores = _scores(of, source) if metric is Metric.PROGRESS else None
+    runs = of.scope.standing(source).filter(agent=of.agent).exclude(standing__in=NO_TRIALS)
+    rows = runs.values_list("pk", "task__task_set__name", "task__external_id", "standing")
+    value_of = _progress(runs, source) if metric is Metric.PROGRESS else _success
     values: defaultdict[TaskKey, list[float]] = defaultdict(list)
     silent: defaultdict[TaskKey, Counter[str]] = defaultdict(Counter)
+    partial: Counter[TaskKey] = Counter()
     for pk, task_set, task, word in rows:
-        standing = Standing(word)
-        value = _value(standing) if scores is None else scores.get(pk)
-        if value is None or standing in LEFT_OUT:
-            silent[task_set, task][_reason(standing)] += 1
+        value = value_of(pk, Standing(word))
+        if isinstance(value, str):
+            silent[task_set, task][value] += 1
         else:
-            values[task_set, task].append(value)
+            values[task_set, task].append(value.share)
+            partial[task_set, task] += value.is_partial
     if waiting := sum(counts[UNENDED] for counts in silent.values()):
         raise CannotTellError(f"{waiting} runs of {of.name} have not ended yet")
     return {
-        task: Trials(tuple(values.get(task, ())), silent.get(task, Counter()))
+        task: Trials(tuple(values.get(task, ())), silent.get(task, Counter()), partial[task])
         for task in sorted(values.keys() | silent.keys())
     }
 
 
-def _value(standing: Standing) -> float | None:
-    return {Standing.SUCCESS: 1.0, Standing.FAILURE: 0.0}.get(standing)
+class _Value(NamedTuple):
+    share: float
+    is_partial: bool = False
+
+
+ValueOf = Callable[[UUID, Standing], _Value | str]
+"""The value of a run, or why it has none."""
+
+
+def _success(_run: UUID, standing: Standing) -> _Value | str:
+    value = {Standing.SUCCESS: 1.0, Standing.FAILURE: 0.0}.get(standing)
+    return _reason(standing) if value is None else _Value(value)
+
+
+def _progress(runs: QuerySet[Any], source: Source) -> ValueOf:
+    """The highest progress, as the evaluator's score has it, unless milestones changed since."""
+    tasks = runs.order_by().values("task")
+    told = told_by(ProgressSource(source.evaluator), runs, milestones_of(tasks))
+
+    def value_of(run: UUID, standing: Standing) -> _Value | str:
+        found = told.get(run)
+        if standing in LEFT_OUT or found is None:
+            return _reason(standing)
+        if found is Silence.STALE:
+            return "of other milestones"
+        return (
+            "no verdict" if isinstance(found, Silence) else _Value(found.maximum, found.is_partial)
+        )
+
+    return value_of
 
 
 def _reason(standing: Standing) -> str:
@@ -132,20 +160,6 @@ def _reason(standing: Standing) -> str:
         Standing.NOT_EXECUTABLE: "not executable",
         Standing.WAITING: UNENDED,
     }.get(standing, "no verdict")
-
-
-def _scores(of: Contestant, source: Source) -> dict[Any, float]:
-    """Progress of the runs of which the evaluator has told one, as a share of 1."""
-    said = Evaluation.objects.filter(
-        run__experiment=of.experiment,
-        run__agent=of.agent,
-        evaluator=source.evaluator,
-        is_current=True,
-        score__isnull=False,
-    ).exclude(verdict=Evaluation.Verdict.ERROR)
-    return {
-        run: float(score) for run, score in said.values_list("run", "score") if score is not None
-    }
 
 
 def _named(text: str) -> Source:

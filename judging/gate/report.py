@@ -98,6 +98,9 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
         yield "Compared on fewer trials than there should be:"
         yield from (f"  {task_name(line)}: {gaps(line)}" for line in made.incomplete)
+    if partial := sum(line.baseline.partial + line.candidate.partial for line in made.compared):
+        yield ""
+        yield f"The progress of {partial} trials is over some of their task's milestones only."
     if made.not_compared:
         yield ""
         yield "Not compared:"
@@ -195,6 +198,7 @@ def _of_task(trials: Trials, score: float | None, missing: int) -> dict[str, obj
         "values": list(trials.values),
         "without_value": dict(sorted(trials.silent.items())),
         "missing": missing,
+        "partial": trials.partial,
     }
 
 

@@ -31,6 +31,8 @@ class Trials:
     """Successes as 1 and failures as 0; for progress shares of 1."""
     silent: Mapping[str, int] = field(default_factory=Counter)
     """Trials without a value by the reason, such as `ended in an error`."""
+    partial: int = 0
+    """Values that are over some of the task's milestones only: the others could not be told."""
 
     @property
     def all(self) -> int:

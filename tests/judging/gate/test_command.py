@@ -94,6 +94,7 @@ def test_json_has_its_stable_members(planted: None) -> None:
         "values": [],
         "without_value": {"ended in an error": 2},
         "missing": 0,
+        "partial": 0,
     }
 
 
@@ -142,10 +143,17 @@ def test_progress_is_the_milestones_score() -> None:
     by = audited.evaluator("milestones-mechanical")
     for name, score in (("before", 0.8), ("after", 0.4)):
         for run in experiment(name, [[0.0]] * 6):
-            audited.evaluation(run, by, "failed", score=score)
-    Evaluation.objects.filter(run=run).update(verdict="error", score=None)
+            rates = {"maximum": 100 * score, "final": 0.0, "by_step": [100 * score, 0.0]}
+            details = {"milestones": [], "progress": rates}
+            said = audited.evaluation(run, by, "failed", score=score, details=details)
+    Evaluation.objects.filter(pk=said.pk).update(verdict="error", score=None, details={})
     code, text, _ = gate(metric="progress", max_missing=20)
     assert code == 1
+    stale = Evaluation.objects.filter(run__experiment__name="before").earliest("created_at")
+    assert stale.score == 0.8
+    stale.details["milestones_hash"] = "of others"
+    stale.save()
+    assert "baseline 1 of other milestones" in gate(metric="progress", max_missing=40)[1]
     assert "progress 80.0 % -> 40.0 %, a drop of 40.0 points" in text
     assert "candidate 1 no verdict" in text
 
