@@ -139,7 +139,7 @@ def _open(made: ProposalsMade, sent: Any) -> list[Open]:
                 prefix=f"proposal-{number}",
                 initial={
                     "name": each.name,
-                    "weight": each.weight,
+                    "weight": f"{each.weight:g}",
                     "is_ordered": each.is_ordered,
                 },
             ),

@@ -77,11 +77,32 @@ class Pair:
     title: str
 
 
+def _reach(pairs: Sequence[Pair], lines: Sequence[float]) -> int:
+    """The points up and down that hold all marks and lines: 25, 50 or 100."""
+    farthest = max([abs(each.judge - each.people) for each in pairs] + [abs(x) for x in lines])
+    return next((reach for reach in (25, 50) if 100 * farthest <= reach), 100)
+
+
 def agreement_picture(pairs: Sequence[Pair], found: Differences, *, label: str) -> SafeString:
     """Bland and Altman's: the mean of both across, judge − people up, bias and limits as lines.
 
     Runs that fall on the same place are drawn as one larger mark.
     """
+    lines = [
+        (value, kind)
+        for value, kind in (
+            (found.bias, "bias"),
+            (found.lower_limit, "limit"),
+            (found.upper_limit, "limit"),
+        )
+        if not isinstance(value, Undefined)
+    ]
+    reach = _reach(pairs, [value for value, _ in lines if abs(value) <= 1])
+
+    def height_of(difference: float) -> float:
+        shown = max(-1.2, min(1.2, 100 * difference / reach))
+        return (TOP + BOTTOM) / 2 - shown / 1.2 * (BOTTOM - TOP) / 2
+
     places: dict[tuple[float, float], list[Pair]] = {}
     for pair in pairs:
         at = round((pair.people + pair.judge) / 2, 6), round(pair.judge - pair.people, 6)
@@ -91,37 +112,28 @@ def agreement_picture(pairs: Sequence[Pair], found: Differences, *, label: str) 
         axes.set_axis_off()
         axes.set_xlim(0, WIDTH)
         axes.set_ylim(HEIGHT, 0)
-        for tick in (-100, -50, 0, 50, 100):
-            y = _difference(tick / 100)
+        for tick in (-reach, -reach / 2, 0, reach / 2, reach):
+            y = height_of(tick / 100)
             kind = ".zero" if tick == 0 else ".grid"
             axes.plot([LEFT, RIGHT], [y, y], color=_LINE, lw=1, gid=kind)
-            words = f"{tick:+d}".replace("-", "−") if tick else "0"
+            words = f"{tick:+g}".replace("-", "−") if tick else "0"
             axes.text(LEFT - 6, y + 4, words, ha="right", size=11, color=_MUTED, gid=".axis")
         for tick in (0, 25, 50, 75, 100):
             x = LEFT + tick / 100 * (RIGHT - LEFT)
             words = f"{formats.number_format(tick)} %"
             axes.text(x, BOTTOM + 16, words, ha="center", size=11, color=_MUTED, gid=".axis")
-        lines = [
-            (value, kind)
-            for value, kind in (
-                (found.bias, "bias"),
-                (found.lower_limit, "limit"),
-                (found.upper_limit, "limit"),
-            )
-            if not isinstance(value, Undefined) and abs(value) <= 1.2
-        ]
         for value, kind in lines:
-            y = _difference(value)
+            y = height_of(value)
             dash = "-" if kind == "bias" else "--"
             axes.plot([LEFT, RIGHT], [y, y], color=_ACCENT, lw=1.5, ls=dash, gid=f".line.{kind}")
-        heights = apart([_difference(value) for value, _ in lines])
+        heights = apart([height_of(value) for value, _ in lines])
         for (value, _), height in zip(lines, heights, strict=True):
             words = f"{round(100 * value, 1):+.1f}".replace("-", "−")
             axes.text(RIGHT + 6, height + 4, words, size=12, color=_MUTED, gid=".words")
         for (across, up), of_place in places.items():
             axes.plot(
                 [LEFT + across * (RIGHT - LEFT)],
-                [_difference(up)],
+                [height_of(up)],
                 marker="o",
                 ls="",
                 ms=min(6 + 2 * (len(of_place) - 1), 18),
@@ -145,11 +157,6 @@ def _across(step: int, longest: int) -> float:
 
 def _down(share: float) -> float:
     return BOTTOM - share * (BOTTOM - TOP)
-
-
-def _difference(value: float) -> float:
-    """The height of a difference between −1.2 and 1.2."""
-    return (TOP + BOTTOM) / 2 - value / 1.2 * (BOTTOM - TOP) / 2
 
 
 def apart(heights: Sequence[float]) -> list[float]:

@@ -53,16 +53,29 @@ class ProgressRow:
     sentence: str
 
     @property
-    def reached_ends(self) -> Interval | Undefined:
-        return mean_interval(self.found.reached)
+    def reached_ends(self) -> Interval | None:
+        return _known(mean_interval(self.found.reached))
 
     @property
-    def held_ends(self) -> Interval | Undefined:
-        return mean_interval(self.found.held)
+    def held_ends(self) -> Interval | None:
+        return _known(mean_interval(self.found.held))
 
     @property
-    def failures_ends(self) -> Interval | Undefined:
-        return mean_interval(self.found.failures)
+    def hidden_ends(self) -> Interval | None:
+        return _known(self.found.hidden.interval)
+
+    @property
+    def failures_ends(self) -> Interval | None:
+        return _known(mean_interval(self.found.failures))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartsShown:
+    """The runs of one configuration by the difficulty of their tasks."""
+
+    configuration: Figures
+    rows: Sequence[ProgressRow]
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +93,8 @@ class LimitsShown:
     """One configuration under every limit, with the runs that each cuts."""
 
     configuration: Figures
-    rows: Sequence[tuple[AtLimit, Linked, Interval | Undefined]]
-    """With the interval of the progress."""
+    rows: Sequence[tuple[AtLimit, Linked, Interval | None]]
+    """With the interval of the progress; up to the limit from which all others are the same."""
     sentence: str
 
 
@@ -105,11 +118,15 @@ class ProgressPage:
     choices: Sequence[ProgressChoice]
     rows: Sequence[ProgressRow]
     task_sets: Sequence[ProgressRow]
-    difficulty: Sequence[ProgressRow]
+    difficulty: Sequence[PartsShown]
     curves: Sequence[CurveShown]
     limits: Sequence[LimitsShown]
     scores: Sequence[ScoreShown]
     picture: SafeString
+
+    @property
+    def difficulty_rows(self) -> list[ProgressRow]:
+        return [row for each in self.difficulty for row in each.rows]
 
     @property
     def known(self) -> int:
@@ -143,15 +160,16 @@ def progress_page(asked: ProgressAsked, choices: Sequence[ProgressChoice]) -> Pr
     """The page, in a number of queries that does not depend on its runs."""
     each = asked.configurations
     rows = [_row(asked, one, "", asked.rows_of(one), {}) for one in each]
+    told = [row.configuration for row in rows if row.found.n]
     return ProgressPage(
         asked=asked,
         choices=choices,
         rows=rows,
         task_sets=_by_task_set(asked),
-        difficulty=[row for one in each for row in _by_difficulty(asked, one)],
-        curves=[shown for one in each if (shown := _curve(asked, one))],
-        limits=[_limits(asked, one) for one in each],
-        scores=[_score(asked, one) for one in each],
+        difficulty=[_by_difficulty(asked, one) for one in told],
+        curves=[_curve(asked, one) for one in told],
+        limits=[_limits(asked, one) for one in told],
+        scores=[_score(asked, one) for one in told],
         picture=drawing.beside_success([(row.configuration.name, row.found) for row in rows]),
     )
 
@@ -187,7 +205,7 @@ def _row(
             if (n := found.silences.get(silence, 0))
         ],
         undecided=linked(found.undecided, Standing.NONE),
-        sentence=sentences.of_progress(configuration.name, found),
+        sentence=sentences.of_progress(found),
     )
 
 
@@ -202,23 +220,23 @@ def _by_task_set(asked: ProgressAsked) -> list[ProgressRow]:
     ]
 
 
-def _by_difficulty(asked: ProgressAsked, one: Figures) -> list[ProgressRow]:
+def _by_difficulty(asked: ProgressAsked, one: Figures) -> PartsShown:
     parts = parts_of(asked.rows_of(one), lambda row: part_of(asked.split, row, asked.tasks))
-    if asked.split.by is By.LEVEL:
-        return [_row(asked, one, name, part, {"level": name}) for name, part in parts.items()]
     above = asked.split.above
     words = {"easy": (_("easy"), f"1-{above}"), "hard": (_("hard"), f"{above + 1}+")}
-    return [
-        _row(asked, one, words[name][0], part, {"milestones": words[name][1]})
-        for name, part in parts.items()
-    ]
+    rows = []
+    for name, part in parts.items():
+        if asked.split.by is By.LEVEL:
+            rows.append(_row(asked, one, name, part, {"level": name}))
+        else:
+            rows.append(_row(asked, one, words[name][0], part, {"milestones": words[name][1]}))
+    sentence = sentences.of_parts([(row.part, row.found) for row in rows])
+    return PartsShown(configuration=one, rows=rows, sentence=sentence)
 
 
-def _curve(asked: ProgressAsked, one: Figures) -> CurveShown | None:
+def _curve(asked: ProgressAsked, one: Figures) -> CurveShown:
     rows = asked.rows_of(one)
     curve = curve_of(rows)
-    if not curve:
-        return None
     stride = -(-len(curve) // MOST_STEPS_LISTED)
     listed = [point for point in curve if point.step % stride == 0 or point is curve[-1]]
     return CurveShown(
@@ -245,12 +263,26 @@ def _limits(asked: ProgressAsked, one: Figures) -> LimitsShown:
                         steps=f"{at.limit + 1}+",
                     ),
                 ),
-                mean_interval(at.reached),
+                _known(mean_interval(at.reached)),
             )
-            for at in found
+            for at in _telling(found)
         ],
         sentence=sentences.of_limits(found),
     )
+
+
+def _known(interval: Interval | Undefined) -> Interval | None:
+    return interval if isinstance(interval, Interval) else None
+
+
+def _telling(found: Sequence[AtLimit]) -> list[AtLimit]:
+    """The limits up to the first that cuts nothing and leaves nothing more unknown."""
+    last = found[-1]
+    enough = next(
+        (n for n, at in enumerate(found, 1) if not at.cut and at.unknown == last.unknown),
+        len(found),
+    )
+    return list(found[:enough])
 
 
 def _score(asked: ProgressAsked, one: Figures) -> ScoreShown:

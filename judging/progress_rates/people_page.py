@@ -40,7 +40,7 @@ TOLERANCES = (0, 5, 10, 20)
 """Points that judge and people may lie apart and still be said to agree."""
 MOST_WAGE = 10_000
 MOST_FAR = 20
-MOST_MILESTONES = 60
+MOST_MILESTONES = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,7 @@ def people_page(people: PeopleProgress, chosen: Chosen) -> PeoplePage:
         rows=_rows(pairs, whole, tolerance),
         between_people=_between(people, tolerance),
         picture=_picture(people, pairs, whole) if pairs else None,
-        milestones=[_milestone(each, query) for each in figures[:MOST_MILESTONES]],
+        milestones=[_milestone(each, query) for each in _worst(figures)[:MOST_MILESTONES]],
         more_milestones=max(0, len(figures) - MOST_MILESTONES),
         together=pooled(figures) if figures else None,
         farthest=_farthest(pairs, tolerance),
@@ -220,6 +220,11 @@ def _milestone(figures: MilestoneFigures, query: str) -> MilestoneRow:
         figures=figures,
         cells=[(cell, len(figures.items.get(cell, ())), url(cell)) for cell in CELLS],
     )
+
+
+def _worst(figures: Sequence[MilestoneFigures]) -> list[MilestoneFigures]:
+    """Those on which judge and people differ most often first."""
+    return sorted(figures, key=lambda each: -(each.match.judge_alone + each.match.people_alone))
 
 
 def _farthest(pairs: Sequence[Pair], tolerance: float) -> list[Pair]:

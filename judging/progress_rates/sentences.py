@@ -9,27 +9,57 @@ from django.utils.translation import gettext as _
 from judging.progress_rates.figures import AtLimit, Progressed
 from judging.statistics.figures import Figure, Undefined
 from judging.statistics.progress import AdjustedScore, AtStep
-from judging.wording import figure_words, points_words, why_undefined
+from judging.wording import DASH, figure_words, points_words, why_undefined
 
 
-def of_progress(name: str, found: Progressed) -> str:
+def of_progress(found: Progressed) -> str:
     """What the runs reached beside what they achieved."""
     hidden = found.hidden.value
     if isinstance(hidden, Undefined):
         return _("Nothing can be said: no run has both a progress rate and a verdict.")
-    said = _(
-        "%(success)s of the runs succeeded, and the average run got %(progress)s of the way: "
-        "%(hidden)s points that a verdict of yes or no does not show."
-    ) % {
+    words = {
         "success": _share(found.success.value),
         "progress": _share(found.reached.value),
-        "hidden": points_words(hidden),
+        "hidden": points_words(abs(hidden)).lstrip("+"),
     }
+    if hidden >= 0:
+        said = (
+            _(
+                "%(success)s of the runs succeeded, and the average run got %(progress)s of the "
+                "way: %(hidden)s points that a verdict of yes or no does not show."
+            )
+            % words
+        )
+    else:
+        said = (
+            _(
+                "%(success)s of the runs succeeded, and the average run got %(progress)s of the "
+                "way: %(hidden)s points less, so some runs succeed without reaching their "
+                "milestones, and either the verdicts or the milestones deserve a look."
+            )
+            % words
+        )
     if isinstance(found.failures.value, Undefined):
         return f"{said} {_('None of them failed.')}"
     return f"{said} " + _("Those that failed had got %(progress)s of the way.") % {
         "progress": _share(found.failures.value)
     }
+
+
+def of_parts(parts: Sequence[tuple[str, Progressed]]) -> str:
+    """How far runs got in each part, and how many succeeded there."""
+    told = [(name, found) for name, found in parts if found.n]
+    if not told:
+        return _("Nothing can be said: no run has both a progress rate and a verdict.")
+    return " ".join(
+        _("%(part)s: %(progress)s of the way, %(success)s succeeded.")
+        % {
+            "part": name or DASH,
+            "progress": _share(found.reached.value),
+            "success": _share(found.success.value),
+        }
+        for name, found in told
+    )
 
 
 def of_curve(curve: Sequence[AtStep]) -> str:

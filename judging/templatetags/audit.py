@@ -103,8 +103,8 @@ def ends(interval: Interval | Undefined) -> str:
 
 
 @register.filter
-def share_ends(interval: Interval | Undefined) -> str:
-    """The ends of a share's interval in percent, or why there is none."""
+def share_ends(interval: Interval | Undefined | None) -> str:
+    """The ends of a share's interval in percent, or why there is none; empty for None."""
     if isinstance(interval, Undefined):
         return wording.why_undefined(interval)
     return wording.interval_words(interval, is_share=True)
