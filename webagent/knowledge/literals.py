@@ -5,9 +5,10 @@ The rule, in full:
 - every token with a digit that a log holds anywhere (element ids, amounts, dates, numbers of
   records, parts of addresses) belongs to the run. Tokens of letters and digits that stand on
   elements or in titles of at least two tasks, and are no element's id, belong to the site;
-- what an agent typed, chose or said; texts in quotes in the goal; names in the goal (words with
-  a capital letter inside a sentence); slugs and queries in addresses (two words or more). Of
-  texts of six words or more, every five words in a row;
+- what an agent typed or chose; texts in quotes in the goal; names in the goal (words with a
+  capital letter inside a sentence); slugs and queries in addresses (two words or more). Of texts
+  of six words or more, every five words in a row;
+- of what it told the user, names, texts of up to three words, and every five words in a row;
 - of names, each word of three letters or more too.
 
 What is common is left alone, so that a general sentence can be written: a word of `INTERFACE`,
@@ -29,6 +30,8 @@ from webagent.knowledge.run_log import LogStep, RunLog
 
 IN_A_ROW = 5
 """So many words in a row of a longer text are told to come from it."""
+LONGEST_ANSWER = 3
+"""Words of a message that is taken for an answer rather than a sentence."""
 SHORTEST_NAME = 3
 TASKS_THAT_SHARE = 2
 
@@ -139,6 +142,7 @@ def _values(log: RunLog) -> Iterator[str]:
     yield from _names(log)
     for step in log.steps:
         yield from step.typed
+        yield from (said for said in step.said if len(words_in(said)) not in _BETWEEN)
         yield from _address_values(step)
 
 
@@ -147,8 +151,12 @@ def _quoted(text: str) -> list[str]:
     return [value for values in found for value in values if value]
 
 
+_BETWEEN = range(LONGEST_ANSWER + 1, IN_A_ROW)
+
+
 def _names(log: RunLog) -> list[str]:
-    return _NAME.findall(log.goal)
+    said = (text for step in log.steps for text in step.said)
+    return [name for text in (log.goal, *said) for name in _NAME.findall(text)]
 
 
 def _address_values(step: LogStep) -> Iterator[str]:

@@ -18,12 +18,14 @@ LONGEST_LOG = 60_000
 """Characters; beyond it the middle is left out, and said to be."""
 _KEYS = frozenset({"press", "keyboard_press", "keyboard_down", "keyboard_up"})
 _ADDRESSES = frozenset({"goto"})
+_SAYING = frozenset({"send_msg_to_user", "report_infeasible"})
 _OPTIONS = frozenset({"button", "modifiers"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogStep:
-    """One step. `labels` are the words on what was acted on, `typed` what the agent wrote.
+    """One step. `labels` are the words on what was acted on, `typed` what the agent wrote or chose,
+    `said` what it told the user.
 
     `changed`: whether the page looked otherwise afterwards; None where nobody knows.
     """
@@ -33,6 +35,7 @@ class LogStep:
     labels: tuple[str, ...] = ()
     bids: tuple[str, ...] = ()
     typed: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
     url: str = ""
     title: str = ""
     thought: str = ""
@@ -85,7 +88,8 @@ def _step(step: StepRecord, after: Observation | None) -> LogStep:
         action="; ".join(str(action.raw) for action in step.actions),
         labels=tuple(target.text for target in targets if target.text),
         bids=tuple(bids),
-        typed=tuple(text for action in step.actions for text in _typed(action, bids)),
+        typed=_written(step, bids, is_said=False),
+        said=_written(step, bids, is_said=True),
         url=before.url or "",
         title=before.title or "",
         thought=step.thought or "",
@@ -94,7 +98,16 @@ def _step(step: StepRecord, after: Observation | None) -> LogStep:
     )
 
 
-def _typed(action: ActionRecord, bids: Sequence[str]) -> Iterator[str]:
+def _written(step: StepRecord, bids: Sequence[str], *, is_said: bool) -> tuple[str, ...]:
+    return tuple(
+        text
+        for action in step.actions
+        if (action.name in _SAYING) == is_said
+        for text in _texts(action, bids)
+    )
+
+
+def _texts(action: ActionRecord, bids: Sequence[str]) -> Iterator[str]:
     """Texts that the action wrote, chose or said: all that is no element, key or address."""
     if action.name in _KEYS or action.name in _ADDRESSES:
         return

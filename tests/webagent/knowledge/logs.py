@@ -37,7 +37,10 @@ def copies() -> RunLog:
                 url="http://library.test/books/the-salt-road?shelf=north%20wing",
                 title="Catalogue - Library",
             ),
-            step(3, "send_msg_to_user('2 copies')", typed=("2 copies",)),
+            step(3, "send_msg_to_user('2 copies')", said=("2 copies",)),
+            step(
+                4, "send_msg_to_user(…)", said=("The book is reserved.", "Ask at Tidewater first")
+            ),
         ),
     )
 
