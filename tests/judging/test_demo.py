@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -14,13 +17,14 @@ from judging.audits.matrices import audit_of
 from judging.audits.stubs import stubs_of
 from judging.audits.whatif import Change, compare
 from judging.audits.whatif_settings import read_setting
-from judging.demo import STUDIES
+from judging.demo import STUDIES, recovery
+from judging.demo.stub_actors import CAREFUL, FORGETFUL
 from judging.demo.stub_judge import MODEL, OWN_WORDS
 from judging.evaluator_choices import evaluator_choices
 from judging.language_models import ModelUnavailableError, usable_entry
 from judging.models import CauseTag, Evaluation, EvaluatorVersion, Repair, Study
 from judging.services.demo import load_demo
-from runs.models import Run, Task, TaskRevision, User
+from runs.models import Event, RetryPolicy, Run, Task, TaskRevision, User
 
 pytestmark = pytest.mark.django_db
 
@@ -30,16 +34,28 @@ Cells = tuple[int, int, int, int, int]
 """TP, FN, TN, FP, no verdict."""
 
 
+@pytest.fixture(scope="module")
+def demo(django_db_setup: None, django_db_blocker: Any) -> Iterator[Study]:
+    """Loaded once for all tests here, which only look at it; the database is as before after."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield load_demo()[0]
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def study() -> Study:
-    return load_demo()[0]
+def study(demo: Study, db: None) -> Study:
+    return demo
 
 
 def counted_by_hand(study: Study) -> dict[str, Cells]:
-    """The cells of every evaluator, run by run: no query of the audit's own has a part in it."""
+    """The cells of every evaluator, run by run: no query of the audit's own has a part in it.
+
+    What only says how a run failed judges nothing, and stands in no matrix.
+    """
     cells: dict[str, Counter[str]] = {}
     runs = {item.run_id: item.verdict for item in study.items.filter(verdict__isnull=False)}
-    for said in Evaluation.objects.filter(run__in=runs, is_current=True):
+    judging = Evaluation.objects.exclude(evaluator__kind=EvaluatorVersion.Kind.MODES)
+    for said in judging.filter(run__in=runs, is_current=True):
         succeeded = runs[said.run_id].verdict == "success"
         cell = {
             ("passed", True): "tp",
@@ -73,6 +89,7 @@ def test_every_matrix_is_what_a_count_run_by_run_gives(study: Study) -> None:
         "after": (13, 0, 7, 0, 0),
         "two-stage-judge": (10, 0, 5, 0, 5),
         "imported-reward": (0, 0, 0, 0, 20),
+        "milestones-mechanical": (0, 0, 0, 0, 20),
     }
 
 
@@ -161,3 +178,32 @@ def test_pages_mark_the_stub_and_nobody_can_ask_it(study: Study, client: Client)
     assert MODEL not in {choice.model for choice in evaluator_choices()}
     with pytest.raises(ModelUnavailableError, match="is a stub and no model"):
         usable_entry(MODEL)
+
+
+def test_the_experiment_shows_rescue_and_what_each_stub_alone_can_do(study: Study) -> None:
+    runs = Run.objects.filter(experiment__name=recovery.NAME).select_related("agent", "policy")
+    outcomes = Counter((run.agent.model, run.outcome) for run in runs)
+    assert outcomes == {
+        (CAREFUL, "success"): 8,
+        (CAREFUL, "failure"): 4,
+        (FORGETFUL, "success"): 10,
+        (FORGETFUL, "failure"): 2,
+    }
+    told = [(run.outcome, run.record["extra"]["recovery"]["recoveries"]) for run in runs]
+    assert Counter(outcome for outcome, n in told if n) == {"success": 5, "failure": 4}
+    assert {run.agent.model for run in runs if run.has_anomaly} == {CAREFUL, FORGETFUL}
+    assert {run.policy for run in runs} == {RetryPolicy.objects.get(name=recovery.POLICY)}
+
+
+def test_a_rescued_run_tells_who_took_over_and_what_was_asked(study: Study) -> None:
+    run = Run.objects.filter(
+        experiment__name=recovery.NAME, task__external_id="miniwob.login-user", n_steps=10
+    )[0]
+    states = [step.state for step in run.steps.order_by("index")]
+    assert states == ["superseded"] * 7 + ["live"] * 3
+    (takeover,) = run.events.filter(kind=Event.Kind.MODEL_SWITCH)
+    assert (takeover.first_step, takeover.last_step) == (7, 9)
+    thoughts = [step.record["thought"] for step in run.steps.all()]
+    assert all(thought.startswith(OWN_WORDS) for thought in thoughts)
+    asked = run.attachments.filter(role="request").count()
+    assert asked == run.n_steps
