@@ -8,6 +8,7 @@ from judging import (
     cause_urls,
     experiment_urls,
     failure_urls,
+    hint_urls,
     people_urls,
     whatif_urls,
 )
@@ -21,4 +22,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *whatif_urls.urlpatterns,
     *experiment_urls.urlpatterns,
     *failure_urls.urlpatterns,
+    *hint_urls.urlpatterns,
 ]
