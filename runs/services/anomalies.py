@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
 
+from runs.blobs import MissingBlobError, read_blob
 from runs.models import Event, Run, Step
 from webagent.recovery.anomalies import Span, find_false_completions, find_loops
+from webagent.trajectory.actions import ActionKind
+from webagent.trajectory.fingerprint import page_fingerprint
 
 DETECTOR = "mechanical-1"
 IDLE_KINDS = ("message", "wait")
@@ -19,30 +22,46 @@ IDLE_KINDS = ("message", "wait")
 class _Seen(NamedTuple):
     """A step as the detectors see it."""
 
+    branch: int
     number: int
-    did: tuple[str, str]
-    is_idle: bool
+    action: str
+    url: str
+    kind: str
+    fingerprint: str | None
+    picture: str | None
+    tree: str | None
+
+    @property
+    def is_idle(self) -> bool:
+        return self.kind in IDLE_KINDS
+
+    def did(self, pages: Mapping[int, str]) -> Hashable:
+        """Equal for steps that did the same on the same page, as `what_was_done` has it."""
+        page = self.fingerprint or pages.get(self.number, self.url)
+        return (self.action, page, self.picture if self.kind == ActionKind.SCROLL else None)
 
 
 @transaction.atomic
 def mark_anomalies(*, run_id: UUID) -> int:
     """Replace this detector's marks on the run; how many there are now.
 
-    Two steps count as the same if they did the same on the same page: by its fingerprint where
-    there is one, else by its address. Replays are no repetition, and what the run itself has
-    noticed is not marked twice.
+    Two steps count as the same if they did the same on the same page: by its fingerprint (made
+    from its tree where a run came without), else by its address. Replays are no repetition, and
+    what the run itself has noticed is not marked twice.
     """
     steps = (
         Step.objects.filter(run_id=run_id)
         .exclude(action="")
         .exclude(state=Step.State.REPLAYED)
         .order_by("index")
-        .values_list("branch", "index", "action", "url", "kind", "record__before__fingerprint")
+        .values_list(
+            *("branch", "index", "action", "url", "kind", "record__before__fingerprint"),
+            *("screenshot_id", "tree_id"),
+        )
     )
     branches: dict[int, list[_Seen]] = defaultdict(list)
-    for branch, index, action, url, kind, fingerprint in steps:
-        seen = _Seen(index, (action, fingerprint or url), kind in IDLE_KINDS)
-        branches[branch].append(seen)
+    for row in steps:
+        branches[row[0]].append(_Seen(*row))
     events = [event for branch in branches.values() for event in _found(run_id, branch)]
     Event.objects.filter(run_id=run_id, detector=DETECTOR).delete()
     told = list(Event.objects.filter(run_id=run_id, detector=""))
@@ -55,10 +74,34 @@ def mark_anomalies(*, run_id: UUID) -> int:
 
 def _found(run_id: UUID, steps: list[_Seen]) -> Iterator[Event]:
     indices = [step.number for step in steps]
-    for span in find_loops([step.did for step in steps]):
+    for span in _loops(steps):
         yield _event(run_id, Event.Kind.LOOP, span, indices)
     for span in find_false_completions([step.is_idle for step in steps]):
         yield _event(run_id, Event.Kind.FALSE_COMPLETION, span, indices)
+
+
+def _loops(steps: list[_Seen]) -> tuple[Span, ...]:
+    """Trees are read only where the addresses alone look like a loop."""
+    loops = find_loops([step.did({}) for step in steps])
+    bare = [
+        step
+        for span in loops
+        for step in steps[span.first : span.last + 1]
+        if step.fingerprint is None and step.tree is not None
+    ]
+    if not bare:
+        return loops
+    pages = {step.number: page for step in bare if (page := _page(step)) is not None}
+    return find_loops([step.did(pages) for step in steps])
+
+
+def _page(step: _Seen) -> str | None:
+    """The fingerprint of the page that its tree and address tell; None if the tree is gone."""
+    try:
+        tree = read_blob(step.tree or "").decode("utf-8", "replace")
+    except MissingBlobError:
+        return None
+    return page_fingerprint(step.url, tree)
 
 
 def _meet(one: Event, other: Event) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.core.management import call_command
 
+from runs.blobs import store_blob
 from runs.models import Event, Run, Step
 from runs.services.anomalies import mark_anomalies
 from runs.signals import run_ended
@@ -59,6 +60,47 @@ def test_the_same_action_on_changing_pages_is_no_loop() -> None:
         for index in range(20)
     )
     assert mark_anomalies(run_id=run.pk) == 0
+
+
+def imported(*trees: str, action: str = "click('5')", kind: str = "click") -> Run:
+    """A run of another tool: pages come with their trees, and without fingerprints."""
+    run = make_run(steps=0, status="running")
+    Step.objects.bulk_create(
+        Step(
+            run=run,
+            index=index,
+            action=action,
+            url="http://a/",
+            kind=kind,
+            tree=store_blob(f"RootWebArea 'A'\n\t[{index}] button '{tree}'".encode(), "text/plain"),
+            screenshot=store_blob(f"picture {tree}".encode(), "application/octet-stream"),
+        )
+        for index, tree in enumerate(trees)
+    )
+    return run
+
+
+def test_pages_of_other_tools_are_told_apart_by_their_trees() -> None:
+    assert mark_anomalies(run_id=imported(*map(str, range(20))).pk) == 0
+    # Ids of elements are given out anew by every page, and make no difference.
+    assert mark_anomalies(run_id=imported(*["Next"] * 20).pk) == 1
+
+
+def test_a_tree_that_is_gone_leaves_the_address() -> None:
+    run = imported(*map(str, range(20)))
+    run.steps.update(tree=store_blob(b"another", "text/plain"))
+    assert mark_anomalies(run_id=run.pk) == 1
+
+
+def test_reading_down_a_page_is_no_loop_and_scrolling_at_its_end_is() -> None:
+    action, kind = "scroll(0, 200)", "scroll"
+    fixed = "the tree of a whole page shows no place"
+    moving, still = (imported(*[fixed] * 16, action=action, kind=kind) for _ in "ab")
+    for step in moving.steps.all():
+        picture = store_blob(f"from {step.index}".encode(), "application/octet-stream")
+        Step.objects.filter(pk=step.pk).update(screenshot=picture)
+    assert mark_anomalies(run_id=moving.pk) == 0
+    assert mark_anomalies(run_id=still.pk) == 1
 
 
 def test_a_replay_repeats_nothing() -> None:
