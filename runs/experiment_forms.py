@@ -12,6 +12,7 @@ from runs.experiment_agents import chosen_agents, experiment_agent_choices
 from runs.experiment_plans import MAX_TRIALS, Plan, PlanError, read_seeds
 from runs.experiment_tasks import Selection, kind_of, read_names, task_set_choices, tasks_of
 from runs.models import Experiment, RetryPolicy, Task, User
+from webagent.agents.generic.benchmarks import MAX_STEPS
 
 NEEDED_AT_LAUNCH = ("name",)
 """Fields that an estimate can do without."""
@@ -19,6 +20,8 @@ NEEDED_AT_LAUNCH = ("name",)
 
 class ExperimentForm(forms.Form):
     """Tasks, agents, trials and seeds; `token` tells one click from another."""
+
+    step_limits = tuple(MAX_STEPS.values())
 
     name = forms.CharField(label=_("Name"), max_length=200)
     task_set = forms.ChoiceField(label=_("Task set"))
@@ -69,6 +72,7 @@ class ExperimentForm(forms.Form):
     max_steps = forms.IntegerField(
         label=_("Step limit"),
         required=False,
+        widget=forms.NumberInput(attrs={"list": "step-limits"}),
         min_value=1,
         max_value=1000,
         help_text=_("Empty: as the task or the agent says."),

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from runs.agent_choices import OfferedAgents
 from runs.models import RetryPolicy, User
 from runs.services.reruns import Wish
+from webagent.agents.generic.benchmarks import MAX_STEPS
 
 MAX_TRIALS = 20
 SAME = ""
@@ -19,6 +20,8 @@ NO_POLICY = "none"
 
 class RerunForm(forms.Form):
     """Agent, seed and number of trials; `token` tells one click from another."""
+
+    step_limits = tuple(MAX_STEPS.values())
 
     class Seeds:
         SAME, NEW, FIXED = "same", "new", "fixed"
@@ -41,6 +44,7 @@ class RerunForm(forms.Form):
     max_steps = forms.IntegerField(
         label=_("Step limit"),
         required=False,
+        widget=forms.NumberInput(attrs={"list": "step-limits"}),
         min_value=1,
         max_value=1000,
         help_text=_("Empty: as before."),

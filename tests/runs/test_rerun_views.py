@@ -108,6 +108,12 @@ def test_the_form_says_what_ran_and_what_could(engineer: Client):
     assert "data-closes-dialog" in dialog
 
 
+def test_usual_lengths_are_offered(engineer: Client):
+    page = engineer.get(address("run_rerun", ended())).content.decode()
+    assert 'list="step-limits"' in page
+    assert re.findall(r'<option value="(\d+)"></option>', page) == ["30", "50", "100"]
+
+
 def test_sending_the_form_queues_and_leads_to_the_live_page(engineer: Client):
     run = ended()
     response = engineer.post(address("run_rerun", run), sent(trials=2))
