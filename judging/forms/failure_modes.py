@@ -36,6 +36,10 @@ class FailureForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2}),
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # It stands beside other forms with a note.
+        super().__init__(*args, **{"auto_id": "failure_%s"} | kwargs)
+
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()
         modes = set(self.cleaned_data.get("modes", []))

@@ -123,7 +123,7 @@ def test_beside_a_run_one_confirms_changes_rejects_and_takes_back(
         ({"action": "undo"}, "misread observation"),
     ):
         text = client.post(address, data, headers=HX).content.decode()
-        assert text.strip().startswith("<link")
+        assert text.strip().startswith("<details")
         assert "Saved." in text
         assert words in text
     assert [each.decision for each in FailureReview.objects.filter(run=run).order_by("pk")] == [
