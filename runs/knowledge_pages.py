@@ -38,6 +38,8 @@ class ListedSet:
     """Runs that its entries came from, as far as the reader sees the entries."""
     n_used: int
     """Runs whose agents had it."""
+    was_had: bool = False
+    """An agent of the run or the experiment that the page is about had it."""
 
     @property
     def is_over_budget(self) -> bool:
@@ -73,10 +75,12 @@ def knowledge_list_context(
 ) -> dict[str, Any]:
     """Sets, all of them or those that have to do with a run or an experiment; jobs beside."""
     sets = KnowledgeSet.objects.select_related("created_by")
-    if run is not None:
-        sets = sets.filter(_of_run(run, user))
-    elif experiment is not None:
-        sets = sets.filter(_of_experiment(experiment, user))
+    had: frozenset[str] = frozenset()
+    about = Run.objects.shown_to(user)
+    if run is not None or experiment is not None:
+        about = about.filter(pk=run.pk) if run is not None else about.filter(experiment=experiment)
+        had = _had(about)
+        sets = sets.filter(Q(pk__in=_taught(about, user)) | Q(content_hash__in=had))
     else:
         sets = sets.latest_versions()
     if site := query.get("site"):
@@ -84,7 +88,7 @@ def knowledge_list_context(
     page = Paginator(sets, PER_PAGE).get_page(query.get("page"))
     return {
         "page": page,
-        "rows": listed_sets(page.object_list, user),
+        "rows": listed_sets(page.object_list, user, had),
         "run": run,
         "experiment": experiment,
         "sites": KnowledgeSet.objects.order_by("site").values_list("site", flat=True).distinct(),
@@ -95,8 +99,14 @@ def knowledge_list_context(
     }
 
 
-def listed_sets(sets: Iterable[KnowledgeSet], user: User) -> list[ListedSet]:
-    """The rows for these sets, in a fixed number of queries."""
+def listed_sets(
+    sets: Iterable[KnowledgeSet], user: User, had: frozenset[str] = frozenset()
+) -> list[ListedSet]:
+    """The rows for these sets, in a fixed number of queries.
+
+    Args:
+        had: hashes of what agents had that the page is about.
+    """
     rows = list(sets)
     shown = KnowledgeEntry.objects.shown_to(user).filter(knowledge_set__in=rows)
     sources = KnowledgeSource.objects.filter(entry__in=shown.values("pk"))
@@ -111,6 +121,7 @@ def listed_sets(sets: Iterable[KnowledgeSet], user: User) -> list[ListedSet]:
             knowledge_set=row,
             n_runs=n_runs.get(row.pk, 0),
             n_used=used.get(row.content_hash, 0),
+            was_had=row.content_hash in had,
         )
         for row in rows
     ]
@@ -123,7 +134,11 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
     found = mine.holding(words) if words else mine
     if run_id := _id(query.get("run", "")):
         found = found.filter(sources__run=run_id)
-    page = Paginator(_with_sources(found, user), PER_PAGE).get_page(query.get("page"))
+    at = query.get("at", "")
+    number = query.get("page")
+    if at.isdecimal() and number is None:  # the page that this entry is on
+        number = found.filter(position__lt=int(at[:9])).count() // PER_PAGE + 1
+    page = Paginator(_with_sources(found, user), PER_PAGE).get_page(number)
     runs = runs_with(knowledge_set, user)
     sources = KnowledgeSource.objects.filter(entry__in=mine.order_by().values("pk"))
     taught = Run.objects.shown_to(user).filter(pk__in=sources.order_by().values("run"))
@@ -203,27 +218,27 @@ def _with_sources(entries: QuerySet[KnowledgeEntry], user: User) -> QuerySet[Kno
     sources = KnowledgeSource.objects.select_related("run__task").only(
         "entry", "steps", "run__goal", "run__task__external_id"
     )
-    return entries.prefetch_related(Prefetch("sources", queryset=sources))
+    parents = KnowledgeEntry.objects.shown_to(user).only("intent", "knowledge_set", "position")
+    return entries.prefetch_related(
+        Prefetch("sources", queryset=sources), Prefetch("parents", queryset=parents)
+    )
 
 
-def _of_run(run: Run, user: User) -> Q:
-    """Sets that it taught something, and the one that its agent had."""
-    shown = KnowledgeEntry.objects.shown_to(user).of_run(run.pk)
-    had = Run.objects.shown_to(user).not_anonymous().filter(pk=run.pk).select_related("agent")
-    hashes = [known for each in had if (known := knowledge_hash_of(each.agent))]
-    return Q(pk__in=shown.order_by().values("knowledge_set")) | Q(content_hash__in=hashes)
+def _taught(runs: QuerySet[Run], user: User) -> QuerySet[Any, Any]:
+    """Ids of sets with entries from these runs that the person may read."""
+    shown = KnowledgeEntry.objects.shown_to(user).filter(
+        sources__run__in=runs.order_by().values("pk")
+    )
+    return shown.order_by().values("knowledge_set")
 
 
-def _of_experiment(experiment: Experiment, user: User) -> Q:
-    """Sets that its runs taught something, and those that its agents had."""
-    runs = Run.objects.shown_to(user).filter(experiment=experiment)
-    shown = KnowledgeEntry.objects.shown_to(user).filter(sources__run__in=runs.values("pk"))
+def _had(runs: Any) -> frozenset[str]:
+    """Hashes of what the agents of these runs had, as far as agents are not hidden."""
     agents = AgentConfiguration.objects.filter(
         pk__in=runs.not_anonymous().order_by().values("agent"),
         **{f"config__{CONFIG_KEY}__isnull": False},
     )
-    hashes = [known for each in agents if (known := knowledge_hash_of(each))]
-    return Q(pk__in=shown.order_by().values("knowledge_set")) | Q(content_hash__in=hashes)
+    return frozenset(known for each in agents if (known := knowledge_hash_of(each)))
 
 
 def _id(text: str) -> UUID | None:

@@ -78,7 +78,7 @@ def _changed(request: AppRequest, entry: KnowledgeEntry, now: KnowledgeEntry) ->
         words = _("The set is in use, so this is in its next version: %(set)s.")
         messages.success(request, words % {"set": now.knowledge_set})
     address = reverse("runs:knowledge_detail", args=[now.knowledge_set_id])
-    return redirect(f"{address}#entry-{now.position}")
+    return redirect(f"{address}?at={now.position}#entry-{now.position}")
 
 
 def _entry(request: AppRequest, pk: int) -> KnowledgeEntry:

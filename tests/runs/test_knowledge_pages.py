@@ -112,7 +112,7 @@ def test_an_entry_is_edited_and_switched_off(page: Client):
     entry = kept.entries.get()
     words = {"intent": "Open the filter", "ok": "", "ng": "It stays shut."}
     response = page.post(f"/knowledge/entries/{entry.pk}/", words)
-    assert response.headers["Location"] == f"/knowledge/{kept.pk}/#entry-0"
+    assert response.headers["Location"] == f"/knowledge/{kept.pk}/?at=0#entry-0"
     page.post(f"/knowledge/entries/{entry.pk}/switch/", {"off": ""})
     entry.refresh_from_db()
     kept.refresh_from_db()
@@ -193,3 +193,13 @@ def test_queries_do_not_grow_with_sets_and_entries(page: Client, django_assert_m
         text(page, f"/knowledge/?run={run.pk}")
     with django_assert_max_num_queries(35):
         text(page, f"/knowledge/{kept.pk}/")
+
+
+def test_a_link_to_an_entry_opens_the_page_it_is_on(page: Client):
+    kept = made(make_run(pictures=False))
+    kept.entries.bulk_create(
+        KnowledgeEntry(knowledge_set=kept, position=place, intent=f"Want {place}", ng="no")
+        for place in range(1, 61)
+    )
+    assert "Want 55" not in text(page, f"/knowledge/{kept.pk}/")
+    assert 'id="entry-55"' in text(page, f"/knowledge/{kept.pk}/?at=55")
