@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from judging.statistics.differences import Difference, mean_difference
+from judging.statistics.differences import Difference, mean_difference, scaled
 
 SUCCESS, FAILURE, MISSING = "success", "failure", "missing"
 DECIDED = (SUCCESS, FAILURE)
@@ -92,7 +92,8 @@ class Cell:
     @cached_property
     def difference(self) -> Difference:
         """Mean success rate with hints minus without, as a share."""
-        return mean_difference([each.gained / self.planned for each in self.complete])
+        # Divided last, so that gains and losses that cancel out give nothing to the last digit.
+        return scaled(mean_difference([each.gained for each in self.complete]), 1 / self.planned)
 
     @cached_property
     def best(self) -> Difference:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 from scipy.special import stdtrit
@@ -80,3 +80,14 @@ def mean_difference(differences: Sequence[float], level: float = 0.95) -> Differ
         low=found.value - half, high=found.value + half, level=level, method="Student, by task"
     )
     return Difference(value=found.value, interval=interval)
+
+
+def scaled(found: Difference, factor: float) -> Difference:
+    """The same in another unit, a positive number of times as large."""
+    value, ends = found.value, found.interval
+    return Difference(
+        value=value if isinstance(value, Undefined) else value * factor,
+        interval=ends
+        if isinstance(ends, Undefined)
+        else replace(ends, low=ends.low * factor, high=ends.high * factor),
+    )
