@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from runs.agent_choices import OfferedAgents
-from runs.models import RetryPolicy, Run, User
+from runs.models import RetryPolicy, Run, RunStatus, User
 from runs.policies import body_of
 from runs.policy_forms import PolicyForm, initial_of
 from runs.policy_rule_forms import one_more_rule, rule_forms
@@ -81,7 +81,7 @@ def policy_context(policy: RetryPolicy, user: User) -> dict[str, Any]:
         "versions": versions_of(policy.name),
         "never_noticed": suites_that_end() if watches_for_completion(body) else [],
         "runs": runs.for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
-        "usage": _usage(runs),
+        "usage": _usage(runs.filter(status__in=RunStatus.ended())),
         "has_rules": bool(body.reruns),
     }
 
