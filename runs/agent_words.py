@@ -38,6 +38,9 @@ def _defaults(name: str) -> dict[str, JsonValue]:
 
 
 def value_in_words(value: JsonValue) -> str:
-    """A setting's value, cut where it is long."""
+    """A setting's value, cut where it is long; of web knowledge its name and how it is chosen."""
+    if isinstance(value, dict) and "entries" in value and "set" in value:
+        chosen = f", best {value.get('top')}" if value.get("select") == "relevant" else ""
+        return f"{value['set']}{chosen}"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return Truncator(text).chars(MAX_VALUE)

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.test import Client
+from pydantic import JsonValue
 
+from runs.agent_words import value_in_words
 from runs.execution.learning import carry_out
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from tests.judging.asked_models import models_file
@@ -203,3 +205,9 @@ def test_a_link_to_an_entry_opens_the_page_it_is_on(page: Client):
     )
     assert "Want 55" not in text(page, f"/knowledge/{kept.pk}/")
     assert 'id="entry-55"' in text(page, f"/knowledge/{kept.pk}/?at=55")
+
+
+def test_knowledge_is_named_where_agents_are_put_into_words():
+    content: dict[str, JsonValue] = {"set": "shop summarised v1", "entries": [], "top": 5}
+    assert value_in_words(content | {"select": "all"}) == "shop summarised v1"
+    assert value_in_words(content | {"select": "relevant"}) == "shop summarised v1, best 5"
