@@ -431,7 +431,7 @@ CASES["judging:hint_write"] = lambda world: [
         for more in (
             {},
             *({"experiment": str(number)} for number in EXPERIMENTS(world)),
-            {"agent": "zq-agent"},
+            {"agent": "oracle"},
         )
     ),
 ]
