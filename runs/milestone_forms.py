@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from pydantic import ValidationError
 
 from runs.milestones import MOST
@@ -28,7 +28,7 @@ STATES = [
     ("present", gettext_lazy("there")),
     ("checked", gettext_lazy("checked")),
     ("unchecked", gettext_lazy("not checked")),
-    ("selected", gettext_lazy("selected")),
+    ("selected", pgettext_lazy("state of an element", "selected")),
     ("expanded", gettext_lazy("expanded")),
     ("disabled", gettext_lazy("disabled")),
     ("focused", gettext_lazy("focused")),

@@ -74,8 +74,8 @@ MAPS: Mapping[str, HeatMap] = {
     "difference": HeatMap(
         gettext_lazy("Do hints raise the success rate?"),
         gettext_lazy(
-            "Mean success rate with hints minus without, in percentage points; 95 % interval by "
-            "task; n tasks."
+            "Mean success rate with hints minus without, in percentage points; the interval "
+            "of 95 in 100 is by task; n tasks."
         ),
         _mean,
     ),
@@ -83,7 +83,7 @@ MAPS: Mapping[str, HeatMap] = {
         gettext_lazy("And if the best trial counts?"),
         gettext_lazy(
             "A task succeeds here as soon as one of its trials does. Difference in percentage "
-            "points; 95 % interval by task; n tasks."
+            "points; the interval of 95 in 100 is by task; n tasks."
         ),
         _best,
     ),
