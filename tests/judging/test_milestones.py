@@ -1,5 +1,7 @@
 """Mechanical milestones as evaluations."""
 
+from typing import Any
+
 import pytest
 
 from judging.evaluators.milestones import (
@@ -29,7 +31,7 @@ BOX = Definition(name="agreed", weight=1, rule=Rule(reached_when=AGREED))
 SAID = Definition(name="said")
 
 
-def step(path: str, tree: str = "", **record: object) -> dict[str, object]:
+def step(path: str, tree: str = "", **record: object) -> dict[str, Any]:
     """A step whose page has this address and tree, as a run's record has it."""
     blob = make_text(tree) if tree else None
     seen = Observation(
@@ -40,7 +42,7 @@ def step(path: str, tree: str = "", **record: object) -> dict[str, object]:
     return {"record": {"before": seen.to_json(), **record}}
 
 
-def made(task: Task, *steps: dict[str, object], **fields: object) -> Run:
+def made(task: Task, *steps: dict[str, Any], **fields: Any) -> Run:
     return make_run(task=task, steps=steps, pictures=False, **fields)
 
 

@@ -228,4 +228,4 @@ class TestWhoMay:
 
     def test_strangers_log_in_first(self):
         response = Client().get(f"/tasks/{make_task().pk}/milestones/")
-        assert response.url.startswith("/login/")
+        assert response["Location"].startswith("/login/")

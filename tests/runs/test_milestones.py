@@ -3,6 +3,7 @@
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -135,7 +136,7 @@ class TestFiles:
             ({"tasks": [{"task": "1", "milestones": [{"name": "a"}, {"name": "a"}]}]}, "tasks.0"),
         ],
     )
-    def test_what_is_wrong_is_named_with_its_place(self, change: dict, place: str):
+    def test_what_is_wrong_is_named_with_its_place(self, change: dict[str, Any], place: str):
         good = {
             "format": "crosscheck-milestones",
             "format_version": 1,

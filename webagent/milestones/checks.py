@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from webagent.milestones.seen import Seen, plain
+from webagent.milestones.seen import Seen, plain, plain_name
 from webagent.trajectory.axtree import Node
 from webagent.trajectory.records import ActionRecord
 
@@ -85,7 +85,7 @@ class TextCheck(_Check):
 
     def finds(self, seen: Seen) -> bool | None:
         """Whether the words are there."""
-        return fits(f"*{plain(self.text)}*", seen.text)
+        return fits(f"*{plain_name(self.text)}*", seen.text)
 
     def evidence(self, seen: Seen) -> str:
         """What was found, in words."""
@@ -146,7 +146,7 @@ class ElementCheck(_Check):
     def _is_meant(self, node: Node) -> bool:
         if self.role and node.role.lower() != self.role.lower():
             return False
-        return not self.name or fits(plain(self.name), plain(node.name))
+        return not self.name or fits(plain_name(self.name), plain_name(node.name))
 
     def _is_so(self, node: Node) -> bool:
         if self.state == "present":

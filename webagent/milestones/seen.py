@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from webagent.trajectory.axtree import Node, parse_axtree
 from webagent.trajectory.records import ActionRecord, BlobRecord, Observation, StepRecord
@@ -82,6 +82,12 @@ def reported_milestones(step: StepRecord) -> dict[str, bool]:
 def plain(text: str) -> str:
     """The text as comparisons see it: compatible forms, folded case, single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+@lru_cache(maxsize=20_000)
+def plain_name(name: str) -> str:
+    """The same for what comes again and again: patterns, and names of elements."""
+    return plain(name)
 
 
 def _page(

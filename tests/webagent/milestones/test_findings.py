@@ -41,8 +41,8 @@ def test_progress_is_the_share_of_the_weight():
         Finding(name="sent"),
     ]
     progress = track(found, {"opened": 1, "filled": 2, "sent": 1}, 6)
-    assert progress.by_step == (0, 25, 75, 75, 25, 25)
     assert (progress.maximum, progress.final, progress.is_success) == (75, 25, False)
+    assert progress.by_step == (0, 25, 75, 75, 25, 25)
 
 
 def test_what_is_regained_counts_again():

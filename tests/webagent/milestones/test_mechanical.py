@@ -157,7 +157,9 @@ rows = st.lists(
 
 
 @given(rows)
-def test_whatever_a_run_shows_the_findings_are_sound(row: list[tuple[str, str, dict, bool]]):
+def test_whatever_a_run_shows_the_findings_are_sound(
+    row: list[tuple[str, str, dict[str, bool], bool]],
+):
     """Every row of looks gives spans that can be tracked, in order, none of them made up."""
     seen, step = [], 0
     for what, tree, reported, fresh in row:
