@@ -28,6 +28,20 @@ def test_an_engineer_has_the_rooms_of_the_role():
     assert re.search(r'href="/runs/" aria-current="true"', page)
 
 
+@pytest.mark.parametrize(("path", "room"), [("/", None), ("/policies/", "/reruns/")])
+def test_the_room_of_a_page_is_marked(path, room):
+    page = as_user(make_user("engineer")).get(path).content.decode()
+    assert re.findall(r'href="([^"]+)" aria-current="true"', page) == ([room] if room else [])
+
+
+def test_jobs_are_a_page_of_their_own_for_whoever_opens_their_address():
+    client = as_user(make_user("engineer"))
+    assert "<h1>Jobs in progress</h1>" in client.get("/jobs/").content.decode()
+    drawer = client.get("/jobs/", headers={"HX-Request": "true"}).content.decode()
+    assert "<h2>Jobs in progress</h2>" in drawer
+    assert "<html" not in drawer
+
+
 def test_an_annotator_has_no_door_that_does_not_open():
     page = as_user(make_user("annotator")).get("/runs/").content.decode()
     assert set(rooms(page)) <= {"Studies"}

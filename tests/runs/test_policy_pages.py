@@ -198,7 +198,11 @@ def test_the_preview_says_it_in_words_and_saves_nothing(engineer: Client) -> Non
     words = engineer.post(url, filled(watch="yes", loop_shortest=9)).content.decode()
     assert "On a loop of 9–25 steps" in words
     assert "larkfield" in words
-    assert "does not fit yet" in engineer.post(url, filled(run_steps="x")).content.decode()
+    wrong = engineer.post(url, filled(run_steps="x")).content.decode()
+    assert "does not fit yet" in wrong
+    assert "Steps: Enter a whole number." in wrong
+    nameless = engineer.post(url, filled(name="", watch="yes")).content.decode()
+    assert "On a loop of 15–25 steps" in nameless
     assert RetryPolicy.objects.count() == count
 
 

@@ -142,6 +142,17 @@ def test_filters(engineer, query, found):
     assert listed(engineer, query) == expected[found]
 
 
+def test_a_list_that_only_superseded_attempts_would_fill_says_so(engineer):
+    make_run(pictures=False, superseded=True, outcome="error")
+    make_run(pictures=False)
+    client = Client()
+    client.force_login(engineer)
+    page = client.get("/runs/?outcome=error").content.decode()
+    assert "1 attempt matches, and a later one took its place" in page
+    assert 'href="?outcome=error&amp;superseded=true"' in page
+    assert "took its place" not in client.get("/runs/?outcome=failure").content.decode()
+
+
 def test_superseded_attempts_only_when_asked_for(engineer):
     last = make_run(pictures=False)
     first = make_run(pictures=False, superseded=True)

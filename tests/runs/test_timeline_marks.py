@@ -79,6 +79,13 @@ def test_a_recovery_reads_from_beginning_to_end(engineer):
     assert shown["n_given_up"] == 3
 
 
+@pytest.mark.parametrize("cost", ["0", "a lot", "NaN", {"a": 1}, "1e99"])
+def test_a_cost_that_is_nothing_or_no_amount_is_not_told(engineer, cost):
+    back = {**BACK, "detail": {**BACK["detail"], "abandoned": {"cost": cost}}}
+    run = make_run(steps=STEPS, events=[LOOP, back, SWITCH], pictures=False)
+    assert labels(run, engineer)[2] == "back to the start, 1 step replayed, on from before step 1"
+
+
 def test_a_blind_viewer_learns_no_name_no_cost_no_verdict_and_no_end(engineer):
     spent = {**LOOP, "first_step": 5, "last_step": 6, "detail": {"answer": "spent"}}
     diverged = {"kind": "replay_diverged", "first_step": 7, "last_step": 7}

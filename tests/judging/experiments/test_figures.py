@@ -5,17 +5,18 @@ from __future__ import annotations
 from datetime import timedelta
 from decimal import Decimal
 from math import comb, sqrt
+from typing import Any
 
 import pytest
 
-from judging.experiments.figures import figures_of
+from judging.experiments.figures import configuration_names, figures_of
 from judging.experiments.pairs import By, Cell, Side, pair_up
 from judging.experiments.population import Standing, whole_scope
 from judging.experiments.recovery import detections_of
 from judging.experiments.sources import Source, choices_among, default_source, source_named
 from judging.experiments.trials import trials_of
 from judging.statistics.figures import Interval
-from runs.models import Event, Run, RunStatus
+from runs.models import AgentConfiguration, Event, Run, RunStatus
 from tests.judging import audited
 from tests.judging.experiments import made
 from tests.runs.factories import START, make_agent, make_task
@@ -288,3 +289,26 @@ def test_runs_without_a_seed_pair_with_none_by_seed() -> None:
     first, second = (Side(scope=whole_scope(of), agent=agent) for agent in (a, b))
     assert not pair_up(first, second, Source(), By.SEED).pairs
     assert pair_up(first, second, Source()).counts == {Cell.BOTH: 1}
+
+
+def test_configurations_are_told_apart_by_what_differs() -> None:
+    agents: list[dict[str, Any]] = [
+        {"name": "librarian", "version": "1", "config": {"style": "plain", "site": "l"}},
+        {"name": "librarian", "version": "1", "config": {"style": "careless", "site": "l"}},
+        {"name": "oracle", "version": "1"},
+        {"name": "generic", "version": "prompts 1", "model": "a"},
+        {"name": "generic", "version": "prompts 2", "model": "a"},
+        {"name": "wrong", "version": "", "config": {"seed": 1}},
+        {"name": "wrong", "version": "", "config": {"seed": 1}},
+    ]
+    rows = [AgentConfiguration(pk=pk, **fields) for pk, fields in enumerate(agents)]
+    names = list(configuration_names(rows).values())
+    assert names == [
+        "librarian (style=plain)",
+        "librarian (style=careless)",
+        "oracle",
+        "generic prompts 1 · a",
+        "generic prompts 2 · a",
+        "wrong #5",
+        "wrong #6",
+    ]
