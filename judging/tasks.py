@@ -14,7 +14,7 @@ from judging.execution import proposing as proposing  # registers how milestones
 from judging.execution.evaluating import evaluate_runs, runs_without
 from judging.execution.evaluating_batches import carry_out, sweep_batches
 from judging.models import EvaluationBatch, EvaluatorVersion
-from runs.models import Run
+from runs.models import Run, RunStatus
 from runs.tasks import swept
 
 logger = logging.getLogger(__name__)
@@ -28,6 +28,17 @@ def evaluate_run(run_id: str, evaluator_id: int) -> None:
     version = EvaluatorVersion.objects.get(pk=evaluator_id)
     run = runs_without(version, Run.objects.filter(pk=UUID(run_id))).select_related("task")
     evaluate_runs(run, evaluator_of(version), version)
+
+
+@shared_task(soft_time_limit=3000, time_limit=3060)
+def evaluate_task(task_id: int, evaluator_id: int) -> None:
+    """Evaluate all ended runs of a task that the evaluator has not spoken of yet."""
+    version = EvaluatorVersion.objects.get(pk=evaluator_id)
+    ended = Run.objects.filter(task=task_id, status__in=RunStatus.ended(), n_steps__gt=0)
+    evaluator = evaluator_of(version)
+    for run_id in list(runs_without(version, ended).values_list("pk", flat=True)):
+        one = runs_without(version, Run.objects.filter(pk=run_id)).select_related("task")
+        evaluate_runs(one, evaluator, version)
 
 
 @shared_task(name=EVALUATE_BATCH)

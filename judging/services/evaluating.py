@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from functools import partial
 from uuid import UUID
 
@@ -13,7 +12,6 @@ from kombu.exceptions import OperationalError
 
 from judging.evaluators.registry import predefined_evaluators
 from judging.execution.evaluating import evaluate_runs, runs_without, version_of
-from judging.models import EvaluatorVersion
 from judging.tasks import evaluate_run
 from runs.models import Run
 
@@ -35,12 +33,6 @@ def evaluate_ended_run(*, run_id: UUID) -> None:
         if evaluator.applies_to(run):
             version_id = version_of(evaluator).pk
             transaction.on_commit(partial(_dispatch_run, str(run_id), version_id))
-
-
-def evaluate_in_background(*, run_ids: Iterable[UUID], version: EvaluatorVersion) -> None:
-    """Ask for evaluations by an evaluator that asks no model; call it after a commit."""
-    for run_id in run_ids:
-        _dispatch_run(str(run_id), version.pk)
 
 
 def _only(run: Run) -> QuerySet[Run]:

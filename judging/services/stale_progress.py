@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 
 from django.db import transaction
+from kombu.exceptions import OperationalError
 
 from judging.evaluators.milestones import MechanicalMilestones
 from judging.evaluators.progress import PROGRESS_EVALUATORS
 from judging.execution.evaluating import version_of
 from judging.models import Evaluation
-from judging.services.evaluating import evaluate_in_background
+from judging.tasks import evaluate_task
 from runs.milestones import digest_of_task
-from runs.models import Run, RunStatus, Task
+from runs.models import Task
+
+logger = logging.getLogger(__name__)
 
 
 @transaction.atomic
@@ -33,8 +37,15 @@ def retire_progress(*, task_id: int) -> int:
         if measured_by != digest
     ]
     Evaluation.objects.filter(pk__in=stale).update(is_current=False)
-    ended = Run.objects.filter(task=task, status__in=RunStatus.ended(), n_steps__gt=0)
-    version = version_of(MechanicalMilestones())
-    run_ids = list(ended.values_list("pk", flat=True))
-    transaction.on_commit(partial(evaluate_in_background, run_ids=run_ids, version=version))
+    if task.runs.exists():
+        version = version_of(MechanicalMilestones())
+        transaction.on_commit(partial(_dispatch, task.pk, version.pk))
     return len(stale)
+
+
+def _dispatch(task_id: int, evaluator_id: int) -> None:
+    # The milestones stand whether or not the runs can be measured now.
+    try:
+        evaluate_task.apply_async((task_id, evaluator_id), retry=False)
+    except OperationalError as error:
+        logger.warning("The runs of task %s wait for their evaluation: %s", task_id, error)

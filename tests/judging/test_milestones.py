@@ -13,8 +13,8 @@ from judging.evaluators.milestones import (
 from judging.evaluators.progress import NO_MILESTONES, stored_progress
 from judging.execution.evaluating import Again, evaluate_runs, version_of
 from judging.models import Evaluation
-from judging.services import stale_progress
 from judging.services.stale_progress import retire_progress
+from judging.tasks import evaluate_task
 from runs.milestones import digest_of_task
 from runs.models import Run, Task
 from runs.services.milestones import set_milestones
@@ -134,29 +134,33 @@ class TestStale:
         return Evaluation.objects.get(run=run, is_current=True)
 
     @pytest.fixture
-    def asked(self, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-        asked: list[object] = []
-        monkeypatch.setattr(
-            stale_progress,
-            "evaluate_in_background",
-            lambda run_ids, version: asked.extend(run_ids),
-        )
+    def asked(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+        asked: list[tuple[int, int]] = []
+
+        def send(arguments: tuple[int, int], **_: object) -> None:
+            asked.append(arguments)
+
+        monkeypatch.setattr(evaluate_task, "apply_async", send)
         return asked
 
-    def test_an_edit_makes_it_history_and_asks_for_another(
-        self, asked: list[object], django_capture_on_commit_callbacks
+    def test_an_edit_makes_it_history_and_has_it_measured_again(
+        self, asked: list[tuple[int, int]], django_capture_on_commit_callbacks: Any
     ):
         task = task_with(CART)
-        run = made(task, step("/cart"))
+        run, other = made(task, step("/cart")), made(task, step("/"))
         first = self.evaluated(run)
         with django_capture_on_commit_callbacks(execute=True):
             set_milestones(task=task, milestones=[CART, BOX])
         first.refresh_from_db()
         assert not first.is_current
-        assert asked == [run.pk]
-        assert self.evaluated(run).details["unseen"] == ["agreed"]
+        ((task_id, evaluator_id),) = asked
+        for _ in range(2):  # a second delivery finds nothing to do
+            evaluate_task(task_id, evaluator_id)
+        current = Evaluation.objects.filter(is_current=True, evaluator=evaluator_id)
+        assert {one.run_id: one.score for one in current} == {run.pk: 1.0, other.pk: 0.0}
+        assert current.get(run=run).details["unseen"] == ["agreed"]
 
-    def test_what_was_measured_by_the_same_stays(self, asked: list[object]):
+    def test_what_was_measured_by_the_same_stays(self, asked: list[tuple[int, int]]):
         run = made(task_with(CART), step("/cart"))
         kept = self.evaluated(run)
         assert retire_progress(task_id=run.task_id) == 0
