@@ -1,7 +1,8 @@
 """An experiment goes through Celery whole, though a worker is killed and Redis starts anew.
 
-Ten tasks, two configurations, three trials: sixty runs in real browsers, by two worker processes
-on PostgreSQL and Redis. On SQLite, whose broker is a folder and cannot be restarted, a small one.
+Real browsers, by two worker processes, on PostgreSQL and Redis, or on SQLite, whose broker is a
+folder that is emptied instead. Small, but with WHOLE_EXPERIMENT=1 of ten tasks, two configurations
+and three trials.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ TASKS = (
 """One to three steps each."""
 SOLVES, STANDS_STILL = "oracle", 'looping:{"action": "noop(10)"}'
 HAS_REDIS = "REDIS_URL" in os.environ
-N_TASKS, N_TRIALS = (10, 3) if HAS_REDIS else (2, 2)
+N_TASKS, N_TRIALS = (10, 3) if "WHOLE_EXPERIMENT" in os.environ else (2, 2)
 
 
 @dataclass

@@ -13,13 +13,16 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
+from django.test import Client
 from pydantic import JsonValue
 
 from runs.execution.pulse import Pulse
 from runs.execution.running import execute
 from runs.infrastructure import error_rates
-from runs.models import Run
+from runs.models import RetryPolicy, Run
+from runs.services.policies import save_policy
 from runs.services.reruns import queue_run
+from tests.runs.factories import make_user
 from tests.runs.live_workers import attempts_of
 from tests.webagent import moody_suite
 from tests.webagent.agents.generic.made import act
@@ -29,6 +32,8 @@ from tests.webagent.moody_site import MoodySite
 from tests.webagent.processes import browsers, descendants
 from webagent.agents.generic import models as generic_models
 from webagent.environment.leftovers import OWNER_VARIABLE
+from webagent.recovery.retry_policy import Infrastructure, PolicyBody
+from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import StepRecord
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
@@ -48,10 +53,16 @@ def site() -> Iterator[MoodySite]:
         yield running
 
 
-def solve(site: MoodySite, on_step: Callable[[StepRecord], None] | None = None) -> list[Run]:
+def solve(
+    site: MoodySite,
+    on_step: Callable[[StepRecord], None] | None = None,
+    policy: RetryPolicy | None = None,
+) -> list[Run]:
     """Every attempt of an agent that opens the page where the task is solved."""
     config: dict[str, JsonValue] = {"action": f"goto('{site.url}/done')"}
-    run = queue_run(task=moody_suite.TASK, agent="looping", agent_config=config, max_steps=3)
+    run = queue_run(
+        task=moody_suite.TASK, agent="looping", agent_config=config, max_steps=3, policy=policy
+    )
     while (latest := attempts_of(run.pk)[-1]).is_active:
         Run.objects.filter(pk=latest.pk).update(not_before=None)
         assert execute(latest.pk, on_step=on_step)
@@ -60,7 +71,10 @@ def solve(site: MoodySite, on_step: Callable[[StepRecord], None] | None = None) 
 
 def test_a_site_that_says_503_three_times_costs_an_attempt_and_no_verdict(site: MoodySite) -> None:
     site.fails("/", [503, 503, 503])
-    first, second = solve(site)
+    body = PolicyBody(infrastructure=Infrastructure(faults=(Fault.HTTP_5XX,), attempts=2))
+    policy = save_policy(name="Patient with sites", body=body, is_new=True)
+    first, second = solve(site, policy=policy)
+    assert first.policy == second.policy == policy
     assert (first.outcome, first.fault, first.superseded) == ("error", "http_5xx", True)
     assert first.reward is None
     assert (second.outcome, second.fault, second.reward) == ("success", "", 1.0)
@@ -70,6 +84,12 @@ def test_a_site_that_says_503_three_times_costs_an_attempt_and_no_verdict(site: 
     assert retries == [1, 1]
     overall = error_rates(Run.objects.all()).overall
     assert (overall.attempts, overall.errors, overall.never_through) == (2, 1, 0)
+    client = Client()
+    client.force_login(make_user("engineer"))
+    pages = [client.get(f"/runs/{run.pk}/").content.decode() for run in (first, second)]
+    assert f'href="/runs/{second.pk}/"' in pages[0]
+    assert "Patient with sites" in pages[1]
+    assert "50.0" in client.get("/reruns/infrastructure/").content.decode()
 
 
 def test_a_site_that_stays_out_of_order_ends_as_its_error_after_all_attempts(
