@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from judging.progress_rates.rows import RunRow
+from judging.progress_rates.rows import RunRow, Stop
 from judging.progress_rates.told import Silence
 from judging.statistics.differences import Difference
 from judging.statistics.figures import Interval, Undefined
@@ -142,6 +142,38 @@ def at_limits(rows: Sequence[RunRow], limits: Sequence[int] = LIMITS) -> list[At
         )
         for limit in limits
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """A milestone that runs did not get past: the first that they never reached."""
+
+    stop: Stop
+    task_name: str
+    runs: Mapping[int, int]
+    """By configuration."""
+    told: int
+    """Runs of the task of which progress and verdict are known."""
+
+    @property
+    def share(self) -> Share:
+        return Share(sum(self.runs.values()), self.told)
+
+
+def stops_of(rows: Sequence[RunRow]) -> list[Stopped]:
+    """The milestones at which runs stopped, most runs first."""
+    known = [row for row in rows if row.is_told]
+    of_task = Counter(row.task for row in known)
+    names = {row.task: row.task_name for row in known}
+    found: defaultdict[Stop, Counter[int]] = defaultdict(Counter)
+    for row in known:
+        if row.stop is not None:
+            found[row.stop][row.agent] += 1
+    stopped = [
+        Stopped(stop=stop, task_name=names[stop.task], runs=runs, told=of_task[stop.task])
+        for stop, runs in found.items()
+    ]
+    return sorted(stopped, key=lambda each: (-each.share.count, each.task_name, each.stop.place))
 
 
 def score_of(rows: Sequence[RunRow], *, k: int, alpha: float) -> AdjustedScore:

@@ -19,15 +19,17 @@ from judging.progress_rates.figures import (
     LIMITS,
     AtLimit,
     Progressed,
+    Stopped,
     at_limits,
     curve_of,
     mean_interval,
     parts_of,
     progressed,
     score_of,
+    stops_of,
 )
 from judging.progress_rates.rows import RunRow
-from judging.progress_rates.selection import TOLD
+from judging.progress_rates.selection import TOLD, stopped_at
 from judging.progress_rates.sources import ProgressChoice
 from judging.progress_rates.told import SILENCES
 from judging.statistics.figures import Interval, Undefined
@@ -36,6 +38,7 @@ from judging.triangle_links import Linked
 
 ANY_DECIDED = joined(DECIDED)
 MOST_STEPS_LISTED = 30
+MOST_STOPS = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,15 @@ class CurveShown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StopShown:
+    """A milestone that runs did not get past; by configuration those that have any."""
+
+    stopped: Stopped
+    linked: Linked
+    by_configuration: Sequence[tuple[str, Linked]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsShown:
     """One configuration under every limit, with the runs that each cuts."""
 
@@ -120,6 +132,8 @@ class ProgressPage:
     task_sets: Sequence[ProgressRow]
     difficulty: Sequence[PartsShown]
     curves: Sequence[CurveShown]
+    stops: Sequence[StopShown]
+    more_stops: int
     limits: Sequence[LimitsShown]
     scores: Sequence[ScoreShown]
     picture: SafeString
@@ -161,6 +175,7 @@ def progress_page(asked: ProgressAsked, choices: Sequence[ProgressChoice]) -> Pr
     each = asked.configurations
     rows = [_row(asked, one, "", asked.rows_of(one), {}) for one in each]
     told = [row.configuration for row in rows if row.found.n]
+    stops = stops_of(asked.rows)
     return ProgressPage(
         asked=asked,
         choices=choices,
@@ -168,6 +183,8 @@ def progress_page(asked: ProgressAsked, choices: Sequence[ProgressChoice]) -> Pr
         task_sets=_by_task_set(asked),
         difficulty=[_by_difficulty(asked, one) for one in told],
         curves=[_curve(asked, one) for one in told],
+        stops=[_stop(asked, each) for each in stops[:MOST_STOPS]],
+        more_stops=max(0, len(stops) - MOST_STOPS),
         limits=[_limits(asked, one) for one in told],
         scores=[_score(asked, one) for one in told],
         picture=drawing.beside_success([(row.configuration.name, row.found) for row in rows]),
@@ -244,6 +261,22 @@ def _curve(asked: ProgressAsked, one: Figures) -> CurveShown:
         listed=listed,
         picture=drawing.by_step(one.name, rows, curve),
         sentence=sentences.of_curve(curve),
+    )
+
+
+def _stop(asked: ProgressAsked, stopped: Stopped) -> StopShown:
+    def linked(n: int, **chosen: object) -> Linked:
+        found = stopped_at(stopped.stop)
+        return Linked(n, asked.url(found=found, standing=ANY_DECIDED, **chosen))
+
+    return StopShown(
+        stopped=stopped,
+        linked=linked(stopped.share.count),
+        by_configuration=[
+            (one.name, linked(n, agent=one.agent.pk))
+            for one in asked.configurations
+            if (n := stopped.runs.get(one.agent.pk, 0))
+        ],
     )
 
 

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from judging.experiments.population import Scope, Standing
 from judging.experiments.sources import Source
 from judging.progress_rates.sources import ProgressSource
-from judging.progress_rates.told import Silence, Told, milestones_of, told_by
+from judging.progress_rates.told import Silence, Told, first_missed, milestones_of, told_by
 from runs.models import Run
+from webagent.milestones.definition import Definition
+
+
+class Stop(NamedTuple):
+    """A milestone by its task and its place among those in force, from 0."""
+
+    task: int
+    place: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +41,8 @@ class RunRow:
     """How many its task has."""
     told: Told | None
     silence: Silence | None
+    stop: Stop | None
+    """The first milestone that it never reached, if there is one."""
 
     @property
     def is_success(self) -> bool:
@@ -83,6 +95,7 @@ def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[Ru
                 milestones=len(milestones.get(task, ())),
                 told=said if isinstance(said, Told) else None,
                 silence=said if isinstance(said, Silence) else None,
+                stop=_stop(task, said, milestones.get(task, ())),
             )
         )
     return found
@@ -91,3 +104,8 @@ def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[Ru
 def of_agent(rows: Sequence[RunRow], agent: int) -> list[RunRow]:
     """Those of one configuration."""
     return [row for row in rows if row.agent == agent]
+
+
+def _stop(task: int, said: Told | Silence, milestones: Sequence[Definition]) -> Stop | None:
+    place = first_missed(said, milestones) if isinstance(said, Told) else None
+    return None if place is None else Stop(task, place, milestones[place].name)

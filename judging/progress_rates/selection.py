@@ -1,8 +1,11 @@
-"""Runs chosen by their progress, as an address names them: `evaluator-12:told`, `ticks:40-60`."""
+"""Runs chosen by their progress, as an address names them: `evaluator-12:told`, `ticks:40-60`.
+
+`evaluator-12:stopped-7-2`: runs of task 7 that never reached its third milestone, but both before.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
@@ -10,12 +13,13 @@ from django.utils.translation import gettext as _
 
 from judging.experiments.population import Scope
 from judging.experiments.sources import Source
-from judging.progress_rates.rows import RunRow, rows_of
+from judging.progress_rates.rows import RunRow, Stop, rows_of
 from judging.progress_rates.sources import ProgressSource, read_progress_source
 from judging.progress_rates.told import SILENCES, Silence
 from runs.models import Task
 
 TOLD = "told"
+_STOPPED = "stopped-"
 _BETWEEN = "-"
 _APART = ":"
 
@@ -23,6 +27,11 @@ _APART = ":"
 def progress_value(source: ProgressSource, found: str) -> str:
     """The value of an address: runs of which the source says this."""
     return f"{source.key}{_APART}{found}"
+
+
+def stopped_at(stop: Stop) -> str:
+    """What is found of runs that stopped at this milestone."""
+    return f"{_STOPPED}{stop.task}{_BETWEEN}{stop.place}"
 
 
 def progress_words(value: str) -> str:
@@ -36,6 +45,8 @@ def progress_words(value: str) -> str:
         said = str(SILENCES[found])
     elif found is None:
         said = _("known")
+    elif isinstance(found, _At):
+        said = _("not past milestone %(n)s") % {"n": found.place + 1}
     else:
         said = _("%(low)s to %(high)s %%") % {"low": found[0], "high": found[1]}
     return _("%(said)s (%(source)s)") % {"said": said, "source": source.name}
@@ -71,13 +82,24 @@ def check_range(value: str) -> None:
     _range(value)
 
 
-def _read(value: str) -> tuple[ProgressSource, Silence | tuple[int, int] | None]:
+class _At(NamedTuple):
+    task: int
+    place: int
+
+
+_Found = Silence | tuple[int, int] | _At | None
+
+
+def _read(value: str) -> tuple[ProgressSource, _Found]:
     key, _apart, found = value.partition(_APART)
     source = read_progress_source(key)
     if found == TOLD:
         return source, None
     if found in set(Silence):
         return source, Silence(found)
+    if found.startswith(_STOPPED):
+        task, _between, place = found.removeprefix(_STOPPED).partition(_BETWEEN)
+        return source, _At(_number(task), _number(place))
     low, high = _range(found)
     return source, (low, 100 if high is None else high)
 
@@ -95,9 +117,11 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _fits(row: RunRow, found: Silence | tuple[int, int] | None) -> bool:
+def _fits(row: RunRow, found: _Found) -> bool:
     if isinstance(found, Silence):
         return row.silence is found
+    if isinstance(found, _At):
+        return row.stop is not None and (row.stop.task, row.stop.place) == found
     if row.told is None:
         return False
     return found is None or found[0] <= round(100 * row.told.maximum, 6) <= found[1]

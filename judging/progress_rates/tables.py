@@ -20,6 +20,7 @@ from judging.progress_rates.figures import (
     parts_of,
     progressed,
     score_of,
+    stops_of,
 )
 from judging.progress_rates.rows import RunRow
 from judging.progress_rates.told import SILENCES
@@ -91,6 +92,24 @@ def curve_table(asked: ProgressAsked) -> Table:
         for point in curve_of(asked.rows_of(each))
     ]
     return _table(asked, "curve", columns, rows)
+
+
+def stops_table(asked: ProgressAsked) -> Table:
+    """One row a milestone that runs did not get past, and configuration."""
+    columns = [
+        Column("task", gettext_lazy("task")),
+        Column("milestone", gettext_lazy("first milestone not reached")),
+        CONFIGURATION,
+        Column("stopped", gettext_lazy("runs that stopped there")),
+        Column("of_task", gettext_lazy("runs of the task, by all configurations")),
+    ]
+    names = {each.agent.pk: each.name for each in asked.configurations}
+    rows: list[Sequence[Value]] = [
+        [each.task_name, each.stop.name, names[agent], n, each.told]
+        for each in stops_of(asked.rows)
+        for agent, n in each.runs.items()
+    ]
+    return _table(asked, "stops", columns, rows)
 
 
 def limits_table(asked: ProgressAsked) -> Table:
@@ -172,6 +191,7 @@ def runs_table(asked: ProgressAsked) -> Table:
         Column("progress_at_end", gettext_lazy("progress, at the end")),
         Column("by_step", gettext_lazy("progress after each step, as a list")),
         Column("no_progress_because", gettext_lazy("why there is no progress")),
+        Column("first_missed", gettext_lazy("first milestone not reached")),
         Column("steps", gettext_lazy("steps")),
         Column("ended_by_limit", gettext_lazy("the step limit that ended it")),
         Column("milestones", gettext_lazy("milestones of the task")),
@@ -188,6 +208,7 @@ def runs_table(asked: ProgressAsked) -> Table:
             row.told.final if row.told else None,
             json.dumps(row.told.by_step) if row.told else None,
             row.silence.value if row.silence else None,
+            row.stop.name if row.stop else None,
             row.n_steps,
             row.stopped_at,
             row.milestones,
@@ -201,6 +222,7 @@ TABLES: Mapping[str, Callable[[ProgressAsked], Table]] = {
     "configurations": configurations_table,
     "task-sets": task_sets_table,
     "curve": curve_table,
+    "stops": stops_table,
     "limits": limits_table,
     "difficulty": difficulty_table,
     "scores": scores_table,
@@ -211,6 +233,7 @@ TABLE_NAMES: Mapping[str, Promise] = {
     "configurations": gettext_lazy("Progress beside success"),
     "task-sets": gettext_lazy("The same by task set"),
     "curve": gettext_lazy("Progress by step"),
+    "stops": gettext_lazy("Milestones that runs do not get past"),
     "limits": gettext_lazy("Step limits"),
     "difficulty": gettext_lazy("Easy and hard tasks"),
     "scores": gettext_lazy("Adjusted scores"),

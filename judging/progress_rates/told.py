@@ -87,6 +87,22 @@ def told_by(
     return _evaluated(source, runs, milestones)
 
 
+def first_missed(told: Told, milestones: Sequence[Definition]) -> int | None:
+    """The place of the first milestone, from 0, that was never reached; None if all told of were.
+
+    By people: that no more than half of them say was reached.
+    """
+    said: defaultdict[str, list[bool]] = defaultdict(list)
+    for findings in told.findings:
+        for one in findings:
+            said[one.name].append(bool(one.spans))
+    for place, milestone in enumerate(milestones):
+        votes = said.get(milestone.name)
+        if votes and 2 * sum(votes) <= len(votes):
+            return place
+    return None
+
+
 def _evaluated(
     source: ProgressSource, runs: QuerySet[Any], milestones: Definitions
 ) -> dict[UUID, Told | Silence]:

@@ -18,6 +18,7 @@ from django.test import Client
 
 from judging.models import Unblinding
 from judging.progress_rates.told import Silence
+from runs.milestones import definitions_of
 from runs.models import Experiment, Run, Task, TaskSet
 from runs.services.milestones import set_milestones
 from tests.judging.experiments import made
@@ -177,6 +178,35 @@ def test_curve_and_step_limits_equal_the_exported_rows(far: Experiment) -> None:
             bool(row["ended_by_limit"]) and int(row["ended_by_limit"]) < limit for row in mine
         )
     assert any(int(at["unknown"]) for at in limits)
+
+
+def test_milestones_that_runs_do_not_get_past_open_their_runs(far: Experiment) -> None:
+    client = made.reader()
+    rows = known(table(client, far, "runs"))
+    stops = table(client, far, "stops")
+    assert sum(int(stop["stopped"]) for stop in stops) == sum(bool(r["first_missed"]) for r in rows)
+    for stop in stops:
+        of_task = [row for row in rows if row["task"] == stop["task"]]
+        stopped = [
+            row
+            for row in of_task
+            if (row["first_missed"], row["configuration"])
+            == (stop["milestone"], stop["configuration"])
+        ]
+        assert (int(stop["stopped"]), int(stop["of_task"])) == (len(stopped), len(of_task))
+        assert all(float(row["progress_at_end"]) < 1 for row in stopped)
+    task = Task.objects.get(external_id=stops[0]["task"])
+    place = [one.name for one in definitions_of(task)].index(stops[0]["milestone"])
+    value = f"evaluator-{world.judge().pk}:stopped-{task.pk}-{place}"
+    address = made.address("experiment_runs", far.pk, standing="success-failure", progress=value)
+    listed = client.get(address).content.decode()
+    n = sum(int(s["stopped"]) for s in stops if (s["task"], s["milestone"]) == first_two(stops[0]))
+    assert listed.count("data-run=") == n
+    assert f"not past milestone {place + 1}" in listed
+
+
+def first_two(stop: Row) -> tuple[str, str]:
+    return stop["task"], stop["milestone"]
 
 
 def test_easy_and_hard_tasks_and_the_score_equal_the_exported_rows(far: Experiment) -> None:
