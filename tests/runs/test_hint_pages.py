@@ -96,7 +96,7 @@ def test_launching_makes_every_condition_once(job: LearningJob) -> None:
 
     experiment = Experiment.objects.get(name="Hints or not")
     assert first.status_code == again.status_code == 302
-    assert first.url == reverse("judging:hint_report", args=[experiment.pk])
+    assert first["Location"] == reverse("judging:hint_report", args=[experiment.pk])
     assert Run.objects.filter(experiment=experiment).count() == 6 * 3 * 3
     run = Run.objects.filter(experiment=experiment, agent__config__has_key="hints")[0]
     assert "with a hint" in text(client, "runs:run_detail", run.pk)
@@ -138,6 +138,6 @@ def test_writing_starts_from_the_runs_that_a_named_source_calls_successes(world)
     assert "from 6 runs, one a task" in told
     assert "None of these runs succeeded by the reference verdict" in none
     job = LearningJob.objects.get()
-    assert started.url == reverse("runs:hint_job", args=[job.pk])
+    assert started["Location"] == reverse("runs:hint_job", args=[job.pk])
     assert set(job.params["runs"]) == {str(run.pk) for run in runs}
     assert (job.params["verdict"], job.params["verdict_name"]) == ("reward", "imported reward")

@@ -29,21 +29,36 @@ class SourceRun:
 
     @property
     def literals(self) -> Literals:
-        """What belongs to this run alone: as `literals` says, and what fills the template."""
+        """What belongs to this run alone: as `literals` says, and what its goal chose.
+
+        That is what fills the slots of the template; without one, the labels that the goal names.
+        """
         found = literals_of([self.log])
-        usual = set(words_in(f"{self.labels}\n{_SLOTS.sub(' ', self.template)}"))
         phrases = set(found.phrases)
-        for value in self._slot_values():
-            words = words_in(value)
+        if _SLOTS.search(self.template):
+            usual = set(words_in(f"{self.labels}\n{_SLOTS.sub(' ', self.template)}"))
+            chosen = [words_in(value) for value in self._slot_values()]
+        else:
+            usual = set()
+            chosen = [words_in(label) for label in self._labels_in_goal()]
+        for words in chosen:
             own = [word for word in words if word not in INTERFACE and word not in usual]
             if own:
                 phrases.add(tuple(words))
                 phrases.update((word,) for word in own if len(word) >= SHORTEST_WORD)
         return replace(found, phrases=frozenset(phrases))
 
+    def _labels_in_goal(self) -> Iterator[str]:
+        """Labels of elements that were acted on and that the goal names word for word."""
+        goal = f" {' '.join(words_in(self.log.goal))} "
+        for label in self.labels.splitlines():
+            words = words_in(label)
+            if words and f" {' '.join(words)} " in goal:
+                yield label
+
     def _slot_values(self) -> Iterator[str]:
         """What stands in the goal where its template has slots; nothing if they do not fit."""
-        if _SLOTS.search(self.template):
+        if self.template:
             pattern = _SLOT.sub("(.+?)", re.escape(self.template.strip()))
             if fitting := re.fullmatch(pattern, self.log.goal.strip(), re.DOTALL):
                 yield from fitting.groups()

@@ -58,6 +58,18 @@ def test_what_fills_the_template_belongs_to_the_task() -> None:
     assert ("rename",) not in run.literals.phrases
 
 
+def test_without_a_template_a_label_that_the_goal_names_belongs_to_the_task() -> None:
+    steps = (
+        LogStep(index=0, action="click('14')", labels=("yobHFFp",)),
+        LogStep(index=1, action="click('15')", labels=("Submit",)),
+        LogStep(index=2, action="click('16')", labels=("Sidebar of offers",)),
+    )
+    run = SourceRun(RunLog(run="r", task="t", goal="Select yobHFFp and click Submit.", steps=steps))
+
+    assert abstract_problems(['Choose "yobHFFp" in the list'], run) != []
+    assert abstract_problems(['Open "Sidebar of offers" and press "Submit"'], run) == []
+
+
 @pytest.mark.parametrize(
     ("line", "word"),
     [
