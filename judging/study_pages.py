@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet
 
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.progress import Progress, progress_of
-from runs.models import User
+from runs.models import Milestone, User
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -66,6 +66,12 @@ def own_progress(study: Study, user: User, part: str) -> Progress | None:
 def item_counts(study: Study) -> dict[str, int]:
     """How many runs of the study are open, in dispute, settled."""
     return _counts([study])[study.pk]
+
+
+def runs_with_milestones(study: Study) -> int:
+    """How many runs of the study are of a task that has milestones to ask for."""
+    in_force = Milestone.objects.in_force().values("task")
+    return study.items.filter(run__task__in=in_force).count()
 
 
 def _counts(studies: Iterable[Study]) -> dict[int, dict[str, int]]:

@@ -22,6 +22,7 @@ from judging.study_pages import (
     member_rows,
     own_labels,
     own_progress,
+    runs_with_milestones,
     study_rows,
 )
 from judging.taxonomy import cause_choices
@@ -48,6 +49,7 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
         "study": study,
         "part": part,
         "causes": cause_choices(study.taxonomy),
+        "with_milestones": runs_with_milestones(study) if study.asks_milestones else 0,
         "guideline": newest,
         "guideline_html": render_markdown(newest.text) if newest else "",
         "progress": own_progress(study, request.user, part),

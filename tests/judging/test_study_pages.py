@@ -33,6 +33,7 @@ FORM: dict[str, object] = {
     "seed": 4,
     "labels_per_run": 2,
     "hides_identity": "on",
+    "asks_milestones": "on",
     "repeat_percent": 10,
     "causes": "repeated actions\nwrong tab",
     "guidelines": "**Success** is success.",
@@ -42,7 +43,9 @@ FORM: dict[str, object] = {
 
 def test_an_engineer_makes_a_study_of_a_sample() -> None:
     for _ in range(3):
-        make_run(task=make_task(site="shop"), pictures=False)
+        task = make_task(site="shop")
+        task.milestones.create(name="It is in the basket", position=1)
+        make_run(task=task, pictures=False)
     make_run(task=make_task(site="map"), pictures=False)
     engineer = make_user("engineer")
     client = as_(engineer)
@@ -58,6 +61,8 @@ def test_an_engineer_makes_a_study_of_a_sample() -> None:
     assert {item.run.task.site for item in study.items.all()} == {"shop"}
     assert [cause["key"] for cause in study.taxonomy] == ["repeated_actions", "wrong_tab"]
     assert study.guidelines.get().text == "**Success** is success."
+    assert study.asks_milestones
+    assert "2 of 2 runs" in client.get(answer["Location"]).content.decode()
 
 
 @pytest.mark.parametrize(
