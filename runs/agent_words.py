@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from django.utils.text import Truncator
 from django.utils.translation import pgettext_lazy
@@ -20,13 +21,17 @@ def agent_in_words(agent: AgentChoice | None) -> str:
     """Its name and what was set otherwise than by default; “the same agent” for None."""
     if agent is None:
         return str(SAME_AGENT)
-    defaults = _defaults(agent.name)
-    said = [
-        f"{key}={value_in_words(value)}"
-        for key, value in sorted(agent.config.items())
-        if key not in defaults or defaults[key] != value
-    ]
+    settings = said_settings(agent.name, agent.config)
+    said = [f"{key}={value_in_words(value)}" for key, value in sorted(settings.items())]
     return f"{agent.name} ({', '.join(said)})" if said else agent.name
+
+
+def said_settings(name: str, config: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """What of the configuration is set otherwise than by default."""
+    defaults = _defaults(name)
+    return {
+        key: value for key, value in config.items() if key not in defaults or defaults[key] != value
+    }
 
 
 def _defaults(name: str) -> dict[str, JsonValue]:

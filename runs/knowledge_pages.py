@@ -11,6 +11,7 @@ from uuid import UUID
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch, Q, QuerySet
 
+from runs.agent_words import said_settings
 from runs.knowledge_sets import BUDGET, CONFIG_KEY, HURT_AT, knowledge_hash_of, runs_with
 from runs.models import (
     AgentConfiguration,
@@ -22,6 +23,7 @@ from runs.models import (
     Run,
     User,
 )
+from webagent.agents.generic.agent import NAME as GENERIC
 
 PER_PAGE = 50
 MOST_RUNS = 50
@@ -165,7 +167,7 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
         "n_used": runs.count(),
         "n_taught": taught.count(),
         "taught": taught.for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
-        "config_line": config_line(knowledge_set),
+        "config_line": config_line(knowledge_set, user),
     }
 
 
@@ -177,12 +179,21 @@ def entries_of_run(run: Run, user: User) -> Any:
     )[:PER_PAGE]
 
 
-def config_line(knowledge_set: KnowledgeSet) -> str:
-    """An agent's configuration with this knowledge, as the form of an experiment takes it."""
-    config: dict[str, Any] = {"model": "…", CONFIG_KEY: str(knowledge_set)}
+def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
+    """An agent with this knowledge, as the form of an experiment takes it.
+
+    It is the generic agent that ran here last, as far as the person may know, or one whose model
+    is still to be named.
+    """
+    config: dict[str, Any] = {"model": "…"}
+    runs = Run.objects.shown_to(user).not_anonymous().filter(agent__name=GENERIC)
+    last = runs.select_related("agent").order_by("-created_at", "-pk").first()
+    if last is not None:
+        config = said_settings(last.agent.name, last.agent.config)
+    config[CONFIG_KEY] = str(knowledge_set)
     if knowledge_set.n_tokens > BUDGET:
         config[CONFIG_KEY] = {"set": str(knowledge_set), "select": "relevant", "top": 10}
-    return f"generic:{json.dumps(config, ensure_ascii=False)}"
+    return f"{GENERIC}:{json.dumps(config, ensure_ascii=False)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

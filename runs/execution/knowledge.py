@@ -120,14 +120,17 @@ class Summary:
             [SummarisedEntry.model_validate(each) for found in results for each in found["entries"]]
         )
         rejected = [each for found in results for each in found["rejected"]]
+        notes = _notes_of(job)
+        failed = [int(key) for key in job.items.exclude(problem="").values_list("key", flat=True)]
         made = _summarised_set(job, raw, good, rejected) if good or rejected else None
         return {
             "sets": [made.pk] if made else [],
-            "n_notes": len(_notes_of(job).entries),
+            "n_notes": len(notes.entries),
             "n_entries": len(good),
             "n_rejected": len(rejected),
             "n_redone": sum(found["n_redone"] for found in results),
-            "n_uncovered": sum(len(found["uncovered"]) for found in results),
+            "n_uncovered": sum(len(found["uncovered"]) for found in results)
+            + sum(len(notes.groups[number]) for number in failed),
             "asks": sum(found["asks"] for found in results),
         }
 

@@ -201,7 +201,8 @@ def test_a_person_cannot_write_a_leak_into_a_summary(model: LLMStub, recorded):
     learned(recorded, then_summarise=True)
     done(LearningJob.objects.get(kind=LearningJob.Kind.SUMMARISE))
     entry = summarised().entries.told()[0]
-    bid = next(bid for log in logs_of(recorded) for step in log.steps for bid in step.bids)
+    sources = list(entry.sources.values_list("run", flat=True))
+    bid = next(bid for log in logs_of(sources) for step in log.steps for bid in step.bids)
     with pytest.raises(LeakingEntryError, match=bid):
         edit_entry(
             entry=entry,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from django.conf import settings
@@ -12,6 +14,7 @@ from pydantic import JsonValue
 
 from runs.agent_words import value_in_words
 from runs.execution.learning import carry_out
+from runs.knowledge_pages import config_line
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from tests.judging.asked_models import models_file
 from tests.runs.factories import make_agent, make_experiment, make_run, make_user
@@ -211,3 +214,20 @@ def test_knowledge_is_named_where_agents_are_put_into_words():
     content: dict[str, JsonValue] = {"set": "shop summarised v1", "entries": [], "top": 5}
     assert value_in_words(content | {"select": "all"}) == "shop summarised v1"
     assert value_in_words(content | {"select": "relevant"}) == "shop summarised v1, best 5"
+
+
+def test_the_agent_that_ran_last_is_offered_with_the_set(page: Client, engineer: User):
+    kept = made(make_run(pictures=False, agent=make_agent("oracle")))
+    assert (
+        config_line(kept, engineer) == 'generic:{"model": "…", "knowledge": "shop shopping raw v1"}'
+    )
+    config = {"model": "own", "reply": "json", "examples": 1, "max_steps": 50}
+    make_run(pictures=False, agent=make_agent("generic", config=config))
+    line = config_line(kept, engineer)
+    assert json.loads(line.removeprefix("generic:")) == {
+        "model": "own",
+        "reply": "json",
+        "knowledge": "shop shopping raw v1",
+    }
+    form = text(page, f"/experiments/new/?{urlencode({'agent': line})}")
+    assert "shop shopping raw v1" in form
