@@ -70,7 +70,7 @@ def of_curve(curve: Sequence[AtStep]) -> str:
     half = next(point.step for point in curve if 2 * point.reached >= highest - 1e-9)
     full = next(point.step for point in curve if point.reached >= highest - 1e-9)
     said = _(
-        "Half of all progress is made by step %(half)s; after step %(full)s, nobody gets further."
+        "Half of all progress is made by step %(half)s; after step %(full)s, no run gets further."
     ) % {"half": half, "full": full}
     lost = highest - curve[-1].held
     if lost <= 1e-9:
