@@ -91,3 +91,11 @@ def scaled(found: Difference, factor: float) -> Difference:
         if isinstance(ends, Undefined)
         else replace(ends, low=ends.low * factor, high=ends.high * factor),
     )
+
+
+def within_bounds(found: Difference, low: float = -1.0, high: float = 1.0) -> Difference:
+    """The same with an interval that ends where the figure itself must; −1 to 1 for shares."""
+    ends = found.interval
+    if isinstance(ends, Undefined):
+        return found
+    return replace(found, interval=replace(ends, low=max(low, ends.low), high=min(high, ends.high)))

@@ -73,6 +73,13 @@ def test_students_interval_by_hand() -> None:
     assert (found.interval.low, found.interval.high) == pytest.approx((mean - half, mean + half))
 
 
+def test_an_interval_ends_where_a_difference_of_rates_must() -> None:
+    found = cell(("fff", "sss"), ("fff", "sff"), ("sff", "sss")).difference.interval
+
+    assert isinstance(found, Interval)
+    assert (found.low < 0, found.high) == (True, 1)
+
+
 def test_one_task_has_no_interval_and_none_no_figure() -> None:
     assert mean_difference([1.0]).interval == Undefined(Reason.ONE_CLUSTER)
     assert mean_difference([]).value == Undefined(Reason.NO_RUNS)
