@@ -50,11 +50,10 @@ class ListedSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How long the block is, against what agents give to it. `n_fitting`: entries within that."""
+    """How long the block is, against what agents give to it."""
 
     tokens: int
     budget: int
-    n_entries: int
     is_raw: bool
 
     @property
@@ -156,7 +155,6 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
         "size": Size(
             tokens=knowledge_set.n_tokens,
             budget=BUDGET,
-            n_entries=knowledge_set.n_entries,
             is_raw=knowledge_set.is_raw,
         ),
         "versions": KnowledgeSet.objects.filter(

@@ -31,11 +31,6 @@ def entry_of(row: KnowledgeEntry) -> Entry:
     return Entry(intent=row.intent, ok=row.ok, ng=row.ng)
 
 
-def block_of(entries: QuerySet[KnowledgeEntry]) -> str:
-    """All of the entries, as an agent with room for them reads them."""
-    return framed("\n".join(entry_of(row).text for row in entries))
-
-
 def recount(knowledge_set: KnowledgeSet) -> KnowledgeSet:
     """Bring hash, number and length in line with the entries, and store them."""
     told = list(knowledge_set.entries.told())

@@ -29,20 +29,9 @@ class KnowledgeSetQuerySet(models.QuerySet[SetRow]):
         newest = same.order_by("-version").values("version")[:1]
         return self.filter(version=models.Subquery(newest))
 
-    def from_runs(self, runs: Any) -> Self:
-        """Those with an entry that came from one of these runs."""
-        return self.filter(
-            pk__in=self._entries().filter(sources__run__in=runs).values("knowledge_set")
-        )
-
     def freeze(self, content_hash: str) -> int:
         """Have those of this content never change again; how many that is new for."""
         return self.filter(content_hash=content_hash, frozen_at=None).update(frozen_at=Now())
-
-    def _entries(self) -> models.QuerySet[Any]:
-        entries: Any = self.model._meta.get_field("entries").related_model
-        found: models.QuerySet[Any] = entries._default_manager.all()
-        return found
 
 
 class KnowledgeEntryQuerySet(models.QuerySet[EntryRow]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -46,11 +46,6 @@ def hash_of(entries: Iterable[Entry]) -> str:
     """SHA-256 (hex) of what agents would read of these entries, in their order."""
     words = [[entry.intent, entry.ok, entry.ng] for entry in entries]
     return hashlib.sha256(hashed_json({"entries": words})).hexdigest()
-
-
-def plain(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The entries without what only those who keep them need."""
-    return tuple(Entry(intent=each.intent, ok=each.ok, ng=each.ng) for each in entries)
 
 
 def _flat(text: str) -> str:
