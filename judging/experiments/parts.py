@@ -20,6 +20,7 @@ from judging.experiments.lengths import lengths_of
 from judging.experiments.pairs import FLIPPED, RULES, By, Cell, Pairing, pair_all
 from judging.experiments.population import DECIDED, Standing
 from judging.experiments.recovery import Detections, detections_of
+from judging.experiments.savings import StoppedEarly, stopped_early
 from judging.experiments.selection import joined, runs_url
 from judging.experiments.tables import Asked, selector_words
 from judging.experiments.trials import trials_of
@@ -78,14 +79,17 @@ def _linked_shares(asked: Asked, by: str, group: Group) -> list[LinkedShare]:
 def _recovery(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     pictures = drawing.detections(asked)
     found = detections_of(asked.figures, asked.scope)
+    stopped = stopped_early(asked.scope, asked.source)
     return {
-        "rows": [_recovered(asked, each) for each in found],
+        "rows": [_recovered(asked, each, stopped) for each in found],
         "pictures": _pictures(asked, "detections", pictures, [e for e in found if e.most]),
         "has_any": any(each.most or each.recovered for each in found),
     }
 
 
-def _recovered(asked: Asked, found: Detections) -> dict[str, Any]:
+def _recovered(
+    asked: Asked, found: Detections, stopped: Mapping[int, StoppedEarly]
+) -> dict[str, Any]:
     each, won = found.configuration, Standing.SUCCESS
     return {
         "found": found,
@@ -97,6 +101,7 @@ def _recovered(asked: Asked, found: Detections) -> dict[str, Any]:
         "recovered": LinkedShare(
             found.among_recovered, _runs(asked, each, standing=ANY_DECIDED, recovered="yes")
         ),
+        "stopped": stopped.get(each.agent.pk),
     }
 
 

@@ -19,6 +19,7 @@ from judging.experiments.lengths import lengths_of
 from judging.experiments.pairs import By, Cell, pair_all
 from judging.experiments.population import LEFT_OUT, Scope, Standing
 from judging.experiments.recovery import detections_of
+from judging.experiments.savings import StoppedEarly, stopped_early
 from judging.experiments.selection import Selection
 from judging.experiments.sources import Source
 from judging.experiments.trials import trials_of
@@ -170,7 +171,11 @@ def recovery_table(asked: Asked) -> Table:
         Column("recovered", gettext_lazy("runs with a recovery")),
         Column("detected", gettext_lazy("runs with an anomaly noticed")),
         Column("detected_successes", gettext_lazy("successes among them")),
+        Column("stopped_early", gettext_lazy("runs stopped early")),
+        Column("steps_saved", gettext_lazy("steps saved by that, at most")),
+        Column("dollars_saved", gettext_lazy("dollars saved by that, at most")),
     ]
+    stopped = stopped_early(asked.scope, asked.source)
     rows: list[Sequence[Value]] = [
         [
             found.configuration.name,
@@ -180,10 +185,16 @@ def recovery_table(asked: Asked) -> Table:
             found.recovered,
             found.among_detected.total,
             found.among_detected.count,
+            *_saved(stopped.get(found.configuration.agent.pk, StoppedEarly())),
         ]
         for found in detections_of(asked.figures, asked.scope)
     ]
     return asked.table("recovery", columns, rows)
+
+
+def _saved(stopped: StoppedEarly) -> tuple[Value, Value, Value]:
+    dollars = stopped.saved.dollars
+    return stopped.runs, stopped.saved.steps, None if dollars is None else float(dollars)
 
 
 def detections_table(asked: Asked) -> Table:

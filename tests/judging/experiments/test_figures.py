@@ -13,6 +13,7 @@ from judging.experiments.figures import configuration_names, figures_of
 from judging.experiments.pairs import By, Cell, Side, pair_up
 from judging.experiments.population import Standing, whole_scope
 from judging.experiments.recovery import detections_of
+from judging.experiments.savings import stopped_early
 from judging.experiments.sources import Source, choices_among, default_source, source_named
 from judging.experiments.trials import trials_of
 from judging.statistics.figures import Interval
@@ -312,3 +313,24 @@ def test_configurations_are_told_apart_by_what_differs() -> None:
         "wrong #5",
         "wrong #6",
     ]
+
+
+def test_what_stopping_early_saved_is_told_by_configuration() -> None:
+    of, tasks, agent = made.experiment(), made.tasks(4), make_agent()
+    stop = {"end_reason": Run.EndReason.HARNESS_LOOP_STOP, "n_steps": 20}
+    told = {"extra": {"recovery": {"steps_saved_at_most": 30, "replayed_steps": 0}}}
+    made.store(
+        [
+            made.run_row(of, tasks[0], agent, 0.0, record=told, cost=Decimal("0.10"), **stop),
+            made.run_row(of, tasks[1], agent, 0.0, record=told, **stop),  # of unknown price
+            made.run_row(of, tasks[2], agent, 0.0, record=told, superseded=True, **stop),
+            made.run_row(of, tasks[3], agent, 1.0),
+        ]
+    )
+    [found] = stopped_early(whole_scope(of), Source()).values()
+    assert (found.runs, found.saved.steps) == (2, 60)
+    assert found.saved.dollars == Decimal("0.15")
+    # On the page beside the anomalies that led to it.
+    made.mark(Run.objects.get(task=tasks[0]), Event.Kind.LOOP)
+    page = made.reader().get(made.address("experiment_part", of.pk, "recovery", verdict="reward"))
+    assert "60 steps, about $0.1500" in page.content.decode()
