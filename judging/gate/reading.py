@@ -24,14 +24,15 @@ from runs.models import AgentConfiguration, Experiment
 NO_TRIALS = (Standing.SUPERSEDED, Standing.INFEASIBLE)
 """An earlier attempt is no trial of its own, and what nobody can do is asked of no side."""
 UNENDED = "not ended yet"
+ALL = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contestant:
-    """One side: an experiment, and the one configuration of it that counts."""
+    """One side: an experiment, and the configurations of it that count, mostly one."""
 
     experiment: Experiment
-    agent: AgentConfiguration
+    agents: tuple[AgentConfiguration, ...]
     agent_name: str
 
     @property
@@ -46,6 +47,8 @@ class Contestant:
 def contestant(named: str, agent: str | None) -> Contestant:
     """The side of an experiment by name or number, and of its configuration by name or number.
 
+    With ALL every configuration counts, their runs being trials of one.
+
     Raises:
         CannotTellError: there is no such thing, or the configuration has to be chosen.
     """
@@ -53,15 +56,17 @@ def contestant(named: str, agent: str | None) -> Contestant:
     of_experiment = whole_scope(experiment).runs.order_by().values("agent")
     agents = list(AgentConfiguration.objects.filter(pk__in=of_experiment))
     names = configuration_names(agents)
+    if agent == ALL and agents:
+        return Contestant(experiment=experiment, agents=tuple(agents), agent_name=ALL)
     fitting = [each for each in agents if agent in (None, names[each.pk], each.name, str(each.pk))]
     if len(fitting) == 1:
-        [chosen] = fitting
-        return Contestant(experiment=experiment, agent=chosen, agent_name=names[chosen.pk])
+        name = names[fitting[0].pk]
+        return Contestant(experiment=experiment, agents=tuple(fitting), agent_name=name)
     offered = ", ".join(f"{each.pk} is {names[each.pk]}" for each in fitting or agents)
     if not agents:
         raise CannotTellError(f"{experiment.name} has no runs")
     problem = "several configurations" if fitting else f"no configuration {agent}"
-    raise CannotTellError(f"{experiment.name} has {problem}; choose one of: {offered}")
+    raise CannotTellError(f"{experiment.name} has {problem}; choose one of: {offered}; or {ALL}")
 
 
 def source_for(metric: Metric, named: str | None, sides: Iterable[Contestant]) -> Source:
@@ -82,7 +87,7 @@ def source_for(metric: Metric, named: str | None, sides: Iterable[Contestant]) -
         return _named(named)
     spoken: Counter[Source] = Counter()
     for number, side in enumerate(sides):
-        runs = side.scope.counted(Source()).filter(agent=side.agent)
+        runs = side.scope.counted(Source()).filter(agent__in=side.agents)
         of_side = {choice.source: choice.verdicts for choice in choices_among(runs)}
         least = of_side if not number else {key: min(spoken[key], n) for key, n in of_side.items()}
         spoken = Counter({key: n for key, n in least.items() if n})
@@ -99,7 +104,7 @@ def read_side(of: Contestant, metric: Metric, source: Source) -> Side:
     Raises:
         CannotTellError: some of its runs have not ended.
     """
-    runs = of.scope.standing(source).filter(agent=of.agent).exclude(standing__in=NO_TRIALS)
+    runs = of.scope.standing(source).filter(agent__in=of.agents).exclude(standing__in=NO_TRIALS)
     rows = runs.values_list("pk", "task__task_set__name", "task__external_id", "standing")
     value_of = _progress(runs, source) if metric is Metric.PROGRESS else _success
     values: defaultdict[TaskKey, list[float]] = defaultdict(list)

@@ -175,7 +175,7 @@ def _side(of: Contestant, score: float) -> dict[str, object]:
         "experiment": of.experiment.name,
         "experiment_id": of.experiment.pk,
         "configuration": of.agent_name,
-        "configuration_id": of.agent.pk,
+        "configuration_ids": [agent.pk for agent in of.agents],
         "mean": score,
     }
 

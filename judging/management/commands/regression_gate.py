@@ -39,7 +39,7 @@ class Command(BaseCommand):
             parser.add_argument(
                 f"--{side}-agent",
                 metavar="AGENT",
-                help=f"the configuration of the {side}, by name or number, where it has several",
+                help=f"the configuration of the {side} where it has several: name, number, or all",
             )
         parser.add_argument("--metric", required=True, choices=[each.value for each in Metric])
         parser.add_argument("--k", type=_whole, help="of pass_at_k; by default the most trials")

@@ -181,6 +181,10 @@ def test_unended_runs_and_several_configurations_are_not_compared(planted: None)
     code, _, said = gate()
     assert code == 2
     assert "after has several configurations; choose one of: " in said
+    together = json.loads(gate(candidate_agent="all", format="json")[1])
+    assert len(together["candidate"]["configuration_ids"]) == 2
+    [first] = [task for task in together["tasks"] if task["task"] == "made-0"]
+    assert sorted(first["candidate"]["values"]) == [0.0, 0.0, 1.0]
     of, [task] = made.experiment("after"), made.tasks(1)
     made.store([made.run_row(of, task, make_agent(), None, status=RunStatus.QUEUED)])
     alone = made.experiment("before").runs.first().agent  # type: ignore[union-attr]  # it has runs
