@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from runs.experiment_estimates import Estimate, estimate
 from runs.experiment_plans import MAX_RUNS
 from runs.hint_plans import HintPlan
-from runs.models import HintRelatedness, User
+from runs.models import HintLevel, HintRelatedness, User
 from webagent.agents.generic.tokens import count_tokens
 from webagent.knowledge.levels import Level, Relatedness
 
@@ -43,8 +43,8 @@ class HintEstimate:
     usual: Estimate
     n_runs: int
     is_too_large: bool
-    tokens: dict[Level, float]
-    """By level: tokens of a hint on the average, at every step."""
+    tokens: dict[str, float]
+    """By level in words: tokens of a hint on the average, at every step."""
     relatednesses: list[RelatednessShown]
 
 
@@ -61,12 +61,12 @@ def hint_estimate(plan: HintPlan, user: User) -> HintEstimate:
     )
 
 
-def _tokens(plan: HintPlan) -> dict[Level, float]:
+def _tokens(plan: HintPlan) -> dict[str, float]:
     counted: dict[Level, list[int]] = {}
     for picked in plan.conditions:
         level = counted.setdefault(picked.condition.level, [])
         level += [count_tokens(choice.hint.text) for choice in picked.choices]
-    return {level: sum(n) / len(n) for level, n in counted.items() if n}
+    return {str(HintLevel(level).label): sum(n) / len(n) for level, n in counted.items() if n}
 
 
 def _shown(plan: HintPlan, relatedness: Relatedness) -> RelatednessShown:

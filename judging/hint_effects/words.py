@@ -43,6 +43,8 @@ def difference_words(found: Difference) -> str:
 
 def ends_words(found: Difference) -> str:
     """The ends of the interval, or why there is none."""
+    if isinstance(found.value, Undefined):
+        return _("no complete task")
     if isinstance(found.interval, Undefined):
         return why_undefined(found.interval)
     if found.interval.low == found.interval.high:
