@@ -36,6 +36,11 @@ urlpatterns = [
         name="milestone_proposals_start",
     ),
     path(
+        "tasks/<int:task_id>/milestones/proposals/cancel/",
+        milestone_proposals.milestone_proposals_cancel,
+        name="milestone_proposals_cancel",
+    ),
+    path(
         "tasks/<int:task_id>/milestones/proposals/decide/",
         milestone_proposals.milestone_proposals_decide,
         name="milestone_proposals_decide",

@@ -18,7 +18,7 @@ from judging.services.proposals import (
 )
 from runs.milestone_pages import edited_tasks
 from runs.models import Task, User
-from runs.services.learning import LearningRefusedError
+from runs.services.learning import LearningRefusedError, cancel_learning
 from runs.views.fragments import AppRequest, wants_partial
 
 PERMISSIONS = ["runs.change_task", "judging.view_audit", "judging.add_evaluation"]
@@ -48,6 +48,16 @@ def milestone_proposals_start(request: AppRequest, task_id: int) -> HttpResponse
             start_proposals(task=page.task, run_ids=page.runs, model=model, user=request.user)
         except LearningRefusedError as error:
             messages.error(request, str(error))
+    return redirect("judging:milestone_proposals", task_id)
+
+
+@require_POST
+@may_propose
+def milestone_proposals_cancel(request: AppRequest, task_id: int) -> HttpResponse:
+    """Ask the question under way to stop."""
+    page = proposals_page(_task(request, task_id))
+    if page.job:
+        cancel_learning(job=page.job)
     return redirect("judging:milestone_proposals", task_id)
 
 

@@ -152,6 +152,18 @@ def test_failure_of_the_provider_is_said_and_can_be_asked_again(
     assert not Milestone.objects.exists()
 
 
+def test_question_under_way_can_be_cancelled_and_put_anew(
+    model: LLMStub, engineer: Client, task: Task
+) -> None:
+    job = ask(engineer, task)
+    address = reverse("judging:milestone_proposals_cancel", args=[task.pk])
+    assert engineer.post(address).status_code == 302
+    job.refresh_from_db()
+    assert job.state == LearningJob.State.CANCELLED
+    assert not carry_out(job.pk)
+    assert "Propose anew" in visit(engineer, task)
+
+
 def test_successes_are_those_of_people_before_those_of_the_benchmark(task: Task) -> None:
     by_benchmark = Run.objects.get(task=task, outcome=Run.Outcome.SUCCESS)
     by_people = make_run(task=task, steps=5, outcome=Run.Outcome.FAILURE, reward=0.0)
@@ -177,5 +189,5 @@ def test_task_under_judgement_and_strangers_see_no_proposals(task: Task) -> None
     assert client.get(address).status_code == 404
     client.force_login(make_user("annotator"))
     assert client.get(address).status_code == 403
-    for name in ("start", "decide"):
+    for name in ("start", "cancel", "decide"):
         assert client.get(f"{address}{name}/").status_code in (403, 405)

@@ -309,6 +309,7 @@ case(
 
 case("judging:milestone_proposals", task_id=TASKS)
 case("judging:milestone_proposals_start", post=lambda _: {"model": "x"}, task_id=TASKS)
+case("judging:milestone_proposals_cancel", post=lambda _: {}, task_id=TASKS)
 case(
     "judging:milestone_proposals_decide",
     post=lambda _: {"do": "accept", "proposal-0-chosen": "on"},
