@@ -10,6 +10,7 @@ from typing import Any
 RUNS_FILE = Path(__file__).parent / "runs.zip"
 PLAN_FILE = Path(__file__).parent / "plan.json"
 TASK_PATCH_FILE = Path(__file__).parent / "larkfield-1.json"
+MILESTONES_FILE = Path(__file__).parent / "milestones.json"
 
 
 @dataclass(frozen=True, slots=True)

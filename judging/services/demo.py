@@ -16,7 +16,15 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from judging.demo import GUIDELINES, RUNS_FILE, STUDIES, TASK_PATCH_FILE, read_plan, recovery
+from judging.demo import (
+    GUIDELINES,
+    MILESTONES_FILE,
+    RUNS_FILE,
+    STUDIES,
+    TASK_PATCH_FILE,
+    read_plan,
+    recovery,
+)
 from judging.demo.stub_judge import MODEL, StubJudge
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import evaluator_named, predefined_evaluators
@@ -40,7 +48,9 @@ from judging.services.studies import Protocol, create_study, set_member
 from judging.taxonomy import DEFAULT_CAUSES
 from runs.bounds import import_bounds
 from runs.execution.storing import ImportedRun, import_runs
-from runs.models import Experiment, Run, User
+from runs.milestones import MilestoneFileError, read_file
+from runs.models import Experiment, Run, Task, User
+from runs.services.milestones import UnknownTasksError, import_milestones
 from runs.services.task_patches import TaskPatchError, apply_patch
 from runs.task_patches.reading import PatchFileError, read_patch
 from webagent.trajectory.reading import open_runs
@@ -83,6 +93,7 @@ def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> list[Study]:
     recovery.demo_policy()
     for number, _run in enumerate(_import_shipped_runs(), start=1):
         on_run(number)
+    _set_milestones()
     _patch_tasks()
     with transaction.atomic():
         people = {name: _account(name, role) for name, role in ACCOUNTS.items()}
@@ -106,6 +117,16 @@ def _import_shipped_runs() -> Iterator[ImportedRun]:
                 if not isinstance(item, ImportedRun):
                     raise DemoError(f"the shipped runs are damaged: {item.to_json()}")
                 yield item
+
+
+def _set_milestones() -> None:
+    """How far a run of the library's tasks came; one task has none, one needs a person to say."""
+    try:
+        file = read_file(MILESTONES_FILE.read_bytes())
+        named = {"task_set__name": file.task_set.name, "task_set__version": file.task_set.version}
+        import_milestones(file=file, tasks=Task.objects.filter(**named))
+    except (MilestoneFileError, UnknownTasksError) as error:
+        raise DemoError(str(error)) from error
 
 
 def _patch_tasks() -> None:

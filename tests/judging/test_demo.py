@@ -89,7 +89,7 @@ def test_every_matrix_is_what_a_count_run_by_run_gives(study: Study) -> None:
         "after": (13, 0, 7, 0, 0),
         "two-stage-judge": (10, 0, 5, 0, 5),
         "imported-reward": (0, 0, 0, 0, 20),
-        "milestones-mechanical": (0, 0, 0, 0, 20),
+        "milestones-mechanical": (12, 0, 5, 1, 2),
     }
 
 
@@ -207,3 +207,13 @@ def test_a_rescued_run_tells_who_took_over_and_what_was_asked(study: Study) -> N
     assert all(thought.startswith(OWN_WORDS) for thought in thoughts)
     asked = run.attachments.filter(role="request").count()
     assert asked == run.n_steps
+
+
+def test_runs_that_fail_still_came_some_way(study: Study) -> None:
+    """By the milestones of the library's tasks: a book that is claimed to be reserved, say."""
+    runs = Run.objects.filter(task__external_id="larkfield.reserve-clockmaker")
+    said = Evaluation.objects.filter(
+        run__in=runs, evaluator__name="milestones-mechanical", is_current=True
+    )
+    rates = sorted((one.verdict, one.details["progress"]["final"]) for one in said)
+    assert rates == [("failed", 50.0), ("passed", 100.0)]
