@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from django.conf import settings
@@ -12,7 +12,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 
 from runs.blobs import UNKNOWN_TYPE, BlobBatch
 from runs.execution.leases import Lease
-from runs.models import Attachment, Step
+from runs.models import Attachment, Blob, Step
 from runs.records import attachment_rows, step_row
 from webagent.trajectory.bundles import blobs_of
 from webagent.trajectory.records import StepRecord
@@ -23,14 +23,44 @@ WRITERS = 3
 """Files written at a time: picture, tree and what a model was asked wait for the same disk."""
 
 
+class Writing:
+    """Files of one step on their way to the disk, side by side."""
+
+    def __init__(self) -> None:
+        self.begun: set[str] = set()
+        self._batch = BlobBatch()
+        self._writers = ThreadPoolExecutor(max_workers=WRITERS, thread_name_prefix="files")
+        self._under_way: list[Future[Blob]] = []
+
+    def begin(self, sha256: str, content: bytes, media_type: str) -> None:
+        self.begun.add(sha256)
+        self._under_way.append(self._writers.submit(self._batch.add, content, media_type))
+
+    def finished(self) -> BlobBatch:
+        """Once all are written: their rows, not saved yet. What went wrong with one is raised."""
+        self._writers.shutdown()
+        for written in self._under_way:
+            written.result()
+        return self._batch
+
+
 class StepStore:
-    """The sink of a run's steps: fenced, so that a worker that lost the run writes nothing."""
+    """The sink of a run's steps: fenced, so that a worker that lost the run stores nothing.
+
+    Files of what is seen before an action are written while the browser acts; the rows that name
+    them follow with the step.
+    """
 
     def __init__(self, lease: Lease, on_step: Callable[[StepRecord], None] | None = None) -> None:
         self.steps: list[StepRecord] = []
         self._lease = lease
         self._on_step = on_step
         self._stored: set[str] = set()
+        self._writing = Writing()
+
+    def foresee(self, blobs: Mapping[str, bytes], media_types: Mapping[str, str]) -> None:
+        """Begin to write what the next step will name."""
+        self._write(blobs, media_types)
 
     @property
     def n_screenshots(self) -> int:
@@ -48,14 +78,19 @@ class StepStore:
             self.steps[record.index] = record
             patiently(lambda: self._restate(record))
             return
-        # A page that did not change, and a prompt's fixed parts, are there already.
-        new = {sha256: blobs[sha256] for sha256 in blobs.keys() - self._stored}
-        batch = _written(record, new)
+        self._write(blobs, {blob.sha256: blob.media_type for blob in blobs_of(record)})
+        writing, self._writing = self._writing, Writing()
+        batch = writing.finished()
         self.steps.append(record)
         patiently(lambda: self._store(record, batch))
-        self._stored |= new.keys()
+        self._stored |= writing.begun
         if self._on_step is not None:
             self._on_step(record)
+
+    def _write(self, blobs: Mapping[str, bytes], media_types: Mapping[str, str]) -> None:
+        # A page that did not change, and a prompt's fixed parts, are there already.
+        for sha256 in blobs.keys() - self._stored - self._writing.begun:
+            self._writing.begin(sha256, blobs[sha256], media_types.get(sha256, UNKNOWN_TYPE))
 
     @transaction.atomic
     def _store(self, record: StepRecord, batch: BlobBatch) -> None:
@@ -75,20 +110,6 @@ class StepStore:
         Step.objects.filter(run_id=row.run_id, index=row.index).update(
             state=row.state, record=row.record
         )
-
-
-def _written(record: StepRecord, blobs: Mapping[str, bytes]) -> BlobBatch:
-    """Their files; the rows are still to be saved."""
-    batch = BlobBatch()
-    media_types = {blob.sha256: blob.media_type for blob in blobs_of(record)}
-    with ThreadPoolExecutor(max_workers=WRITERS) as writers:
-        under_way = [
-            writers.submit(batch.add, content, media_types.get(sha256, UNKNOWN_TYPE))
-            for sha256, content in blobs.items()
-        ]
-    for written in under_way:
-        written.result()
-    return batch
 
 
 def patiently(write: Callable[[], T]) -> T:

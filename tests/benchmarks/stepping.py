@@ -26,7 +26,7 @@ from webagent.recovery.policy import RecoveryPolicy
 from webagent.trajectory.live import Decision, Observation
 from webagent.trajectory.records import AgentRecord
 
-STEPS = 40
+STEPS = 28
 SETTLE_S = 0.5
 """What BrowserGym waits after an action unless told otherwise; ours waits as long."""
 LIMIT_S = 60

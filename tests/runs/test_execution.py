@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,16 +19,25 @@ from runs.execution.leases import Lease, LeaseLostError, claim
 from runs.execution.pulse import Pulse
 from runs.execution.running import execute
 from runs.execution.steps import StepStore, patiently
-from runs.models import Run, RunStatus
+from runs.models import Blob, Run, RunStatus
 from runs.services.reruns import queue_run
 from runs.task_rows import task_record
+from tests.runs.stores import files_in, use_store
 from webagent.agents.running import run_episode
 from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.leftovers import OWNER_VARIABLE
 from webagent.trajectory.bundles import run_content_hash
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
-from webagent.trajectory.records import EnvironmentRecord, Json, RunRecord, StepRecord, StepState
+from webagent.trajectory.records import (
+    BlobRecord,
+    EnvironmentRecord,
+    Json,
+    RunRecord,
+    StepRecord,
+    StepState,
+)
+from webagent.trajectory.records import Observation as Seen
 
 pytestmark = pytest.mark.django_db
 PNG = bytes.fromhex(
@@ -287,6 +298,43 @@ def test_a_stale_lease_stores_nothing():
     with pytest.raises(LeaseLostError):
         store(StepRecord(run_id=str(run.pk), index=0), {})
     assert run.steps.count() == 0
+
+
+def test_files_are_written_while_the_browser_acts_and_rows_come_with_the_step(
+    settings: Any, tmp_path: Path
+):
+    folder = use_store(settings, tmp_path / "blobs")
+    run = queued()
+    claimed = claim(run.pk)
+    assert claimed is not None
+    store, tree = StepStore(claimed[1]), b"RootWebArea 'Shop'"
+    sha256 = hashlib.sha256(tree).hexdigest()
+    blob = BlobRecord(sha256=sha256, media_type="text/plain", bytes=len(tree), role="a11y_tree")
+    record = StepRecord(run_id=str(run.pk), index=0, before=Seen(a11y_tree=blob))
+    store.foresee({sha256: tree}, {sha256: "text/plain"})
+    store._writing._writers.shutdown()
+    (file,) = files_in(folder)
+    assert not Blob.objects.exists()
+    written_at = file.stat().st_mtime_ns
+    store(record, {sha256: tree})
+    assert run.steps.get().tree == Blob.objects.get(media_type="text/plain")
+    # The next step on the same page writes nothing anew.
+    store.foresee({sha256: tree}, {sha256: "text/plain"})
+    store(record.model_copy(update={"index": 1}), {sha256: tree})
+    assert [path.stat().st_mtime_ns for path in files_in(folder)] == [written_at]
+    assert run.steps.get(index=1).tree_id == sha256
+
+
+def test_a_file_that_cannot_be_written_stores_no_step(settings: Any, tmp_path: Path):
+    use_store(settings, tmp_path / "blobs", fails_at=1)
+    run = queued()
+    claimed = claim(run.pk)
+    assert claimed is not None
+    store = StepStore(claimed[1])
+    store.foresee({"a" * 64: b"tree"}, {"a" * 64: "text/plain"})
+    with pytest.raises(OSError, match="space"):
+        store(StepRecord(run_id=str(run.pk), index=0), {})
+    assert not run.steps.exists()
 
 
 def test_a_step_whose_answer_got_lost_is_stored_once(monkeypatch: pytest.MonkeyPatch):

@@ -95,6 +95,7 @@ class Episode:
             ending = self._interrupted()
             executed = ending is None
         if ending is None and (action := decision.action) is not None:
+            self._recorder.foresee(before)
             try:
                 result = self._ask(lambda: take_step(self._environment, action))
             except Broken as broken:

@@ -7,7 +7,7 @@ import binascii
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -40,6 +40,15 @@ StepSink = Callable[[StepRecord, Mapping[str, bytes]], None]
 A step that is given up later comes once more, with its new state and without bytes.
 """
 
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """A sink that is glad to have the files of a step before the step is over."""
+
+    def foresee(self, blobs: Mapping[str, bytes], media_types: Mapping[str, str]) -> None:
+        """Take bytes and media types, by hash, that the next step is going to name."""
+
+
 MAX_THOUGHT_CHARS = 100_000
 
 
@@ -64,6 +73,15 @@ class Recorder:
             self._records[index] = given_up
             self._sink(given_up, {})
         self.branch += 1
+
+    def foresee(self, before: live.Observation) -> None:
+        """Say that the next step begins with what is seen now: its files can be kept meanwhile."""
+        sink: object = self._sink
+        if isinstance(sink, Foreseeing):
+            blobs: Blobs = {}
+            seen = recorded_observation(before, blobs, self.steps)
+            named = (blob for blob in (seen.screenshot, seen.a11y_tree) if blob is not None)
+            sink.foresee(blobs, {blob.sha256: blob.media_type for blob in named})
 
     def step(
         self,
