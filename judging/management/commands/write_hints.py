@@ -1,0 +1,89 @@
+"""`manage.py write_hints`: hints from runs that succeeded, by a named source of verdicts."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.experiments.sources import Source, source_named
+from judging.hint_effects.source_runs import Wish, source_ids
+from judging.management.arguments import dollars
+from runs.execution.learning import carry_out
+from runs.models import Experiment, LearningJob
+from runs.services.hints import start_hint_writing
+from runs.services.learning import LearningRefusedError
+from webagent.knowledge.levels import Level
+
+
+class Command(BaseCommand):
+    """Does the work itself; what it did stays where it is interrupted, for a worker to go on."""
+
+    help = (
+        "Have a model write hints from runs that succeeded, of each task the shortest. Exit code"
+        " 1: the job did not get through."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--verdict",
+            default="reward",
+            metavar="SOURCE",
+            help="who says so: reward (default), reference, or evaluator:X with number or name",
+        )
+        parser.add_argument("--experiment", help="only its runs, by name")
+        parser.add_argument("--task-set", default="", help="only runs of the set of this name")
+        parser.add_argument("--agent", default="", help="only runs of the agent of this name")
+        parser.add_argument("--model", required=True, help="by its name in the file of models")
+        parser.add_argument(
+            "--level", action="append", choices=list(Level), help="repeatable; default: all"
+        )
+        parser.add_argument("--max-cost", type=dollars, help="in US dollars")
+        parser.add_argument("--json", action="store_true", help="print what came of it as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        source = _source(options["verdict"])
+        wish = Wish(
+            user=None,
+            task_set=options["task_set"],
+            experiment=_experiment(options["experiment"]),
+            agent=options["agent"],
+        )
+        try:
+            job = start_hint_writing(
+                model=options["model"],
+                run_ids=source_ids(wish, source),
+                levels=[Level(level) for level in options["level"] or Level],
+                verdict=source.key,
+                verdict_name=source.name,
+                verdict_rule=source.rule,
+                max_cost=options["max_cost"],
+                is_told=True,
+            )
+        except LearningRefusedError as error:
+            raise CommandError(str(error)) from error
+        if not carry_out(job.pk):
+            raise CommandError("Another job is asking this model now; try again when it has ended.")
+        job.refresh_from_db()
+        told = {"job": str(job.pk), "state": job.state, "cost": str(job.spent), **job.report}
+        lines = "\n".join(f"{name}: {value}" for name, value in told.items())
+        self.stdout.write(json.dumps(told, indent=1) if options["json"] else lines)
+        if job.state != LearningJob.State.FINISHED:
+            raise CommandError(job.problem or job.get_state_display())
+
+
+def _source(words: str) -> Source:
+    try:
+        return source_named(words)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def _experiment(name: str | None) -> Experiment | None:
+    if not name:
+        return None
+    if found := Experiment.objects.filter(name=name).first():
+        return found
+    raise CommandError(f"There is no experiment {name!r}.")

@@ -1,0 +1,115 @@
+"""Launch the experiment that compares hints: a baseline, and every level at every relatedness."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from runs.experiment_agents import read_agent
+from runs.experiment_plans import Plan, PlanError, read_seeds
+from runs.experiment_tasks import Selection, read_names, tasks_of
+from runs.hint_plans import HintPlan, HintPool, plan_hints
+from runs.models import Hint, LearningJob
+from runs.services.experiments import plan_problem
+from runs.services.hints import launch_hint_experiment
+from webagent.knowledge.levels import Level, Relatedness
+
+SAME_PLAN = uuid.UUID("0d2b64a5-6a57-4a43-8b0b-7a4d3d1d7c55")
+"""Under it, a name and a plan become a token: the same command launches once."""
+
+
+class Command(BaseCommand):
+    """Queues the runs for the workers."""
+
+    help = (
+        "Launch an experiment of hints: one agent at every task, without hints and with those of"
+        " every level and relatedness. The same command given twice launches it once."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--name", required=True)
+        parser.add_argument("--task-set", required=True, help='such as miniwob or "webarena raw"')
+        parser.add_argument("--site", action="append", default=[], help="only these; repeatable")
+        parser.add_argument("--tasks", default="", help="only these ids, between commas")
+        parser.add_argument("--agent", required=True, metavar="KIND[:JSON]")
+        parser.add_argument("--hints", metavar="JOB", help="that wrote them; default: the last one")
+        parser.add_argument(
+            "--level", action="append", choices=list(Level), help="repeatable; default: all"
+        )
+        parser.add_argument(
+            "--relatedness",
+            action="append",
+            choices=list(Relatedness),
+            help="repeatable; default: all",
+        )
+        parser.add_argument("--trials", type=int, default=3)
+        parser.add_argument("--seeds", default="", help="0-2 or 4,8,15 or 7+ or random (default)")
+        parser.add_argument("--max-steps", type=int)
+        parser.add_argument("--parallelism", type=int, help="at most so many runs at a time")
+        parser.add_argument("--dry-run", action="store_true", help="only tell what would be run")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            plan = _plan(options)
+            if problem := plan_problem(plan.plan):
+                raise PlanError(problem)
+            self._tell(plan)
+            if options["dry_run"]:
+                return
+            content = [plan.plan.name, plan.plan.to_json(), [each.key for each in plan.conditions]]
+            token = uuid.uuid5(SAME_PLAN, json.dumps(content, sort_keys=True))
+            launched = launch_hint_experiment(plan=plan, token=token, user=None)
+        except PlanError as error:
+            raise CommandError(str(error)) from None
+        news = "is queued" if launched.is_new else "was launched before"
+        self.stdout.write(f"{launched.experiment.name} {news}.")
+
+    def _tell(self, plan: HintPlan) -> None:
+        self.stdout.write(
+            f"{plan.n_runs} runs: {len(plan.plan.tasks)} tasks × ({len(plan.conditions)} conditions"
+            f" + 1) × {plan.plan.trials} trials"
+        )
+        for relatedness, missing in plan.found.missing.items():
+            if missing:
+                names = ", ".join(task.external_id for task in missing)
+                self.stdout.write(f"left out, without a source for {relatedness}: {names}")
+
+
+def _plan(options: dict[str, Any]) -> HintPlan:
+    """Raises PlanError."""
+    if options["trials"] < 1:
+        raise CommandError("--trials must be 1 or more")
+    selection = Selection(
+        task_set=options["task_set"],
+        sites=options["site"],
+        picked=read_names(options["tasks"]),
+    )
+    plan = Plan(
+        name=options["name"],
+        tasks=tasks_of(selection, None),
+        agents=(read_agent(options["agent"]),),
+        trials=options["trials"],
+        seeds=read_seeds(options["seeds"], options["trials"]),
+        max_steps=options["max_steps"],
+        parallelism=options["parallelism"],
+    )
+    job = _job(options["hints"])
+    hints = list(Hint.objects.for_list().filter(job=job))
+    pool = HintPool(job, hints, [Level(each) for each in options["level"] or Level])
+    return plan_hints(plan, pool, [Relatedness(r) for r in options["relatedness"] or Relatedness])
+
+
+def _job(words: str | None) -> LearningJob:
+    jobs = LearningJob.objects.filter(kind=LearningJob.Kind.HINTS, hints__isnull=False).distinct()
+    try:
+        found = jobs.filter(pk=words).first() if words else jobs.order_by("-created_at").first()
+    except ValidationError:
+        found = None
+    if found is None:
+        raise CommandError("There are no such hints. Have them written with write_hints first.")
+    return found
