@@ -17,9 +17,9 @@ from judging.progress_rates.people import (
     milestone_figures,
 )
 from judging.progress_rates.people_page import PeoplePage, Row
+from judging.progress_rates.values import ends, number, share_values
 from judging.reports import Column, Table, Value
-from judging.statistics.figures import Figure, Interval, Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Undefined
 from judging.wording import why_undefined
 
 _CELLS = (Cell.BOTH, Cell.JUDGE, Cell.PEOPLE, Cell.NEITHER, Cell.DIVIDED)
@@ -146,16 +146,16 @@ def _figures(row: Row) -> list[Value]:
     return [
         row.name,
         gaps.pairs,
-        _number(r),
-        *_ends(found.correlation.interval),
+        number(r),
+        *ends(found.correlation.interval),
         why_undefined(r) if isinstance(r, Undefined) else None,
-        *_share(found.agreement),
-        _number(gaps.bias),
-        *_ends(gaps.bias_interval),
-        *_ends(found.by_task.interval),
-        _number(gaps.mean_absolute_error),
-        _number(gaps.lower_limit),
-        _number(gaps.upper_limit),
+        *share_values(found.agreement),
+        number(gaps.bias),
+        *ends(gaps.bias_interval),
+        *ends(found.by_task.interval),
+        number(gaps.mean_absolute_error),
+        number(gaps.lower_limit),
+        number(gaps.upper_limit),
     ]
 
 
@@ -164,20 +164,8 @@ def _milestone(each: MilestoneFigures) -> list[Value]:
     return [
         each.task_name,
         each.name,
-        *_share(match.precision),
-        *_share(match.recall),
-        *_share(match.agreement),
+        *share_values(match.precision),
+        *share_values(match.recall),
+        *share_values(match.agreement),
         *(len(each.items.get(cell, ())) for cell in _CELLS),
     ]
-
-
-def _share(share: Share) -> list[Value]:
-    return [_number(share.value), *_ends(share.interval)]
-
-
-def _number(figure: Figure) -> float | None:
-    return None if isinstance(figure, Undefined) else figure
-
-
-def _ends(interval: Interval | Undefined) -> list[Value]:
-    return [interval.low, interval.high] if isinstance(interval, Interval) else [None, None]

@@ -24,9 +24,8 @@ from judging.progress_rates.figures import (
 )
 from judging.progress_rates.rows import RunRow
 from judging.progress_rates.told import SILENCES
+from judging.progress_rates.values import ends, number, share_values
 from judging.reports import Column, Table, Value
-from judging.statistics.figures import Figure, Interval, Undefined
-from judging.statistics.proportions import Share
 from judging.statistics.success import Mean
 
 _FIGURES = (
@@ -135,8 +134,8 @@ def limits_table(asked: ProgressAsked) -> Table:
             each.name,
             at.limit,
             *_mean(at.reached),
-            *_share(at.success),
-            _number(at.steps.value),
+            *share_values(at.success),
+            number(at.steps.value),
             at.success.total,
             at.cut,
             at.unknown,
@@ -169,11 +168,11 @@ def scores_table(asked: ProgressAsked) -> Table:
                     each.name,
                     k,
                     found.alpha,
-                    _number(found.pass_at_k.value),
-                    _number(found.failure_progress),
+                    number(found.pass_at_k.value),
+                    number(found.failure_progress),
                     found.failures,
-                    _number(found.value),
-                    *_ends(found.interval),
+                    number(found.value),
+                    *ends(found.interval),
                 ]
             )
     return _table(asked, "scores", columns, rows)
@@ -265,11 +264,11 @@ def _progressed(found: Progressed) -> list[Value]:
     return [
         found.runs,
         found.n,
-        *_share(found.success),
+        *share_values(found.success),
         *_mean(found.reached),
         *_mean(found.held),
-        _number(found.hidden.value),
-        *_ends(found.hidden.interval),
+        number(found.hidden.value),
+        *ends(found.hidden.interval),
         *_mean(found.failures),
         found.failures.runs,
         found.undecided,
@@ -279,16 +278,4 @@ def _progressed(found: Progressed) -> list[Value]:
 
 
 def _mean(mean: Mean) -> list[Value]:
-    return [_number(mean.value), *_ends(mean_interval(mean))]
-
-
-def _share(share: Share) -> list[Value]:
-    return [_number(share.value), *_ends(share.interval)]
-
-
-def _number(figure: Figure) -> float | None:
-    return None if isinstance(figure, Undefined) else figure
-
-
-def _ends(interval: Interval | Undefined) -> list[Value]:
-    return [interval.low, interval.high] if isinstance(interval, Interval) else [None, None]
+    return [number(mean.value), *ends(mean_interval(mean))]
