@@ -28,6 +28,7 @@ _MEANINGS: Mapping[str, Promise] = {
     "two-stage-judge": gettext_lazy("same meaning, else key information"),
     "single-stage-judge": gettext_lazy("the published judge"),
     "trajectory-judge": gettext_lazy("actions and pictures, no reference answer needed"),
+    "milestones-mechanical": gettext_lazy("how far a run got, by the checks of its milestones"),
     "milestones-judge": gettext_lazy("how far a run got: all milestones of its task at once"),
     "failure-modes-mechanical": gettext_lazy("how a run failed, by fixed rules"),
     "failure-judge": gettext_lazy("how a run failed: plan, misreading and the like"),

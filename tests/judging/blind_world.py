@@ -518,7 +518,7 @@ def _turn(run: Run) -> None:
         record = {"run_id": "zq", "index": step.index, "reward": 0.0}
         run.steps.filter(pk=step.pk).update(reward=0.0, cost=None, input_tokens=7, record=record)
     run.events.all().delete()
-    run.failure_reviews.all().delete()
+    FailureReview.objects.filter(run=run).delete()
     Experiment.objects.filter(runs=run).update(name=f"another {run.experiment_id}")
     Run.objects.filter(pk=run.pk).update(
         outcome=Run.Outcome.SUCCESS,

@@ -14,7 +14,7 @@ from tests.runs.factories import make_run, make_user
 pytestmark = pytest.mark.django_db
 
 LOOP = {"kind": "loop", "first_step": 1, "last_step": 3}
-BACK = {
+BACK: dict[str, Any] = {
     "kind": "rollback",
     "first_step": 4,
     "last_step": 4,
