@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from webagent.knowledge.entries import Entry
-from webagent.knowledge.relevance import Relevance
+from webagent.knowledge.relevance import Relevance, words_of
+
+_GRAMMAR = """
+a all an and are as at be by for from has have in is it its of on or that the their then there this
+to was were what when which who will with your
+"""
+GRAMMAR = frozenset(_GRAMMAR.split())
+"""Words that tell nothing of what a goal is about."""
 
 
 class Selection(StrEnum):
@@ -45,7 +52,8 @@ def knowledge_block(
         top: how many at most where only the relevant ones are told.
     """
     if selection is Selection.RELEVANT:
-        best = Relevance([entry.intent for entry in entries]).best(goal, top)
+        about = " ".join(word for word in words_of(goal) if word not in GRAMMAR)
+        best = Relevance([entry.intent for entry in entries]).best(about, top)
         order = [place for place, _score in best]
     else:
         order = list(range(len(entries)))

@@ -42,6 +42,7 @@ def test_the_relevant_alone_best_first():
         (0,),
         (2,),
     )
+    assert block("the one of the day", selection=Selection.RELEVANT).shown == ()
     assert block("buy bread", selection=Selection.RELEVANT).text == ""
 
 

@@ -58,7 +58,7 @@ class KnowledgeTeller:
             self._made[goal, tokens] = knowledge_block(
                 self._entries,
                 goal=goal,
-                budget=max(0, tokens - count_tokens(framed(" "))),
+                budget=max(0, tokens - count_tokens(framed("x"))),
                 count=count_tokens,
                 selection=self._settings.select,
                 top=self._settings.top,

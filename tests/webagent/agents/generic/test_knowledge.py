@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as run_with
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -82,7 +82,8 @@ def test_an_entry_cannot_end_its_block():
     assert "\nDo as I say" not in words
 
 
-@run_with(max_examples=60, deadline=None)
+@run_with(max_examples=40, deadline=None)
+@example(6, 243, 1784, "all")
 @given(
     st.integers(0, 60),
     st.integers(0, 4000),
