@@ -43,13 +43,14 @@ WAYS: dict[str, dict[str, str]] = {"page": {}, "fragment": {"HX-Request": "true"
 FILES = (".csv", ".json", ".jsonl", ".md", ".tex", ".svg", ".zip")
 """No part of a page is a file."""
 
-# What each viewer must never see. The adjudicator may read the labels in dispute, but not who
-# gave which. Engineers may see the disputed run, for they have no part in its study.
+# What each viewer must never see. The adjudicator may read the labels in dispute, and which
+# milestones they tick, but not who gave which. Engineers may see the disputed run, for they have no part in its study.
+UNSETTLED = {key: word for key, word in words_of("zd").items() if key != "zd milestone"}
 HIDDEN: dict[str, dict[str, str]] = {
     "annotator": {**LABELS, **words_of("zq"), **words_of("zd")},
     "engineer": {**LABELS, **words_of("zq")},
     "admin": {**LABELS, **words_of("zq")},
-    "adjudicator": {**LABELS, **words_of("zq"), **words_of("zd"), **AUTHORS},
+    "adjudicator": {**LABELS, **words_of("zq"), **UNSETTLED, **AUTHORS},
     "stranger": {**LABELS, **words_of("zq"), **words_of("zd"), **AUTHORS},
 }
 
