@@ -116,11 +116,10 @@ def experiment_pages() -> Iterator[tuple[str, str]]:
         yield reverse(f"runs:{page}"), ""
     for page in ("experiment_detail", "experiment_runs", "experiment_progress_rates"):
         yield reverse(f"judging:{page}", args=[experiment.pk]), ""
-    for part in ("recovery", "trials", "lengths", "failures", "controls"):
+    for part in ("recovery", "trials", "failures", "controls"):
         yield reverse("judging:experiment_part", args=[experiment.pk, part]), ""
     yield reverse("judging:experiment_compare") + f"?a={other.pk}&b={experiment.pk}", ""
-    for page in ("policy_detail", "policy_edit"):
-        yield reverse(f"runs:{page}", args=[policy.pk]), ""
+    yield reverse("runs:policy_detail", args=[policy.pk]), ""
     study = Study.objects.get(name__contains="clicks")
     yield reverse("runs:policy_reruns") + f"?policy={rules.pk}&source=study:{study.pk}", ""
 
