@@ -44,7 +44,8 @@ FILES = (".csv", ".json", ".jsonl", ".md", ".tex", ".svg", ".zip")
 """No part of a page is a file."""
 
 # What each viewer must never see. The adjudicator may read the labels in dispute, and which
-# milestones they tick, but not who gave which. Engineers may see the disputed run, for they have no part in its study.
+# milestones they tick, but not who gave which. Engineers may see the disputed run, for they have
+# no part in its study.
 UNSETTLED = {key: word for key, word in words_of("zd").items() if key != "zd milestone"}
 HIDDEN: dict[str, dict[str, str]] = {
     "annotator": {**LABELS, **words_of("zq"), **words_of("zd")},
