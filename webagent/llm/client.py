@@ -6,6 +6,7 @@ import os
 import random
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
@@ -80,6 +81,9 @@ class _Lanes:
         self._clock = clock
         self._lock = threading.Lock()
         self._lanes: dict[str, _Lane] = {}
+        # A file of models that changes is followed by a new client; the last run that asks the
+        # old one lets go of it, and with it go its connections.
+        weakref.finalize(self, _close_all, self._lanes)
 
     def lane(self, entry: ModelEntry) -> _Lane:
         with self._lock:
@@ -95,9 +99,13 @@ class _Lanes:
 
     def close(self) -> None:
         with self._lock:
-            for lane in self._lanes.values():
-                lane.provider.close()
-            self._lanes.clear()
+            _close_all(self._lanes)
+
+
+def _close_all(lanes: dict[str, _Lane]) -> None:
+    for lane in lanes.values():
+        lane.provider.close()
+    lanes.clear()
 
 
 class Client:

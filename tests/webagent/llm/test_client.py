@@ -1,9 +1,11 @@
 """Patience, slots, budget and cache of the client, over HTTP, with a clock that does not wait."""
 
+import gc
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from unittest.mock import Mock
 
 import pytest
 
@@ -231,6 +233,18 @@ def test_closed_client_opens_again(llm_stub: LLMStub, client: Client) -> None:
     client.complete(question())
     client.close()
     assert client.complete(question("again")).text
+
+
+def test_a_client_that_nobody_holds_closes_its_connections(llm_stub: LLMStub) -> None:
+    client = Client(stub_registry(llm_stub), environment=ENVIRONMENT)
+    assert client.with_limits(budget=None, cache=None).complete(question()).text
+    assert client.complete(question()).text  # the one that is gone shared its connections
+    [lane] = client._lanes._lanes.values()
+    watched = Mock(wraps=lane.provider.close)
+    lane.provider.close = watched  # type: ignore[method-assign]  # to be watched
+    del client, lane
+    gc.collect()
+    watched.assert_called_once()
 
 
 # Budget
