@@ -155,6 +155,7 @@ def test_the_scrubber_is_clicked_and_dragged(page):
 
 
 def test_zoom_shows_full_size_and_goes_back(page):
+    page.wait_for_load_state("networkidle")  # the judgements' pane comes by itself
     small = page.locator("[data-shot]").bounding_box()
     page.keyboard.press("z")
     full = page.locator("[data-shot]").bounding_box()
