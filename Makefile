@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 INSTALLED := .venv/.installed
 INSTALLED_DEV := .venv/.installed-dev
 
-.PHONY: run test check unit integration catalogue install format messages lock benchmarks clean
+.PHONY: run test check engine embedded integration catalogue install format messages lock benchmarks clean
 
 run: install
 	@scripts/find_browser.sh || true
@@ -16,10 +16,11 @@ run: install
 test: $(INSTALLED_DEV)
 	@scripts/install_services.sh
 	@$(MAKE) --no-print-directory check
-	@# Both phases side by side, each on a core; the second one speaks when the first is done.
-	@$(MAKE) --no-print-directory integration >.venv/integration.log 2>&1 & second=$$!; \
-	$(MAKE) --no-print-directory unit; first=$$?; \
-	wait $$second; second=$$?; cat .venv/integration.log; exit $$((first || second))
+	@# Two at a time, each on a core; what runs behind speaks when the first is done.
+	@{ $(MAKE) --no-print-directory integration; a=$$?; $(MAKE) --no-print-directory engine; \
+	  exit $$((a || $$?)); } >.venv/behind.log 2>&1 & behind=$$!; \
+	$(MAKE) --no-print-directory embedded; front=$$?; \
+	wait $$behind; behind=$$?; cat .venv/behind.log; exit $$((front || behind))
 
 install: $(INSTALLED)
 
@@ -39,14 +40,17 @@ check: $(INSTALLED_DEV)
 	DJANGO_SETTINGS_MODULE=webagent.settings.test $(PYTHON) manage.py makemigrations --check --dry-run
 	$(PYTHON) scripts/messages.py check
 
-# SQLite, the file-system broker and files on disk: what `make run` uses.
-unit: $(INSTALLED_DEV) catalogue
-	scripts/with_scratch.sh .venv/bin/pytest
-
-# The same suite on PostgreSQL and Redis, started for the occasion. Left out is what cannot tell
-# them apart: the engine and the matchers, which by contract import no database; pages that are
-# only looked at; and of the blinding walk all viewers but the one it is about.
+# The engine and the matchers, which by contract import no database.
 PURE := tests/webagent tests/judging/matching
+engine: $(INSTALLED_DEV) catalogue
+	scripts/with_scratch.sh .venv/bin/pytest $(PURE)
+
+# SQLite, the file-system broker and files on disk: what `make run` uses.
+embedded: $(INSTALLED_DEV) catalogue
+	scripts/with_scratch.sh .venv/bin/pytest $(addprefix --ignore=,$(PURE))
+
+# The same on PostgreSQL and Redis, started for the occasion. Left out is what cannot tell them
+# apart: pages that are only looked at, and of the blinding walk all viewers but the one it is about.
 LOOKS := $(addprefix tests/browser/test_,accessibility.py audit.py causes.py recovery_stories.py \
   run_compare.py run_list.py run_page.py)
 WALK := tests/judging/test_blinding_urls.py::test_
