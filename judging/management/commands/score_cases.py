@@ -41,7 +41,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            config = mapping(json.loads(options["config"]), "--config")
+            config = mapping(_json(options["config"]), "--config")
             matcher = build_matcher(options["evaluator"], config)
             hosts = dict(_site_and_url(pair) for pair in options["host"])
         except ValueError as error:
@@ -54,6 +54,13 @@ class Command(BaseCommand):
                 errors += result["error"] is not None
         if options["verbosity"]:
             self.stderr.write(f"{count} cases, {errors} without a verdict")
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"--config is no JSON: {error}") from error
 
 
 def _site_and_url(pair: str) -> tuple[str, str]:

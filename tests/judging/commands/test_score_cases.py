@@ -65,7 +65,7 @@ def test_a_rule_switched_off(cases, tmp_path):
     ("options", "message"),
     [
         (["--config", '{"off": ["typo"]}'], "no rule typo"),
-        (["--config", "{"], "Expecting"),
+        (["--config", "{"], "--config is no JSON: Expecting"),
         (["--config", "[]"], "not an object"),
         (["--host", "reddit"], "not of the form"),
     ],
