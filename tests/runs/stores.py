@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from django.core.files.storage import storages
+
 STATIC = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 
 
@@ -14,6 +16,8 @@ def use_store(settings: Any, folder: Path, *, fails_at: int | None = None) -> Pa
         backend = "tests.runs.failing_storage.FullStorage"
         options["fails_at"] = fails_at
     settings.STORAGES = {"default": {"BACKEND": backend, "OPTIONS": options}, **STATIC}
+    # Made now: threads that ask for it first at the same moment would get one each.
+    storages["default"]
     return folder
 
 

@@ -191,7 +191,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         stub = self.server.stub
-        content = self.rfile.read(int(self.headers.get("content-length", 0)))
+        length = int(self.headers.get("content-length", 0))
+        content = self.rfile.read(length)
+        if len(content) < length:  # who asks was killed in the middle of its question
+            self.close_connection = True
+            return
         protocol = PROTOCOLS.get(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
         if protocol is None:
