@@ -1,4 +1,4 @@
-"""Open what was given: a folder, a zip, or what is left of a zip that was cut short."""
+"""Open what was given: a folder, a zip, what is left of one that was cut short, or one file."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import BinaryIO
 from webagent.trajectory.archives import ZipTree
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.cut_archives import CutZipTree, starts_like_zip
+from webagent.trajectory.lone_files import LoneFileTree, starts_like_json
 from webagent.trajectory.trees import FolderTree, Tree, TreeError
 
 
 def open_tree(given: Path | BinaryIO, bounds: Bounds, label: str | None = None) -> Tree:
-    """The files in a folder or zip.
+    """The files in a folder or zip; a JSON document stands alone in its tree.
 
     Raises:
         BoundError: more or larger than allowed.
-        TreeError: neither a folder nor a zip, or not readable.
+        TreeError: neither a folder nor a zip nor a JSON document, or not readable.
     """
     if isinstance(given, Path):
         label = label or given.resolve().name
@@ -29,5 +30,7 @@ def open_tree(given: Path | BinaryIO, bounds: Bounds, label: str | None = None) 
         return ZipTree(given, bounds, label)
     except TreeError:
         if not starts_like_zip(given):
+            if starts_like_json(given):
+                return LoneFileTree(given, bounds, label)
             raise
     return CutZipTree(given, bounds, label)

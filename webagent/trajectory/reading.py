@@ -1,6 +1,7 @@
 """The way in: open what was given, find out what it is, and read it run by run.
 
-A new format is a package with one `Reader`, and one line in `READERS`.
+A new format is a package with one `Reader`, and one line in `READERS`. Several formats may lie
+in one upload; a file that two of them take for their own is refused, with both names.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from webagent.trajectory.bundles import BlobError, Problem, Rejection, RunBundle
 from webagent.trajectory.checking import why_refused
 from webagent.trajectory.native.reader import NativeReader
 from webagent.trajectory.opening import open_tree
+from webagent.trajectory.recognition import Answers, HidingTree, Question, Recognition, claims
 from webagent.trajectory.trees import Tree, TreeError
 
 __all__ = [
@@ -43,10 +45,13 @@ class Reader(Protocol):
     name: str
     """Short word for `--format` and for `source.format`."""
 
-    def count(self, tree: Tree, bounds: Bounds) -> int:
-        """How many runs seem to be in there, judged by content; 0: not this format."""
+    signs: str
+    """What it is recognised by, in words: told where nothing is recognised."""
 
-    def read(self, tree: Tree, bounds: Bounds) -> Iterator[Found]:
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """What is in there of this format, judged by content. Never raises over a file."""
+
+    def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[Found]:
         """Each run in turn. Never raises over what a file holds."""
 
 
@@ -64,15 +69,17 @@ def open_runs(
     format: str = AUTO,
     bounds: Bounds | None = None,
     label: str | None = None,
+    answers: Answers | None = None,
 ) -> RunSource:
-    """Open a folder or a zip; its runs are read when the result is iterated.
+    """Open a folder, a zip or a single file; its runs are read when the result is iterated.
 
     Never raises over what is in there: an input that cannot be read gives one `Rejection`.
 
     Args:
-        given: a folder, a zip file, or an open, seekable zip.
+        given: a folder, a zip or another file, or an open, seekable zip.
         format: one of `format_names()`; `auto` takes every format that is recognised.
         label: what to call the input in reports; the file's name by default.
+        answers: to the questions that a first look (`RunSource.questions`) brought up.
 
     Raises:
         ValueError: there is no such format.
@@ -84,18 +91,40 @@ def open_runs(
     try:
         tree = open_tree(given, bounds, label)
     except (BoundError, TreeError, OSError) as error:
-        return RunSource(None, (), 0, bounds, Rejection(shown, shown, "", str(error)))
+        return RunSource(None, {}, bounds, Rejection(shown, shown, "", str(error)))
+    return source_of(tree, format=format, bounds=bounds, answers=answers)
+
+
+def source_of(
+    tree: Tree,
+    *,
+    format: str = AUTO,
+    bounds: Bounds | None = None,
+    answers: Answers | None = None,
+) -> RunSource:
+    """The runs in a tree that is open already."""
+    bounds = bounds or Bounds()
     wanted = [reader for reader in READERS if format in (AUTO, reader.name)]
-    counts = {reader: reader.count(tree, bounds) for reader in wanted}
-    readers = tuple(reader for reader, count in counts.items() if count)
-    total = sum(counts.values())
-    refused = None
-    if not readers:
-        reason = "no run of a known format in it" if format == AUTO else f"no {format} run in it"
-        refused = Rejection(shown, shown, "format", reason)
-    elif total > bounds.runs:
-        readers, refused = (), Rejection(shown, shown, "runs", f"more than {bounds.runs} runs")
-    return RunSource(tree, readers, total, bounds, refused)
+    every = {reader: reader.find(tree, bounds) for reader in wanted}
+    found = {reader: recognition for reader, recognition in every.items() if recognition.runs}
+    refused = _why_none(tree, wanted, found, bounds)
+    return RunSource(tree, {} if refused else found, bounds, refused, answers or {})
+
+
+def _why_none(
+    tree: Tree, wanted: list[Reader], found: dict[Reader, Recognition], bounds: Bounds
+) -> Rejection | None:
+    """Why nothing of it is read; None if it is."""
+    if not found:
+        of = f"{wanted[0].name} run" if len(wanted) == 1 else "run of a known format"
+        signs = "; ".join(f"{reader.name}: {reader.signs}" for reader in wanted)
+        reason = f"no {of} in it. Looked for {signs}"
+        return Rejection(tree.label, tree.label, "format", reason)
+    if clashes := claims({reader.name: what for reader, what in found.items()}, tree):
+        return clashes[0]
+    if sum(what.runs for what in found.values()) > bounds.runs:
+        return Rejection(tree.label, tree.label, "runs", f"more than {bounds.runs} runs")
+    return None
 
 
 class RunSource:
@@ -104,34 +133,61 @@ class RunSource:
     def __init__(
         self,
         tree: Tree | None,
-        readers: tuple[Reader, ...],
-        total: int,
+        found: dict[Reader, Recognition],
         bounds: Bounds,
         refused: Rejection | None,
+        answers: Answers | None = None,
     ) -> None:
         self._tree = tree
-        self._readers = readers
+        self._found = found
         self._bounds = bounds
         self._refused = refused
-        self.total = total
+        self._answers = answers or {}
+
+    @property
+    def total(self) -> int:
         """Runs to expect, for a progress bar; damaged files may hold fewer."""
+        return sum(what.runs for what in self._found.values())
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What the files leave open."""
+        return tuple(question for what in self._found.values() for question in what.questions)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Files that no reader takes: they stay out."""
+        taken: set[str] = set()
+        for what in self._found.values():
+            taken |= what.files | what.uses
+        return tuple(name for name in self._tree.names if name not in taken) if self._tree else ()
 
     @property
     def formats(self) -> tuple[str, ...]:
         """The formats that were recognised."""
-        return tuple(reader.name for reader in self._readers)
+        return tuple(reader.name for reader in self._found)
 
     def __iter__(self) -> Iterator[Found]:
         if self._tree is not None:
             yield from self._tree.problems
         if self._refused is not None:
             yield self._refused
-        for reader in self._readers:
-            for found in reader.read(self._tree, self._bounds) if self._tree else ():
+        for reader in self._found:
+            for found in self._read(reader):
                 if isinstance(found, RunBundle):
                     yield why_refused(found, self._bounds) or found
                 else:
                     yield found
+
+    def _read(self, reader: Reader) -> Iterator[Found]:
+        """What one reader makes of the tree, without the files that belong to others."""
+        if self._tree is None:
+            return iter(())
+        others = (what for other, what in self._found.items() if other is not reader)
+        taken = {name for what in others for name in what.files | what.uses}
+        taken -= self._found[reader].files | self._found[reader].uses
+        tree = HidingTree(self._tree, taken) if taken else self._tree
+        return reader.read(tree, self._bounds, self._answers)
 
     def __enter__(self) -> Self:
         return self

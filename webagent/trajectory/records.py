@@ -160,7 +160,7 @@ class TaskRecord(Record):
 
 
 class SourceRecord(Record):
-    """Where the run came from, exactly enough to import it again."""
+    """Where the run came from, exactly enough to import it again. No part of its content."""
 
     format: str
     format_version: str | None = None
@@ -170,6 +170,15 @@ class SourceRecord(Record):
     imported_files: tuple[Sha256, ...] = ()
     importer: str | None = None
     importer_version: str | None = None
+    dropped: tuple[Gap, ...] = ()
+    """What the importer left out on purpose, because it stands elsewhere or says nothing."""
+    redacted: dict[str, int] = {}
+    """Secrets that were taken out: kind -> how many."""
+    originals: tuple[BlobRecord, ...] = ()
+    """The source's files without secrets, named as they lay, for a better importer to read.
+
+    Pictures in them are those that the steps name.
+    """
 
 
 class AgentRecord(Record):

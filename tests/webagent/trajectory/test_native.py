@@ -247,7 +247,7 @@ class TestDamage:
         manifest.write_text(json.dumps(good | {"format": "other"}))
         (rejected,) = read(folder)
         assert isinstance(rejected, Rejection)
-        assert rejected.reason == "no native run in it"
+        assert rejected.reason.startswith("no native run in it. Looked for native: a manifest.json")
 
     @pytest.mark.parametrize("share", [0.3, 0.5, 0.7, 0.9])
     def test_a_cut_zip_gives_its_whole_runs(self, tmp_path: Path, share: float) -> None:

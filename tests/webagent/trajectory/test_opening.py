@@ -181,7 +181,8 @@ def test_nothing_there_is_one_rejection(tmp_path: Path) -> None:
     with open_runs(tmp_path) as source:
         (rejected,) = source
     assert isinstance(rejected, Rejection)
-    assert rejected.reason == "no run of a known format in it"
+    assert rejected.reason.startswith("no run of a known format in it. Looked for native: ")
+    assert "exp_args.pkl" in rejected.reason
     with pytest.raises(ValueError, match="unknown format"):
         open_runs(tmp_path, format="nonsense")
 

@@ -40,6 +40,7 @@ from webagent.trajectory.agentlab.steps import Steps
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
@@ -76,12 +77,17 @@ class AgentLabReader:
     """Every folder with an `exp_args.pkl` is a run, at any depth."""
 
     name = "agentlab"
+    signs = "folders with an exp_args.pkl (AgentLab, BrowserGym)"
 
-    def count(self, tree: Tree, bounds: Bounds) -> int:
-        """How many run folders there are."""
-        return len(find_run_folders(tree))
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The run folders, with all that is in them."""
+        folders = find_run_folders(tree)
+        files = (name for folder in folders for name in folder.files.values())
+        return Recognition(runs=len(folders), files=frozenset(files))
 
-    def read(self, tree: Tree, bounds: Bounds) -> Iterator[RunBundle | Problem]:
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
         """Each run, the earlier attempts of one before the later."""
         folders = find_run_folders(tree)
         with PickleReader(bounds) as pickles:

@@ -29,6 +29,7 @@ from webagent.trajectory.native.manifest import (
     TASKS,
     Manifest,
 )
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     FORMAT_NAME,
     FORMAT_VERSION,
@@ -51,17 +52,24 @@ class NativeReader:
     """Reads `manifest.json` with its JSON Lines and blobs, at the root or in subfolders."""
 
     name = "native"
+    signs = "a manifest.json that names the format, or runs.jsonl beside steps.jsonl"
 
-    def count(self, tree: Tree, bounds: Bounds) -> int:
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """Runs as the manifests say; at least 1 where there is a native file at all."""
         total = 0
+        files: set[str] = set()
         for root in _roots(tree, bounds):
             manifest = _manifest(tree, root, bounds)
             listed = manifest.files.get(RUNS) if isinstance(manifest, Manifest) else None
             total += max(listed.count, 1) if listed else 1
-        return total
+            own = {root + name for name in (MANIFEST, *LINE_FILES)}
+            blobs = f"{root}{BLOBS}/"
+            files |= {name for name in tree.names if name in own or name.startswith(blobs)}
+        return Recognition(runs=total, files=frozenset(files))
 
-    def read(self, tree: Tree, bounds: Bounds) -> Iterator[RunBundle | Problem]:
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
         """Each run, with its verdicts; problems of the file itself first."""
         for root in _roots(tree, bounds):
             found = _manifest(tree, root, bounds)

@@ -1,0 +1,132 @@
+"""What an upload is, is told by its content; what nobody knows is told with what was looked for."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.webagent.trajectory.samples import run_bundle
+from webagent.trajectory import reading
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import Rejection
+from webagent.trajectory.native.writer import write_folder
+from webagent.trajectory.outlines import Outline, outline, outline_of
+from webagent.trajectory.reading import Found, open_runs
+from webagent.trajectory.recognition import Answers, Recognition
+from webagent.trajectory.surveys import survey
+from webagent.trajectory.trees import FolderTree, Tree
+
+
+class Claiming:
+    """A reader that takes every JSON file for its own."""
+
+    signs = "any JSON"
+
+    def __init__(self, name: str, uses: str = "") -> None:
+        self.name = name
+        self._uses = uses
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        own = frozenset(n for n in tree.names if n.endswith(".json") and n != self._uses)
+        uses = frozenset(n for n in tree.names if n == self._uses)
+        return Recognition(runs=len(own), files=own, uses=uses)
+
+    def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[Found]:
+        for name in tree.names:
+            yield reading.Problem(self.name, name, "", answers.get("mood", "no answer"))
+
+
+def test_outlines_are_read_from_the_head_alone() -> None:
+    text = json.dumps(
+        {"a": {"b": [1, {"c": "}"}]}, "name": 'x"y', "n": 1, "list": ["k", {}], "z": None}
+    )
+    whole = Outline("object", ("a", "name", "n", "list", "z"), {"name": 'x"y'})
+    assert outline_of(text) == whole
+    assert outline_of("\ufeff\n" + text) == whole
+    assert outline_of(text[: text.index('"list"')]).keys == ("a", "name", "n")
+    assert outline_of('[{"type": "message", "x": [1]}, {"other": 1}]') == Outline(
+        "array", ("type", "x"), {"type": "message"}
+    )
+    assert outline_of("[1, 2]") == Outline("array")
+    assert outline_of("name,value") == outline_of("") == Outline()
+    assert whole.has("a", "z")
+    assert not whole.has("a", "b")
+
+
+def test_a_file_is_outlined_once(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"k": 1}')
+    tree = FolderTree(tmp_path, Bounds())
+    assert outline(tree, "a.json").keys == ("k",)
+    (tmp_path / "a.json").write_text("no JSON any more")
+    assert outline(tree, "a.json").keys == ("k",)
+    assert outline(tree, "b.json") == Outline()
+
+
+def test_two_formats_that_want_the_same_file_are_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    monkeypatch.setattr(reading, "READERS", (Claiming("one"), Claiming("two")))
+    with open_runs(tmp_path) as source:
+        (refused,) = source
+    assert isinstance(refused, Rejection)
+    assert (refused.file, refused.reason) == (
+        "a.json",
+        "may be one or two: say which with the format",
+    )
+    with open_runs(tmp_path, format="two", answers={"mood": "good"}) as source:
+        assert [
+            (found.source, found.reason) for found in source if isinstance(found, reading.Problem)
+        ] == [("two", "good")]
+
+
+def test_files_that_one_format_uses_are_hidden_from_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.json", "b.json", "c.txt"):
+        (tmp_path / name).write_text("{}")
+    other = Claiming("two")
+    other.find = lambda tree, bounds: Recognition(
+        runs=1, files=frozenset({"c.txt"}), uses=frozenset({"b.json"})
+    )  # type: ignore[method-assign]
+    monkeypatch.setattr(reading, "READERS", (Claiming("one", uses="b.json"), other))
+    with open_runs(tmp_path) as source:
+        assert source.unread == ()
+        seen = [
+            (found.source, found.file) for found in source if isinstance(found, reading.Problem)
+        ]
+    assert seen == [("one", "a.json"), ("one", "b.json"), ("two", "b.json"), ("two", "c.txt")]
+
+
+def test_a_lone_document_is_looked_at_too(tmp_path: Path) -> None:
+    path = tmp_path / "strange.json"
+    path.write_text('  {"a": 1}')
+    for given in (path, io.BytesIO(path.read_bytes())):
+        with open_runs(given, label="strange.json") as source:
+            (refused,) = source
+            assert source.unread == ("strange.json",)
+        assert isinstance(refused, Rejection)
+        assert refused.reason.startswith("no run of a known format in it. Looked for")
+    with open_runs(path, bounds=Bounds(member_bytes=3)) as source:
+        (refused,) = source
+    assert isinstance(refused, Rejection)
+    assert refused.reason == "more than 3 bytes"
+
+
+def test_a_first_look_counts_and_names_what_nobody_reads(tmp_path: Path) -> None:
+    write_folder(tmp_path / "runs", [run_bundle(1), run_bundle(2)])
+    (tmp_path / "notes.txt").write_text("mine")
+    known = run_bundle(1).content_hash
+    with open_runs(tmp_path) as source:
+        found = survey(source, is_known=lambda bundle: bundle.content_hash == known).to_json()
+    (native,) = found["formats"]
+    assert (native["runs"], native["already_there"]) == (2, 1)
+    assert (native["steps"], native["screenshots"]) == (6, 6)
+    assert found["unread"] == ["notes.txt"]
+    assert found["counts"] == {"runs": 2, "rejected": 0, "problems": 0, "unread": 1}
+    with open_runs(tmp_path / "nothing") as source:
+        assert survey(source).to_json()["counts"]["rejected"] == 1

@@ -1,0 +1,67 @@
+"""One file without a folder around it, seen as a tree: a JSON document, say."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import BinaryIO
+
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import Problem
+from webagent.trajectory.trees import READ_CHUNK, TreeError
+
+_STARTS = (b"{", b"[")
+_MARK = b"\xef\xbb\xbf"
+
+
+def starts_like_json(given: Path | BinaryIO) -> bool:
+    """Whether the first character that is no space opens an object or an array."""
+    try:
+        if isinstance(given, Path):
+            with given.open("rb") as stream:
+                head = stream.read(READ_CHUNK)
+        else:
+            given.seek(0)
+            head = given.read(READ_CHUNK)
+    except OSError:
+        return False
+    return head.removeprefix(_MARK).lstrip().startswith(_STARTS)
+
+
+class LoneFileTree:
+    """A tree that holds the one file that was given, under its own name.
+
+    Raises (on opening):
+        BoundError: larger than a member may be.
+    """
+
+    problems: tuple[Problem, ...] = ()
+
+    def __init__(self, given: Path | BinaryIO, bounds: Bounds, label: str) -> None:
+        self._given = given
+        self.label = label
+        self.names: tuple[str, ...] = (label.rstrip("/").rpartition("/")[2] or "file",)
+        if isinstance(given, Path):
+            self._size = given.stat().st_size
+        else:
+            self._size = given.seek(0, io.SEEK_END)
+        if self._size > bounds.member_bytes:
+            raise BoundError(f"more than {bounds.member_bytes} bytes")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def size(self, name: str) -> int:
+        return self._size
+
+    def open(self, name: str) -> BinaryIO:
+        if name not in self.names:
+            raise TreeError("not there")
+        if isinstance(self._given, Path):
+            return self._given.open("rb")
+        self._given.seek(0)
+        # A copy: readers close what they open, and the file that was given is not theirs.
+        return io.BytesIO(self._given.read())
+
+    def close(self) -> None:
+        """Nothing is kept open."""

@@ -1,0 +1,94 @@
+"""What a JSON file is, from its first part: read without building the whole of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError
+
+HEAD_BYTES = 1 << 20
+"""Keys that stand behind this much are not seen."""
+MAX_STRING = 500
+
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The outermost shape of a JSON document; `kind` is empty if it is none."""
+
+    kind: str = ""
+    """`object` or `array`."""
+    keys: tuple[str, ...] = ()
+    """Keys of the object, or of the array's first object, in order, as far as the head goes."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Those of its values that are short strings."""
+
+    def has(self, *keys: str) -> bool:
+        """Whether all of these keys are there."""
+        return set(keys) <= set(self.keys)
+
+
+_OUTLINES: WeakKeyDictionary[Tree, dict[str, Outline]] = WeakKeyDictionary()
+
+
+def outline(tree: Tree, name: str) -> Outline:
+    """The outline of one file of the tree; looked up once, however many readers ask."""
+    known = _OUTLINES.setdefault(tree, {})
+    if name not in known:
+        known[name] = outline_of(_head(tree, name))
+    return known[name]
+
+
+def outline_of(head: str) -> Outline:
+    """The outline of a document, or of the beginning of one."""
+    marks = _MARK.finditer(head.lstrip("\ufeff \t\r\n"))
+    first = next(marks, None)
+    if first is None or first[0] not in "{[":
+        return Outline()
+    kind = "object" if first[0] == "{" else "array"
+    wanted = 1
+    keys: list[str] = []
+    texts: dict[str, str] = {}
+    depth, expects_key, key = 1, kind == "object", ""
+    for match in marks:
+        mark = match[0]
+        if mark in "{[":
+            depth += 1
+            if kind == "array" and depth == 2 and not keys:
+                if mark != "{":
+                    break
+                wanted, expects_key = 2, True
+        elif mark in "}]":
+            depth -= 1
+            if depth < wanted:
+                break
+        elif depth != wanted or (kind == "array" and wanted == 1):
+            continue
+        elif mark == ",":
+            expects_key = True
+        elif mark.startswith('"'):
+            if expects_key:
+                key, expects_key = _text(mark), False
+                keys.append(key)
+            elif len(mark) <= MAX_STRING:
+                texts[key] = _text(mark)
+    return Outline(kind, tuple(keys), texts)
+
+
+def _head(tree: Tree, name: str) -> str:
+    try:
+        with tree.open(name) as stream:
+            return stream.read(HEAD_BYTES).decode("utf-8", "replace")
+    except (TreeError, *READ_ERRORS):
+        return ""
+
+
+def _text(mark: str) -> str:
+    try:
+        return str(json.loads(mark))
+    except ValueError:
+        return mark.strip('"')

@@ -1,0 +1,195 @@
+"""The files of one run on their way into blobs, and what had to be left out."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import BlobStash, Problem
+from webagent.trajectory.images import ImageError, look_at_image
+from webagent.trajectory.records import BlobRecord, Gap
+from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.texts import storable_json, storable_text
+from webagent.trajectory.trees import Tree, TreeError, given_name, read_file
+
+_DATA_URL = "data:image/"
+_MAX_SHOWN = 300
+_MAX_EXTRA = 500_000
+
+
+class RunFiles:
+    """Reads a run's files within the bounds and collects blobs, gaps and problems."""
+
+    def __init__(
+        self, tree: Tree, path: str, files: Mapping[str, str], bounds: Bounds, goal: str = ""
+    ) -> None:
+        """Files of one run.
+
+        Args:
+            path: the run's place in the tree, for reports; empty if the tree is the run.
+            files: path as the run knows it -> name in the tree.
+            goal: the task's own words, which are no secrets.
+        """
+        self._tree = tree
+        self.files = files
+        self.bounds = bounds
+        self.given_name = given_name(tree)
+        self.source = f"{tree.label}/{path}".rstrip("/")
+        self.redactor = Redactor(goal)
+        self.stash = BlobStash()
+        self.gaps: list[Gap] = []
+        self.problems: list[Problem] = []
+        self.imported: list[str] = []
+        """Hashes of the files that were read, but are not kept as blobs."""
+        self.dropped: list[Gap] = []
+
+    def note(self, what: str, where: str, why: str) -> None:
+        """Say that something is missing or not understood, in the run and in the report."""
+        if len(self.gaps) < self.bounds.problems:
+            why = storable_text(why, _MAX_SHOWN)
+            where = storable_text(where, _MAX_SHOWN)
+            self.gaps.append(Gap(what=what, where=where, why=why))
+            self.problems.append(Problem(self.source, where, what, why))
+
+    def drop(self, what: str, where: str, why: str) -> None:
+        """Say that something is left out on purpose; nothing is missing for it."""
+        if len(self.dropped) < self.bounds.problems:
+            self.dropped.append(Gap(what=what, where=where, why=why))
+
+    def read_json(self, path: str) -> Any:
+        """The JSON document in a file, secrets and all; None, with a note, if it is none."""
+        content = self.read(path, self.bounds.json_bytes)
+        if content is None:
+            return None
+        try:
+            value = json.loads(content.decode("utf-8-sig", "replace"))
+            return storable_json(value, self.bounds.blob_bytes, self.bounds.json_depth)
+        except (ValueError, RecursionError) as error:
+            self.note("file", path, f"not readable as JSON: {error}")
+            return None
+
+    def original(self, path: str, value: Any) -> BlobRecord:
+        """A source file as it is kept for a better importer: its JSON, without secrets.
+
+        Pictures in base64 are blobs of their own; `value` shall hold none.
+        """
+        return self.json_blob(value, "source", path[: self.bounds.path_chars])
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        """The bytes of a file; None, with a note, if it cannot be read."""
+        try:
+            content = read_file(self._tree, self.files[path], limit)
+        except (BoundError, TreeError) as error:
+            self.note("file", path, str(error))
+            return None
+        self.imported.append(hashlib.sha256(content).hexdigest())
+        return content
+
+    def read_text(self, path: str) -> str:
+        """The text of a file; empty if it is not there."""
+        if path not in self.files:
+            return ""
+        content = self.read(path, self.bounds.json_bytes) or b""
+        return storable_text(content.decode("utf-8", "replace"), len(content) + 1)
+
+    def text_blob(self, text: str, role: str, name: str, media_type: str) -> BlobRecord:
+        """A blob of text that exists inside a larger file only."""
+        content = text.encode("utf-8", "replace")
+        sha256 = self.stash.add_bytes(content)
+        return BlobRecord(
+            sha256=sha256, media_type=media_type, bytes=len(content), role=role, name=name
+        )
+
+    def json_blob(self, value: Any, role: str, name: str) -> BlobRecord:
+        """A blob of JSON, spelled the same way each time."""
+        spelled = json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1)
+        return self.text_blob(spelled, role, name, "application/json")
+
+    def file_blob(self, path: str, role: str, media_type: str) -> BlobRecord | None:
+        """A blob of a whole file; None, with a note, if it cannot be read."""
+        video = media_type.startswith("video/")
+        limit = self.bounds.video_bytes if video else self.bounds.blob_bytes
+        content = self.read(path, limit)
+        return None if content is None else self._kept(path, content, role, media_type)
+
+    def picture(self, path: str, role: str) -> BlobRecord | None:
+        """A blob of a picture file; None, with a note, if it is no picture."""
+        content = self.read(path, self.bounds.image_bytes)
+        if content is None:
+            return None
+        try:
+            facts = look_at_image(content, self.bounds)
+        except ImageError as error:
+            self.note(role, path, str(error))
+            return None
+        blob = self._kept(path, content, role, facts.media_type)
+        return blob.model_copy(update={"width": facts.width, "height": facts.height})
+
+    def embedded_picture(self, data_url: str, role: str, where: str) -> BlobRecord | None:
+        """A blob of a picture that stands in the text as base64."""
+        try:
+            content = base64.b64decode(data_url.partition("base64,")[2], validate=False)
+            facts = look_at_image(content, self.bounds)
+        except (binascii.Error, ImageError) as error:
+            self.note(role, where, str(error))
+            return None
+        return BlobRecord(
+            sha256=self.stash.add_bytes(content),
+            media_type=facts.media_type,
+            bytes=len(content),
+            role=role,
+            width=facts.width,
+            height=facts.height,
+        )
+
+    def without_pictures(self, value: Any, where: str) -> tuple[Any, tuple[BlobRecord, ...]]:
+        """JSON with `{"$blob": hash}` in place of base64 pictures, and those pictures."""
+        found: dict[str, BlobRecord] = {}
+
+        def strip(item: Any) -> Any:
+            if isinstance(item, str) and item.startswith(_DATA_URL):
+                blob = self.embedded_picture(item, "messages", where)
+                if blob is None:
+                    return {"$blob": None}
+                found[blob.sha256] = blob
+                return {"$blob": blob.sha256}
+            if isinstance(item, str):
+                return storable_text(item, self.bounds.text_chars)
+            if isinstance(item, dict):
+                return {storable_text(k, _MAX_SHOWN): strip(v) for k, v in item.items()}
+            return [strip(i) for i in item] if isinstance(item, list) else item
+
+        return strip(value), tuple(found.values())
+
+    def free_form(self, values: dict[str, Any], where: str) -> dict[str, Any] | None:
+        """Free-form values as they may stand in a record; None, with a note, if too large."""
+        if not values:
+            return None
+        try:
+            clean, _ = self.without_pictures(values, where)
+            clean = storable_json(clean, self.bounds.text_chars, self.bounds.json_depth - 8)
+        except ValueError as error:
+            self.note("extra", where, str(error))
+            return None
+        if len(json.dumps(clean)) > _MAX_EXTRA:
+            self.note("extra", where, f"more than {_MAX_EXTRA} characters")
+            return None
+        return dict(clean)
+
+    def _kept(self, path: str, content: bytes, role: str, media_type: str) -> BlobRecord:
+        sha256 = self.imported.pop()
+        name = self.files[path]
+        self.stash.add_reader(sha256, partial(read_file, self._tree, name, max(len(content), 1)))
+        return BlobRecord(
+            sha256=sha256,
+            media_type=media_type,
+            bytes=len(content),
+            role=role,
+            name=storable_text(path, self.bounds.path_chars),
+        )
