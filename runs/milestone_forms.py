@@ -50,6 +50,12 @@ PARTS: Mapping[str, tuple[tuple[str, str, Any], ...]] = {
     "reported": (("report", "name", gettext_lazy("Its name there")),),
 }
 """Fields by kind of check: the form's name, the check's name, and the label."""
+EXAMPLES: Mapping[str, str] = {
+    "pattern": "*/checkout/cart*",
+    "role": "checkbox",
+    "action": "fill",
+}
+"""What is typed into a field whose words alone do not tell it."""
 
 
 class MilestoneForm(forms.Form):
@@ -90,7 +96,10 @@ class MilestoneForm(forms.Form):
         for parts in PARTS.values():
             for name, _part, words in parts:
                 self.fields[f"{side}_{name}"] = forms.CharField(
-                    label=words, required=False, max_length=MAX_CHARS
+                    label=words,
+                    required=False,
+                    max_length=MAX_CHARS,
+                    widget=forms.TextInput(attrs={"placeholder": EXAMPLES.get(name, "")}),
                 )
 
     def sides(self) -> Iterator[dict[str, Any]]:

@@ -67,12 +67,13 @@ def file_of(task_set: TaskSet, tasks: Any) -> str:
 
 
 def take_file(
-    *, form: MilestoneFileForm, tasks: Any, user: User, only: Task | None = None
+    *, form: MilestoneFileForm, tasks: Any, user: User, task_set: TaskSet, only: Task | None = None
 ) -> Stored | None:
     """Import the sent file; None with an error at the form's field where that cannot be.
 
     Args:
         tasks: those it may write to.
+        task_set: whose tasks they are; a file of another version of it will do.
         only: take this task's part alone, whatever else the file holds.
     """
     if not form.is_valid():
@@ -80,16 +81,25 @@ def take_file(
     sent: UploadedFile[Any] = form.cleaned_data["file"]
     try:
         file = read_file(sent.read())
+        _demand_set(file, task_set)
         if only is not None:
             file = _part_for(file, only)
         return import_milestones(file=file, tasks=list(tasks), user=user)
     except MilestoneFileError as error:
-        form.add_error("file", str(error))
+        form.add_error("file", f"{sent.name}: {error}")
     except UnknownTasksError as error:
         form.add_error(
             "file", _("It names tasks that are not here for you: %(tasks)s") % {"tasks": error}
         )
     return None
+
+
+def _demand_set(file: MilestoneFile, task_set: TaskSet) -> None:
+    if file.task_set.name != task_set.name:
+        raise MilestoneFileError(
+            _("It is of the task set %(theirs)s, and these tasks are of %(ours)s.")
+            % {"theirs": file.task_set.name, "ours": task_set.name}
+        )
 
 
 def _part_for(file: MilestoneFile, task: Task) -> MilestoneFile:

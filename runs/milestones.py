@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from django.utils.translation import gettext as _
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
+from runs.milestone_faults import first_fault
 from runs.models import Milestone, Task
 from runs.placeholders import resolve
 from webagent.milestones.definition import Definition, digest_of
@@ -40,7 +49,8 @@ class TaskMilestones(BaseModel):
     def _named_once(self) -> TaskMilestones:
         names = [one.name for one in self.milestones]
         if len(set(names)) < len(names):
-            raise ValueError("two milestones of one task have the same name")
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(_("Two of its milestones have the name “%(name)s”.") % {"name": twice})
         return self
 
 
@@ -53,6 +63,15 @@ class MilestoneFile(BaseModel):
     format_version: Literal[1] = 1
     task_set: SetName
     tasks: tuple[TaskMilestones, ...]
+
+    @field_validator("tasks")
+    @classmethod
+    def _told_once(cls, tasks: tuple[TaskMilestones, ...]) -> tuple[TaskMilestones, ...]:
+        ids = [entry.task for entry in tasks]
+        if len(set(ids)) < len(ids):
+            twice = next(one for one in ids if ids.count(one) > 1)
+            raise ValueError(_("It says twice what task %(id)s has.") % {"id": twice})
+        return tasks
 
 
 def definition_of(row: Milestone) -> Definition:
@@ -114,10 +133,4 @@ def read_file(content: bytes) -> MilestoneFile:
     try:
         return MilestoneFile.model_validate_json(content)
     except ValidationError as error:
-        raise MilestoneFileError(_first_problem(error)) from None
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"{place}: {first['msg']}" if place else str(first["msg"])
+        raise MilestoneFileError(first_fault(error, content)) from None

@@ -42,7 +42,7 @@ def task_milestones_import(request: AppRequest, task_id: int) -> HttpResponse:
     tasks = edited_tasks(request.user).filter(pk=task_id)
     task = get_object_or_404(tasks)
     form = MilestoneFileForm(request.POST, request.FILES)
-    stored = take_file(form=form, tasks=tasks, user=request.user, only=task)
+    stored = take_file(form=form, tasks=tasks, user=request.user, task_set=task.task_set, only=task)
     if stored is not None:
         _tell(request, stored)
         return redirect("runs:task_detail", task.pk)
@@ -68,7 +68,7 @@ def set_milestones_page(request: AppRequest, set_id: int) -> HttpResponse:
     form = MilestoneFileForm(*sent)
     if sent:
         tasks = edited_tasks(request.user).filter(task_set=task_set)
-        stored = take_file(form=form, tasks=tasks, user=request.user)
+        stored = take_file(form=form, tasks=tasks, user=request.user, task_set=task_set)
         if stored is not None:
             _tell(request, stored)
             return redirect("runs:set_milestones", task_set.pk)

@@ -170,7 +170,12 @@ def test_a_file_that_does_not_fit_says_so_at_its_field(engineer: User):
     set_milestones(task=task, milestones=[CART])
     client = as_user(engineer)
     file = client.get(f"/tasks/{task.pk}/milestones.json").content
-    for content, words in ((file, "It says nothing of task 8."), (b"{", "Invalid JSON")):
+    foreign = file.replace(b'"name": "webarena"', b'"name": "miniwob"')
+    for content, words in (
+        (file, "m.json: It says nothing of task 8."),
+        (b"{", "m.json: This is no JSON"),
+        (foreign, "It is of the task set miniwob"),
+    ):
         response = client.post(
             f"/tasks/{other.pk}/milestones/import/",
             {"file": SimpleUploadedFile("m.json", content)},

@@ -101,6 +101,10 @@ def test_placeholders_of_sites_are_filled_for_looking_alone():
     assert cart.rule.reached_when == UrlCheck(pattern="http://shop.test/c*")
 
 
+def _milestones(*milestones: dict[str, Any]) -> dict[str, Any]:
+    return {"tasks": [{"task": "7", "milestones": [*milestones]}]}
+
+
 class TestFiles:
     def test_what_goes_out_comes_in_elsewhere(self):
         one, other, bare = make_task("1"), make_task("2"), make_task("3")
@@ -125,18 +129,36 @@ class TestFiles:
             import_milestones(file=file, tasks=[make_task("2")])
 
     @pytest.mark.parametrize(
-        ("change", "place"),
+        ("change", "words"),
         [
-            ({"format": "other"}, "format"),
-            ({"tasks": [{"task": "1", "milestones": [{"name": ""}]}]}, "tasks.0.milestones.0.name"),
+            ({"format": "other"}, "format: This must be 'crosscheck-milestones'."),
             (
-                {"tasks": [{"task": "1", "milestones": [{"name": "a", "weight": 0}]}]},
-                "tasks.0.milestones.0.weight",
+                _milestones({"name": ""}),
+                "task 1 “7”, milestone 1, name: This must not be empty.",
             ),
-            ({"tasks": [{"task": "1", "milestones": [{"name": "a"}, {"name": "a"}]}]}, "tasks.0"),
+            (
+                _milestones({"name": "a"}, {"name": "The cart is open", "weight": 0}),
+                "task 1 “7”, milestone 2 “The cart is open”, weight: This must be above 0.",
+            ),
+            (
+                _milestones({"name": "a", "wieght": 2}),
+                "task 1 “7”, milestone 1 “a”, wieght: There is no field of this name.",
+            ),
+            (
+                _milestones({"name": "a", "rule": {"reached_when": {"kind": "regex"}}}),
+                "task 1 “7”, milestone 1 “a”, rule.reached_when: There is no check “regex”",
+            ),
+            (
+                _milestones({"name": "a"}, {"name": "a"}),
+                "task 1 “7”: Two of its milestones have the name “a”.",
+            ),
+            (
+                {"tasks": [{"task": "7", "milestones": []}] * 2},
+                "tasks: It says twice what task 7 has.",
+            ),
         ],
     )
-    def test_what_is_wrong_is_named_with_its_place(self, change: dict[str, Any], place: str):
+    def test_what_is_wrong_is_named_with_its_place(self, change: dict[str, Any], words: str):
         good = {
             "format": "crosscheck-milestones",
             "format_version": 1,
@@ -146,7 +168,7 @@ class TestFiles:
         assert read_file(json.dumps(good).encode()).tasks == ()
         with pytest.raises(MilestoneFileError) as caught:
             read_file(json.dumps(good | change).encode())
-        assert str(caught.value).startswith(f"{place}: ")
+        assert str(caught.value).startswith(words)
 
 
 def test_a_patched_version_inherits_them():
