@@ -130,6 +130,24 @@ def _screenshot(page: playwright.sync_api.Page) -> Any:
     return _pixels(page) if _here.plain else take_picture(page)
 
 
+def start_driver() -> playwright.sync_api.Playwright:
+    """Start this thread's Playwright, which `start_playwright` then sets up."""
+    _here.playwright = playwright.sync_api.sync_playwright().start()
+    return _here.playwright
+
+
+def driver_answers() -> bool:
+    """Whether this thread's Playwright was started and is well; if not, there is none any more."""
+    if _here.playwright is None:
+        return False
+    try:
+        _here.playwright.request.new_context().dispose()
+    except playwright.sync_api.Error:
+        stop_playwright()
+        return False
+    return True
+
+
 def start_playwright(
     settings: BrowserSettings, hosts: Hosts, *, chat_window: bool = False, plain: bool = False
 ) -> ChromiumLauncher:
@@ -141,8 +159,7 @@ def start_playwright(
     browsergym.core._set_global_playwright(ThreadPlaywright())
     browsergym.core.env.Chat = _chat
     browsergym.core.env.extract_screenshot = _screenshot
-    started = playwright.sync_api.sync_playwright().start()
-    _here.playwright = started
+    started = _here.playwright or start_driver()
     _here.launcher = ChromiumLauncher(started, settings, hosts)
     _here.chat_window, _here.plain = chat_window, plain
     return _here.launcher

@@ -13,12 +13,14 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from webagent.environment.browser import BrowserSettings, Hosts
+from webagent.environment.browsergym_browsers import stop_playwright
 from webagent.environment.browsergym_session import BrowserGymSession
 from webagent.environment.browsergym_task import TaskEntrypoint
 from webagent.environment.failures import EnvironmentFailure
 from webagent.environment.local_site import LocalSite
 from webagent.environment.own_thread import OwnThread, StillRunning
 from webagent.environment.patience import Patience
+from webagent.environment.spare_drivers import spare_driver
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import EnvironmentRecord, Json
@@ -101,7 +103,7 @@ class BrowserGymEnvironment:
             self._sites.append(site)
             local[host] = site.address
         hosts = Hosts(allowed=self._allowed_hosts, local=local, foreign=self._foreign_hosts)
-        self._thread = OwnThread("browser")
+        self._thread = spare_driver.take()
         return self._call(lambda: self._start(seed, hosts), self._reset_timeout_s)
 
     def step(self, action: str) -> StepResult:
@@ -178,11 +180,11 @@ class BrowserGymEnvironment:
 
 def _end(session: BrowserGymSession | None, thread: OwnThread) -> None:
     """Close the session in its thread; where that hangs, end the browser first."""
-    if session is not None:
-        try:
-            thread.call(session.close, CLOSE_TIMEOUT_S)
-        except StillRunning:
-            _kill_browsers(session)
+    try:
+        # Without a session there may be a driver all the same.
+        thread.call(session.close if session else stop_playwright, CLOSE_TIMEOUT_S)
+    except StillRunning:
+        _kill_browsers(session)
     if not thread.stop(AFTER_KILL_TIMEOUT_S):
         logger.error("A browser's thread did not end; its processes may be left.")
 

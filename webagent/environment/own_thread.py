@@ -43,15 +43,20 @@ class OwnThread:
         Raises:
             StillRunning: its time is over; it goes on in its thread.
         """
-        if not self._thread.is_alive():
-            self._thread.start()
-        future: Future[T] = Future()
-        self._calls.put((function, future))
+        future = self.begin(function)
         deadline = time.monotonic() + timeout_s - not_counted_s()
         while not wait([future], max(deadline + not_counted_s() - time.monotonic(), 0)).done:
             if time.monotonic() >= deadline + not_counted_s():
                 raise StillRunning
         return future.result()
+
+    def begin(self, function: Callable[[], T]) -> Future[T]:
+        """Have the function called once those before it are done; nobody waits for it."""
+        if not self._thread.is_alive():
+            self._thread.start()
+        future: Future[T] = Future()
+        self._calls.put((function, future))
+        return future
 
     def stop(self, timeout_s: float) -> bool:
         """Whether the thread ended in time. It takes no further calls either way."""

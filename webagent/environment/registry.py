@@ -24,6 +24,9 @@ _SUITES = {
 # Of benchmarks whose packages and sites may be here or not.
 _SITE_SUITES = "webagent.environment.browsergym_suites"
 
+# It imports Playwright, which whoever only asks for tasks can do without.
+_SPARE_DRIVERS = "webagent.environment.spare_drivers"
+
 # Benchmarks that BrowserGym knows, and what it takes to run them.
 _NOT_SET_UP = {
     "webarena_verified": "the package `browsergym-webarena-verified` and the benchmark's sites",
@@ -60,6 +63,11 @@ def load_suites() -> None:
     for module in _SUITES.values():
         with suppress(ImportError):
             importlib.import_module(module)
+
+
+def prepare_browser() -> None:
+    """Have what each run's browser needs started in the background, before there is a run."""
+    importlib.import_module(_SPARE_DRIVERS).spare_driver.prepare()
 
 
 def make_environment(
