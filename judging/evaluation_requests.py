@@ -17,7 +17,8 @@ from judging.execution.evaluating import Again
 from judging.forms.evaluate import EvaluateForm
 from judging.language_models import ModelUnavailableError
 from judging.models import EvaluationBatch, Study
-from judging.services.evaluating_batches import BatchRefusedError, estimate_batch, start_batch
+from judging.services.evaluating_batches import estimate_batch, start_batch
+from runs.execution.paid_work import WorkRefusedError
 from runs.models import Run, RunStatus, User
 
 MOST_SELECTED = 1000
@@ -61,7 +62,7 @@ class EvaluationRequest:
         """One batch for each evaluator, or none at all.
 
         Raises:
-            BatchRefusedError: one of them cannot start.
+            WorkRefusedError: one of them cannot start.
         """
         return [self._start(evaluator) for evaluator in self.form.chosen()]
 
@@ -69,10 +70,10 @@ class EvaluationRequest:
         try:
             expected = self._expected(evaluator)
         except ModelUnavailableError as error:
-            raise BatchRefusedError(str(error)) from error
+            raise WorkRefusedError(str(error)) from error
         if not expected.n_runs:
             name = evaluator.identity.name
-            raise BatchRefusedError(_("%(name)s has no run left to evaluate.") % {"name": name})
+            raise WorkRefusedError(_("%(name)s has no run left to evaluate.") % {"name": name})
         return start_batch(
             evaluator=evaluator,
             max_cost=self.form.cleaned_data.get("max_cost"),

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from uuid import UUID
 
-from celery import current_app, shared_task
-from django.conf import settings
-from kombu.exceptions import OperationalError
+from celery import shared_task
 
 from judging.evaluators.registry import evaluator_of
 from judging.execution import proposing as proposing  # registers how milestones are proposed
 from judging.execution.evaluating import evaluate_runs, runs_without
-from judging.execution.evaluating_batches import carry_out, sweep_batches
+from judging.execution.evaluating_batches import carry_out
 from judging.models import EvaluationBatch, EvaluatorVersion
+from runs.execution.holding import sweep_work
 from runs.models import Run, RunStatus
-from runs.tasks import swept
-
-logger = logging.getLogger(__name__)
+from runs.tasks import dispatch, swept
 
 EVALUATE_BATCH = "judging.tasks.evaluate_batch"
 
@@ -53,20 +49,17 @@ def evaluate_batch(batch_id: str) -> None:
         EvaluationBatch.objects.undispatch([UUID(batch_id)])
 
 
+@swept
+def sweep_batches() -> None:
+    """End batches that no worker will end."""
+    sweep_work(EvaluationBatch)
+
+
+@swept
 def dispatch_batches() -> None:
-    """Tell the workers of batches that wait and whose message is missing or lost."""
-    told = EvaluationBatch.objects.take_undispatched(older_than_s=settings.ENV.LEASE_S)
-    for number, (batch_id, model) in enumerate(told):
-        # What asks a model takes hours and no processor; the rest takes seconds and should not
-        # have to wait behind it.
-        queue = "judge" if model else "default"
-        try:
-            current_app.send_task(EVALUATE_BATCH, (str(batch_id),), retry=False, queue=queue)
-        except OperationalError:
-            logger.warning("The broker cannot be reached; batches wait for the next sweep.")
-            EvaluationBatch.objects.undispatch([pk for pk, _ in told[number:]])
-            return
+    """Tell the workers of batches that wait.
 
-
-swept(sweep_batches)
-swept(dispatch_batches)
+    What asks a model takes hours and no processor; the rest takes seconds and should not have to
+    wait behind it.
+    """
+    dispatch(EvaluationBatch, EVALUATE_BATCH, lambda batch: "judge" if batch.model else "default")

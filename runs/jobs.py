@@ -25,9 +25,7 @@ class Jobs(NamedTuple):
 def jobs_in_progress(user: User) -> Jobs:
     """Runs that the person may see and their own imports. Four queries at most."""
     runs = Run.objects.shown_to(user).filter(status__in=RunStatus.active())
-    imports = ImportJob.objects.filter(
-        created_by=user, status__in=[ImportJob.Status.QUEUED, ImportJob.Status.RUNNING]
-    )
+    imports = ImportJob.objects.active().filter(created_by=user)
     return Jobs(
         runs=runs.for_list().order_by("created_at")[:SHOWN],
         imports=imports.order_by("created_at")[:SHOWN],

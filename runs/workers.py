@@ -15,6 +15,7 @@ from typing import Any
 from celery.signals import (
     celeryd_after_setup,
     worker_init,
+    worker_process_init,
     worker_ready,
     worker_shutdown,
     worker_shutting_down,
@@ -25,9 +26,9 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from runs.models import Run, RunStatus, WorkerBeat
-from runs.querysets.queue import from_now
-from webagent.environment.leftovers import end_leftovers
-from webagent.environment.registry import load_suites
+from runs.querysets.clock import from_now
+from webagent.environment.leftovers import end_leftovers, mark_browsers
+from webagent.environment.registry import load_suites, prepare_browser
 
 logger = logging.getLogger(__name__)
 
@@ -124,8 +125,15 @@ def is_stopping() -> bool:
     return _stopping is not None and _stopping.is_set()
 
 
+def prepare_next_run() -> None:
+    """Have what every run needs started while nobody waits, in a process that will have one."""
+    if _carries_out_runs:
+        prepare_browser()
+
+
 _stopping: Event | None = None
 _signs: SignsOfLife | None = None
+_carries_out_runs = False
 
 
 @worker_init.connect
@@ -138,8 +146,17 @@ def _prepare(**_: Any) -> None:
 @celeryd_after_setup.connect
 def _load(instance: Any, **_: Any) -> None:
     """Once for all processes of the pool, and before somebody waits for their first run."""
-    if BROWSER in instance.app.amqp.queues.consume_from:
+    global _carries_out_runs
+    _carries_out_runs = BROWSER in instance.app.amqp.queues.consume_from
+    if _carries_out_runs:
         load_suites()
+
+
+@worker_process_init.connect
+def _begin(**_: Any) -> None:
+    """In each process of the pool: a driver does not survive a fork."""
+    mark_browsers()
+    prepare_next_run()
 
 
 @worker_ready.connect

@@ -14,7 +14,8 @@ from judging.evaluators.shown_runs import trajectory_of
 from judging.judges.proposals import MilestoneProposer, Proposed
 from judging.judges.settings import ProposalSettings
 from judging.judges.shown import Trajectory
-from runs.execution.learning import JobRefusedError, Learned, learns
+from runs.execution.learning import Learned, Learning, learns
+from runs.execution.paid_work import WorkRefusedError
 from runs.models import LearningJob, Run, RunStatus, Task
 from runs.placeholders import resolve_text
 from webagent.llm.interface import LanguageModel, Request
@@ -48,14 +49,14 @@ class ProposalsMade(BaseModel):
     decisions: dict[int, str] = {}
 
 
-class MilestoneProposals:
+class MilestoneProposals(Learning):
     """The job's task becomes one item."""
 
     def keys(self, job: LearningJob) -> Sequence[str]:
         """The task."""
         params = ProposalParams.model_validate(job.params)
         if not Task.objects.filter(pk=params.task).exists():
-            raise JobRefusedError("The task is not there any more.")
+            raise WorkRefusedError("The task is not there any more.")
         return [str(params.task)]
 
     def learn(self, job: LearningJob, key: str, model: LanguageModel) -> Learned:

@@ -1,28 +1,17 @@
 """Batches of evaluations, the queue of record of judges, and what models replied."""
 
-import uuid
-
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from judging.models.evaluations import EvaluatorVersion
-from judging.querysets.batches import EvaluationBatchQuerySet
+from runs.models.leased_work import PaidWork
 
 
-class EvaluationBatch(models.Model):
+class EvaluationBatch(PaidWork):
     """One evaluator version over the runs of a study or a selection, with progress and cost.
 
-    Its runs are its items, chosen when it starts; what is done stays done, whoever dies over it.
+    Its items are its runs.
     """
-
-    class State(models.TextChoices):
-        QUEUED = "queued", _("queued")
-        RUNNING = "running", _("running")
-        FINISHED = "finished", _("finished")
-        CANCELLED = "cancelled", _("cancelled")
-        STOPPED_BY_BUDGET = "stopped_by_budget", _("stopped at its cost limit")
-        FAILED = "failed", _("failed")
 
     class Again(models.TextChoices):
         """Which runs are evaluated although they have an evaluation."""
@@ -31,53 +20,21 @@ class EvaluationBatch(models.Model):
         NO_VERDICT = "no-verdict", _("also runs on which it came to no verdict")
         ALL = "all", _("all runs anew")
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     study = models.ForeignKey(
         "judging.Study", models.CASCADE, null=True, blank=True, related_name="batches"
     )
     """None for a selection of runs."""
     evaluator = models.ForeignKey(EvaluatorVersion, models.PROTECT, related_name="batches")
-    model = models.CharField(max_length=200, blank=True)
-    """The language model that is asked; empty where none is."""
     again = models.CharField(max_length=12, choices=Again, default=Again.NEVER)
     limit = models.PositiveIntegerField(null=True, blank=True)
-    max_cost = models.DecimalField(max_digits=14, decimal_places=6, null=True, blank=True)
-    spent = models.DecimalField(max_digits=14, decimal_places=6, default=0)
-    n_unpriced = models.PositiveIntegerField(default=0)
-    """Replies whose price is unknown, which `spent` does not hold."""
-    estimate = models.JSONField(default=dict)
-
-    state = models.CharField(max_length=17, choices=State, default=State.QUEUED)
-    n_total = models.PositiveIntegerField(null=True)
-    """How many runs it is about; None until they are chosen."""
-    n_done = models.PositiveIntegerField(default=0)
     n_passed = models.PositiveIntegerField(default=0)
     n_failed = models.PositiveIntegerField(default=0)
     n_error = models.PositiveIntegerField(default=0)
     n_not_applicable = models.PositiveIntegerField(default=0)
     n_already = models.PositiveIntegerField(default=0)
     """Runs that somebody else evaluated meanwhile."""
-    error = models.TextField(blank=True)
 
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True)
-
-    lease_token = models.PositiveIntegerField(default=0)
-    """Fencing token: grows with every claim, and writes carry it; a stale one is refused."""
-    lease_expires_at = models.DateTimeField(null=True)
-    claimed_at = models.DateTimeField(null=True)
-    n_done_at_claim = models.PositiveIntegerField(default=0)
-    n_barren = models.PositiveSmallIntegerField(default=0)
-    """Claims in a row that ended with their worker before a run was evaluated."""
-    dispatched_at = models.DateTimeField(null=True)
-    cancel_requested_at = models.DateTimeField(null=True)
-
-    objects = EvaluationBatchQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["-created_at"]
+    class Meta(PaidWork.Meta):
         verbose_name = _("batch of evaluations")
         constraints = [
             models.UniqueConstraint(
@@ -92,11 +49,6 @@ class EvaluationBatch(models.Model):
 
     def __str__(self) -> str:
         return f"{self.evaluator_id} {self.state}"
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it may still change by itself."""
-        return self.state in (self.State.QUEUED, self.State.RUNNING)
 
 
 class EvaluationBatchItem(models.Model):

@@ -7,21 +7,17 @@ from decimal import Decimal
 from uuid import UUID
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from judging.cost_estimates import Estimate, estimate
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import model_asked_by
 from judging.execution.evaluating import Again, runs_of, runs_to_evaluate, version_of
 from judging.execution.evaluating_batches import add_items
-from judging.language_models import ModelUnavailableError, usable_entry
+from judging.language_models import usable_entry
 from judging.models import EvaluationBatch, EvaluatorVersion, Study
 from judging.tasks import dispatch_batches
 from runs.models import Run, RunStatus, User
-
-
-class BatchRefusedError(Exception):
-    """The batch cannot start; the message says why and what to do."""
+from runs.services.paid_work import check_limits, limit_to_resume
 
 
 def runs_to_choose_from(study: Study | None, run_ids: Sequence[UUID]) -> list[UUID]:
@@ -87,11 +83,11 @@ def start_batch(
         is_told: somebody takes it up at once, so no worker is told.
 
     Raises:
-        BatchRefusedError: its model cannot be asked, or its limit of costs could not hold. Nothing
+        WorkRefusedError: its model cannot be asked, or its limit of costs could not hold. Nothing
             is stored then, the evaluator's version included.
     """
     model = model_asked_by(evaluator)
-    check_limits(model, max_cost)
+    check_limits(model, max_cost, usable_entry)
     version = version_of(evaluator)
     with transaction.atomic():
         batch = EvaluationBatch.objects.create(
@@ -116,28 +112,6 @@ def start_batch(
     return batch
 
 
-def check_limits(model: str, max_cost: Decimal | None) -> None:
-    """Whether the model can be asked within the limit.
-
-    Raises:
-        BatchRefusedError: it cannot.
-    """
-    if not model:
-        return
-    try:
-        entry = usable_entry(model)
-    except ModelUnavailableError as error:
-        raise BatchRefusedError(str(error)) from error
-    if max_cost is not None and entry.prices is None:
-        raise BatchRefusedError(
-            _(
-                "The price of %(model)s is unknown, so a cost limit cannot hold. Add its prices "
-                "to the file of models, or start without a limit."
-            )
-            % {"model": model}
-        )
-
-
 def cancel_batch(*, batch: EvaluationBatch) -> bool:
     """Ask a batch to stop; what is done stays done. False if it had ended already."""
     return EvaluationBatch.objects.request_cancel(batch.pk)
@@ -150,15 +124,9 @@ def resume_batch(*, batch: EvaluationBatch, max_cost: Decimal | None = None) -> 
         max_cost: the new limit for all of it; as before where None.
 
     Raises:
-        BatchRefusedError: its model cannot be asked, or what is spent has reached the limit.
+        WorkRefusedError: its model cannot be asked, or what is spent has reached the limit.
     """
-    limit = batch.max_cost if max_cost is None else max_cost
-    check_limits(batch.model, limit)
-    if limit is not None and batch.spent >= limit:
-        raise BatchRefusedError(
-            _("$%(spent)s of $%(limit)s are spent: set a higher cost limit to go on.")
-            % {"spent": f"{batch.spent:.2f}", "limit": f"{limit:.2f}"}
-        )
+    limit = limit_to_resume(batch, max_cost, usable_entry)
     with transaction.atomic():
         resumed = EvaluationBatch.objects.resume(batch.pk, max_cost=limit)
         if resumed:

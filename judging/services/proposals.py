@@ -26,7 +26,7 @@ def start_proposals(*, task: Task, run_ids: Sequence[UUID], model: str, user: Us
     """Queue the question about a task and its successful runs.
 
     Raises:
-        LearningRefusedError: the model cannot be asked.
+        WorkRefusedError: the model cannot be asked.
     """
     params = ProposalParams(task=task.pk, runs=list(run_ids))
     return start_learning(

@@ -20,6 +20,6 @@ def save_and_evaluate(
 
     Raises:
         UnknownEvaluatorError: the program has moved on from the evaluator.
-        BatchRefusedError: its model cannot be asked, so nothing is kept.
+        WorkRefusedError: its model cannot be asked, so nothing is kept.
     """
     return start_batch(evaluator=setting.evaluator(), study=study, user=user, max_cost=max_cost)

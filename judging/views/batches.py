@@ -29,8 +29,9 @@ from judging.forms.batches import ResumeForm
 from judging.forms.evaluate import EvaluateForm
 from judging.language_models import ModelUnavailableError, how_to_configure, offered_models
 from judging.models import EvaluationBatch, Study
-from judging.services.evaluating_batches import BatchRefusedError, cancel_batch, resume_batch
+from judging.services.evaluating_batches import cancel_batch, resume_batch
 from judging.views.auditing import for_auditors
+from runs.execution.paid_work import WorkRefusedError
 from runs.rerun_page import ids_of
 from runs.views.fragments import AppRequest, wants_partial
 
@@ -67,7 +68,7 @@ def _ask_or_start(request: AppRequest, *, study: Study | None, run_ids: list[UUI
     if "start" in request.POST and form.is_valid():
         try:
             started = wish.start()
-        except BatchRefusedError as error:
+        except WorkRefusedError as error:
             form.add_error(None, str(error))
         else:
             return _started(request, started)
@@ -157,7 +158,7 @@ def batch_resume(request: AppRequest, batch_id: UUID) -> HttpResponse:
             batch=batch, max_cost=form.cleaned_data["max_cost"]
         ):
             messages.info(request, _("There is nothing to resume."))
-    except BatchRefusedError as error:
+    except WorkRefusedError as error:
         messages.error(request, str(error))
     for errors in form.errors.values():
         messages.error(request, " ".join(map(str, errors)))

@@ -15,9 +15,9 @@ from judging.hint_effects.source_runs import listed, source_ids, writing_estimat
 from judging.language_models import how_to_configure
 from judging.models import StudyItem
 from judging.services.unblinding import record_unblindings
+from runs.execution.paid_work import WorkRefusedError
 from runs.language_models import ModelUnavailableError, offered_models, usable_entry
 from runs.services.hints import start_hint_writing
-from runs.services.learning import LearningRefusedError
 from runs.views.fragments import AppRequest
 
 MOST_LISTED = 200
@@ -77,7 +77,7 @@ def _started(request: AppRequest, form: HintWritingForm) -> HttpResponse | None:
             max_cost=form.cleaned_data["max_cost"],
             user=request.user,
         )
-    except LearningRefusedError as error:
+    except WorkRefusedError as error:
         form.add_error(None, str(error))
         return None
     messages.success(request, _("Hints are being written."))

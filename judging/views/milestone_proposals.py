@@ -16,9 +16,10 @@ from judging.services.proposals import (
     reject_proposals,
     start_proposals,
 )
+from runs.execution.paid_work import WorkRefusedError
 from runs.milestone_pages import edited_tasks
 from runs.models import Task, User
-from runs.services.learning import LearningRefusedError, cancel_learning
+from runs.services.learning import cancel_learning
 from runs.views.fragments import AppRequest, wants_partial
 
 PERMISSIONS = ["runs.change_task", "judging.view_audit", "judging.add_evaluation"]
@@ -46,7 +47,7 @@ def milestone_proposals_start(request: AppRequest, task_id: int) -> HttpResponse
         try:
             model = request.POST.get("model", "")
             start_proposals(task=page.task, run_ids=page.runs, model=model, user=request.user)
-        except LearningRefusedError as error:
+        except WorkRefusedError as error:
             messages.error(request, str(error))
     return redirect("judging:milestone_proposals", task_id)
 

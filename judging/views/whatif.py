@@ -17,12 +17,12 @@ from judging.audits.whatif_settings import Setting, switched
 from judging.evaluators.registry import UnknownEvaluatorError
 from judging.forms.what_if import KeepForm
 from judging.models import Study
-from judging.services.evaluating_batches import BatchRefusedError
 from judging.services.unblinding import record_unblindings
 from judging.services.whatif import save_and_evaluate
 from judging.views.auditing import for_auditors
 from judging.whatif_pages import result
 from judging.whatif_pages import what_if as form_of
+from runs.execution.paid_work import WorkRefusedError
 from runs.views.fragments import AppRequest, wants_partial
 
 
@@ -101,7 +101,7 @@ def what_if_save(request: AppRequest, study: Study) -> HttpResponse:
         batch = save_and_evaluate(
             user=request.user, study=study, setting=page.setting, max_cost=form.limit
         )
-    except (UnknownEvaluatorError, BatchRefusedError) as error:
+    except (UnknownEvaluatorError, WorkRefusedError) as error:
         return _not_kept(request, study, page.setting, str(error))
     words = _("%(evaluator)s is kept as a new version; the study is being evaluated.")
     messages.success(request, words % {"evaluator": batch.evaluator})

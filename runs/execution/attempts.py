@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from runs.execution.terms import wait_before_next
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
-from runs.querysets.queue import from_now
+from runs.querysets.clock import from_now
 from runs.signals import announce_end
 from webagent.trajectory.faults import Fault
 

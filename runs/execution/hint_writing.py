@@ -8,7 +8,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, JsonValue
 
-from runs.execution.learning import JobRefusedError, Learned, learns
+from runs.execution.learning import Learned, Learning, learns
+from runs.execution.paid_work import WorkRefusedError
 from runs.hint_sources import source_run
 from runs.models import Hint, LearningItem, LearningJob, Run, RunStatus
 from webagent.knowledge.hints import HintRefused, load_wording, write_hint
@@ -26,7 +27,7 @@ class HintParams(BaseModel):
     verdict_rule: str = ""
 
 
-class HintWriting:
+class HintWriting(Learning):
     """Each of the job's runs becomes one hint for each level."""
 
     def keys(self, job: LearningJob) -> Sequence[str]:
@@ -34,7 +35,7 @@ class HintWriting:
         params = HintParams.model_validate(job.params)
         keys = [f"{run} {level}" for run in params.runs for level in params.levels]
         if not keys:
-            raise JobRefusedError("There is no run to write hints from.")
+            raise WorkRefusedError("There is no run to write hints from.")
         return list(dict.fromkeys(keys))
 
     def learn(self, job: LearningJob, key: str, model: LanguageModel) -> Learned:
@@ -66,11 +67,13 @@ class HintWriting:
             }
         )
 
+    def keep(self, job: LearningJob, items: Sequence[LearningItem]) -> None:
+        """The hints as rows, so that those of a job that stops are there all the same."""
+        Hint.objects.bulk_create([_hint(job, item) for item in items])
+
     def finish(self, job: LearningJob) -> Mapping[str, JsonValue]:
-        """The hints as rows; the report counts them."""
-        items = list(job.items.filter(problem=""))
-        Hint.objects.bulk_create([_hint(job, item) for item in items], batch_size=500)
-        return {"hints": len(items), "refused": job.items.exclude(problem="").count()}
+        """How many there are."""
+        return {"hints": job.hints.count(), "refused": job.items.exclude(problem="").count()}
 
 
 def _hint(job: LearningJob, item: LearningItem) -> Hint:

@@ -14,7 +14,8 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 from pydantic import JsonValue
 
-from runs.execution.learning import JobRefusedError, Learned, learns
+from runs.execution.learning import Learned, Learning, learns
+from runs.execution.paid_work import WorkRefusedError
 from runs.knowledge_logs import logs_of, runs_to_learn_from
 from runs.knowledge_sets import entry_of, recount
 from runs.models import KnowledgeEntry, KnowledgeSet, KnowledgeSource, LearningJob, Run
@@ -31,7 +32,7 @@ NO_RUNS = "None of the runs has ended and has steps."
 NO_ENTRIES = "The set has no entries that are switched on."
 
 
-class Extraction:
+class Extraction(Learning):
     """`params`: `name` of the sets, `runs` (ids), `then_summarise`."""
 
     def keys(self, job: LearningJob) -> Sequence[str]:
@@ -39,7 +40,7 @@ class Extraction:
         known = set(runs_to_learn_from(wanted).order_by().values_list("pk", flat=True))
         keys = [run_id for run_id in job.params["runs"] if UUID(run_id) in known]
         if not keys:
-            raise JobRefusedError(_(NO_RUNS))
+            raise WorkRefusedError(_(NO_RUNS))
         return keys
 
     def learn(self, job: LearningJob, key: str, model: LanguageModel) -> Learned:
@@ -78,13 +79,13 @@ class Extraction:
         }
 
 
-class Summary:
+class Summary(Learning):
     """`params`: `set`, the id of a raw set, which is frozen."""
 
     def keys(self, job: LearningJob) -> Sequence[str]:
         groups = _notes_of(job).groups
         if not groups:
-            raise JobRefusedError(_(NO_ENTRIES))
+            raise WorkRefusedError(_(NO_ENTRIES))
         return [str(number) for number in range(len(groups))]
 
     def learn(self, job: LearningJob, key: str, model: LanguageModel) -> Learned:

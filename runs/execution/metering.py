@@ -69,7 +69,7 @@ class Meter:
 
     @property
     def tokens(self) -> Tokens:
-        """What was read and said, in failures too as far as providers tell."""
+        """What was read and said, in failures too as far as providers tell; not in kept replies."""
         return self._tokens
 
     @property
@@ -107,7 +107,8 @@ class Meter:
         with self._lock:
             self._streak = 0
             self._unpriced += reply.cost is None
-            self._tokens = self._tokens.plus(reply.usage)
+            if not reply.is_cached:
+                self._tokens = self._tokens.plus(reply.usage)
         return reply
 
     def _note_failure(self, failure: ModelFailure) -> None:

@@ -7,6 +7,7 @@ from runs.models.hints import Hint, HintChoice, HintLevel, HintRelatedness, Hint
 from runs.models.imports import ImportJob
 from runs.models.knowledge import KnowledgeEntry, KnowledgeSet, KnowledgeSource
 from runs.models.learning import LearningItem, LearningJob
+from runs.models.leased_work import LeasedWork, PaidWork
 from runs.models.milestones import Milestone
 from runs.models.people import User
 from runs.models.policies import RetryPolicy
@@ -33,7 +34,9 @@ __all__ = [
     "KnowledgeSource",
     "LearningItem",
     "LearningJob",
+    "LeasedWork",
     "Milestone",
+    "PaidWork",
     "RetryPolicy",
     "Run",
     "RunStatus",

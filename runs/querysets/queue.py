@@ -7,16 +7,15 @@ A worker's verbs carry the fencing token of its claim and change nothing once it
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from django.db import models, transaction
-from django.db.models import DateTimeField, ExpressionWrapper, F, Q, Value
-from django.db.models.expressions import Combinable
+from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
+from runs.querysets.clock import from_now
 from runs.querysets.turns import First, firsts_in_turn
 
 # The words of `runs.models.RunStatus`, which stands above this layer.
@@ -26,13 +25,6 @@ TRIES = 50
 """So often another worker may be quicker before one gives up; each time a run was started."""
 
 RunRow = TypeVar("RunRow", bound=models.Model, covariant=True)
-
-
-def from_now(seconds: float) -> Combinable:
-    """The database's time in so many seconds (negative: ago)."""
-    return ExpressionWrapper(
-        Now() + Value(timedelta(seconds=seconds)), output_field=DateTimeField()
-    )
 
 
 class QueueQuerySet(models.QuerySet[RunRow]):

@@ -11,11 +11,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from runs.execution.hint_writing import HintParams
+from runs.execution.paid_work import WorkRefusedError
 from runs.hint_plans import HintPlan, Picked, hinted
 from runs.models import Experiment, HintChoice, HintSet, LearningJob, Task, User
 from runs.runnable import task_name
 from runs.services.experiments import Launched, launch_experiment
-from runs.services.learning import LearningRefusedError, start_learning
+from runs.services.learning import start_learning
 from runs.task_rows import store_task
 from webagent.environment.registry import task_record
 from webagent.knowledge.levels import Level
@@ -40,10 +41,10 @@ def start_hint_writing(
         verdict: who says that the runs succeeded, by its key; its name and rule are in words.
 
     Raises:
-        LearningRefusedError: no run or level is named, or the model cannot be asked.
+        WorkRefusedError: no run or level is named, or the model cannot be asked.
     """
     if not run_ids or not levels:
-        raise LearningRefusedError(_("Choose at least one run that succeeded, and one level."))
+        raise WorkRefusedError(_("Choose at least one run that succeeded, and one level."))
     params = HintParams(
         runs=list(run_ids),
         levels=list(levels),

@@ -11,11 +11,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from runs.execution.knowledge import in_words, leaks_in, next_version
+from runs.execution.paid_work import WorkRefusedError
 from runs.knowledge_logs import logs_of, runs_to_learn_from
 from runs.knowledge_sets import entry_of, recount
 from runs.language_models import ModelUnavailableError, usable_entry
 from runs.models import KnowledgeEntry, KnowledgeSet, KnowledgeSource, LearningJob, Run, User
-from runs.services.learning import LearningRefusedError, start_learning
+from runs.services.learning import start_learning
 from webagent.knowledge import extraction, summarising
 from webagent.knowledge.asking import load_wording
 from webagent.knowledge.entries import Entry
@@ -99,16 +100,16 @@ def start_extraction(
     """Queue the extraction of knowledge from the logs of these runs, for each site a set.
 
     Raises:
-        LearningRefusedError: the model cannot be asked, or there is nothing to learn from.
+        WorkRefusedError: the model cannot be asked, or there is nothing to learn from.
     """
     wanted = Run.objects.filter(pk__in=list(runs)[:MOST_RUNS])
     ids = list(runs_to_learn_from(wanted).order_by("created_at", "pk").values_list("pk", flat=True))
     if not ids:
-        raise LearningRefusedError(_("None of these runs has ended and has steps."))
+        raise WorkRefusedError(_("None of these runs has ended and has steps."))
     try:
         expected = estimate_extraction(runs=ids, model=model)
     except ModelUnavailableError as error:
-        raise LearningRefusedError(str(error)) from error
+        raise WorkRefusedError(str(error)) from error
     return start_learning(
         kind=LearningJob.Kind.EXTRACT,
         model=model,
@@ -136,14 +137,14 @@ def start_summary(
     """Queue the summary of a raw set, which is frozen by it.
 
     Raises:
-        LearningRefusedError: it is none, is empty, or the model cannot be asked.
+        WorkRefusedError: it is none, is empty, or the model cannot be asked.
     """
     if not knowledge_set.is_raw or not knowledge_set.n_entries:
-        raise LearningRefusedError(_("There are no raw entries to summarise."))
+        raise WorkRefusedError(_("There are no raw entries to summarise."))
     try:
         expected = estimate_summary(knowledge_set=knowledge_set, model=model)
     except ModelUnavailableError as error:
-        raise LearningRefusedError(str(error)) from error
+        raise WorkRefusedError(str(error)) from error
     KnowledgeSet.objects.freeze(knowledge_set.content_hash)
     return start_learning(
         kind=LearningJob.Kind.SUMMARISE,

@@ -6,16 +6,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 from pydantic import JsonValue
 
-from runs.language_models import ModelUnavailableError, usable_entry
 from runs.models import LearningJob, User
+from runs.services.paid_work import check_limits, limit_to_resume
 from runs.tasks.learning import dispatch_learning
-
-
-class LearningRefusedError(Exception):
-    """The job cannot start; the message says why and what to do."""
 
 
 def start_learning(
@@ -35,7 +30,7 @@ def start_learning(
         is_told: somebody takes it up at once, so no worker is told.
 
     Raises:
-        LearningRefusedError: its model cannot be asked, or its limit of costs could not hold.
+        WorkRefusedError: its model cannot be asked, or its limit of costs could not hold.
     """
     check_limits(model, max_cost)
     with transaction.atomic():
@@ -54,26 +49,6 @@ def start_learning(
     return job
 
 
-def check_limits(model: str, max_cost: Decimal | None) -> None:
-    """Whether the model can be asked within the limit.
-
-    Raises:
-        LearningRefusedError: it cannot.
-    """
-    try:
-        entry = usable_entry(model)
-    except ModelUnavailableError as error:
-        raise LearningRefusedError(str(error)) from error
-    if max_cost is not None and entry.prices is None:
-        raise LearningRefusedError(
-            _(
-                "The price of %(model)s is unknown, so a cost limit cannot hold. Add its prices "
-                "to the file of models, or start without a limit."
-            )
-            % {"model": model}
-        )
-
-
 def cancel_learning(*, job: LearningJob) -> bool:
     """Ask a job to stop; what is done stays done. False if it had ended already."""
     return LearningJob.objects.request_cancel(job.pk)
@@ -88,15 +63,9 @@ def resume_learning(*, job: LearningJob, max_cost: Decimal | None = None) -> boo
         max_cost: the new limit for all of it; as before where None.
 
     Raises:
-        LearningRefusedError: its model cannot be asked, or what is spent has reached the limit.
+        WorkRefusedError: its model cannot be asked, or what is spent has reached the limit.
     """
-    limit = job.max_cost if max_cost is None else max_cost
-    check_limits(job.model, limit)
-    if limit is not None and job.spent >= limit:
-        raise LearningRefusedError(
-            _("$%(spent)s of $%(limit)s are spent: set a higher cost limit to go on.")
-            % {"spent": f"{job.spent:.2f}", "limit": f"{limit:.2f}"}
-        )
+    limit = limit_to_resume(job, max_cost)
     with transaction.atomic():
         resumed = LearningJob.objects.resume(job.pk, max_cost=limit)
         if resumed:

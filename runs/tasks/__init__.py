@@ -6,6 +6,7 @@ Sweepers are called in the order in which they are imported here.
 from runs.execution import hint_writing as hint_writing  # registers how hints are written
 from runs.execution import knowledge as knowledge  # registers how web knowledge is learned
 from runs.tasks import experiments as experiments  # registers what it sweeps
+from runs.tasks.dispatching import dispatch
 from runs.tasks.imports import dispatch_imports, import_upload
 from runs.tasks.learning import dispatch_learning, learn
 from runs.tasks.reruns import execute_next_run
@@ -14,6 +15,7 @@ from runs.tasks.waking import wake_workers
 
 __all__ = [
     "ask_for_sweep",
+    "dispatch",
     "dispatch_imports",
     "dispatch_learning",
     "execute_next_run",

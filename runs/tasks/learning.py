@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from uuid import UUID
 
-from celery import current_app, shared_task
-from django.conf import settings
-from kombu.exceptions import OperationalError
+from celery import shared_task
 
-from runs.execution.learning import carry_out, sweep_learning
+from runs.execution.holding import sweep_work
+from runs.execution.learning import carry_out
 from runs.models import LearningJob
+from runs.tasks.dispatching import dispatch
 from runs.tasks.sweeping import swept
-
-logger = logging.getLogger(__name__)
 
 LEARN = "runs.tasks.learn"
 
@@ -30,17 +27,13 @@ def learn(job_id: str) -> None:
         LearningJob.objects.undispatch([UUID(job_id)])
 
 
+@swept
+def sweep_learning() -> None:
+    """End jobs that no worker will end."""
+    sweep_work(LearningJob)
+
+
+@swept
 def dispatch_learning() -> None:
-    """Tell the workers of jobs that wait and whose message is missing or lost."""
-    told = LearningJob.objects.take_undispatched(older_than_s=settings.ENV.LEASE_S)
-    for number, job_id in enumerate(told):
-        try:
-            current_app.send_task(LEARN, (str(job_id),), retry=False, queue="judge")
-        except OperationalError:
-            logger.warning("The broker cannot be reached; learning waits for the next sweep.")
-            LearningJob.objects.undispatch(told[number:])
-            return
-
-
-swept(sweep_learning)
-swept(dispatch_learning)
+    """Tell the workers of jobs that wait."""
+    dispatch(LearningJob, LEARN, lambda _job: "judge")

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
+from runs.execution.paid_work import WorkRefusedError
 from runs.knowledge_forms import SELECTION, ExtractForm, LearnForm
 from runs.language_models import ModelOffer, ModelUnavailableError, offered_models
 from runs.models import KnowledgeSet, LearningJob
@@ -20,7 +21,6 @@ from runs.services.knowledge import (
     start_extraction,
     start_summary,
 )
-from runs.services.learning import LearningRefusedError
 from runs.views.fragments import AppRequest, wants_partial
 
 may_add = permission_required(
@@ -66,7 +66,7 @@ def knowledge_summarise(request: AppRequest, pk: int) -> HttpResponse:
     if "start" in request.POST and form.is_valid():
         try:
             job = start_summary(knowledge_set=raw, user=request.user, **form.cleaned_data)
-        except LearningRefusedError as error:
+        except WorkRefusedError as error:
             form.add_error(None, str(error))
         else:
             return redirect("runs:learning_job", job.pk)
@@ -109,7 +109,7 @@ def _started(request: AppRequest, form: ExtractForm) -> LearningJob | None:
             max_cost=asked["max_cost"],
             user=request.user,
         )
-    except LearningRefusedError as error:
+    except WorkRefusedError as error:
         form.add_error(None, str(error))
         return None
 

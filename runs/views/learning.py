@@ -11,10 +11,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from runs.execution.paid_work import WorkRefusedError
 from runs.knowledge_pages import KINDS
 from runs.learning_pages import learning_context
 from runs.models import LearningJob
-from runs.services.learning import LearningRefusedError, cancel_learning, resume_learning
+from runs.services.learning import cancel_learning, resume_learning
 from runs.views.fragments import AppRequest, wants_partial
 
 may_view = permission_required("runs.view_knowledgeset", raise_exception=True)
@@ -50,7 +51,7 @@ def learning_resume(request: AppRequest, job_id: UUID) -> HttpResponse:
         limit = _limit(request.POST.get("max_cost", ""))
         if not resume_learning(job=_job(job_id), max_cost=limit):
             messages.info(request, _("There is nothing to resume."))
-    except LearningRefusedError as error:
+    except WorkRefusedError as error:
         messages.error(request, str(error))
     return redirect("runs:learning_job", job_id)
 
@@ -61,7 +62,7 @@ def _job(job_id: UUID) -> LearningJob:
 
 
 def _limit(text: str) -> Decimal | None:
-    """Raises LearningRefusedError."""
+    """Raises WorkRefusedError."""
     if not text.strip():
         return None
     try:
@@ -69,5 +70,5 @@ def _limit(text: str) -> Decimal | None:
     except InvalidOperation:
         limit = Decimal(0)
     if not limit.is_finite() or limit <= 0:
-        raise LearningRefusedError(_("A cost limit is a number of dollars above 0."))
+        raise WorkRefusedError(_("A cost limit is a number of dollars above 0."))
     return limit

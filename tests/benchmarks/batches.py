@@ -76,5 +76,5 @@ def _seconds(name: str, runs: int) -> float:
     seconds = time.perf_counter() - started
     batch = EvaluationBatch.objects.get(pk=batch.pk)
     if batch.n_passed != runs:
-        raise RuntimeError(f"the batch came to {batch.n_passed} verdicts: {batch.error}")
+        raise RuntimeError(f"the batch came to {batch.n_passed} verdicts: {batch.problem}")
     return seconds

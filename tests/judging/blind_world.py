@@ -176,7 +176,7 @@ def make_world() -> World:
     for user in blind.values():
         _hold(study, run, user)
     job = ImportJob.objects.create(
-        created_by=dave, file_name="runs.zip", path="x", size=1, status="finished"
+        created_by=dave, file_name="runs.zip", path="x", size=1, state="finished"
     )
     picture = run.steps.get(index=0).screenshot
     assert picture is not None

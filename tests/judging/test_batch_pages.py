@@ -31,7 +31,7 @@ FRAGMENT = {"HX-Request": "true"}
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judging.tasks.current_app.send_task", lambda *args, **options: None)
+    monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", lambda *a, **k: None)
 
 
 @pytest.fixture

@@ -15,17 +15,17 @@ from django.core.management import CommandError, call_command
 
 from judging.evaluators.registry import NoModelConfiguredError, evaluator_named, evaluator_of
 from judging.execution.evaluating import Again, version_of
-from judging.execution.evaluating_batches import Watcher, carry_out, sweep_batches
+from judging.execution.evaluating_batches import carry_out
 from judging.execution.replies import StoredReplies
 from judging.models import Evaluation, EvaluationBatch, JudgeReply
 from judging.services.evaluating_batches import (
-    BatchRefusedError,
     cancel_batch,
     estimate_batch,
     resume_batch,
     start_batch,
 )
-from judging.tasks import dispatch_batches, evaluate_batch
+from judging.tasks import dispatch_batches, evaluate_batch, sweep_batches
+from runs.execution.paid_work import Watcher, WorkRefusedError
 from runs.models import Run, TaskSet
 from tests.judging import audited
 from tests.judging.asked_models import always, judge_says, models_file
@@ -57,7 +57,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The messages to workers: (batch, queue)."""
     messages: list[tuple[str, str]] = []
     monkeypatch.setattr(
-        "judging.tasks.current_app.send_task",
+        "runs.tasks.dispatching.current_app.send_task",
         lambda name, args, retry, queue: messages.append((*args, queue)),
     )
     return messages
@@ -174,7 +174,7 @@ def test_batch_of_a_version_that_is_gone_says_so() -> None:
     batch = EvaluationBatch.objects.create(evaluator=audited.evaluator("long-gone"), n_total=0)
     done(batch)
     assert batch.state == State.FAILED
-    assert "cannot be run here" in batch.error
+    assert "cannot be run here" in batch.problem
 
 
 # With a model
@@ -241,7 +241,7 @@ def test_limit_of_costs_leaves_the_rest_not_evaluated(judge: LLMStub) -> None:
     assert 0 < batch.n_done < 29
     assert 0 < batch.spent <= one * 20
     assert not Evaluation.objects.filter(verdict="error").exists()
-    with pytest.raises(BatchRefusedError, match="higher cost limit"):
+    with pytest.raises(WorkRefusedError, match="higher cost limit"):
         resume_batch(batch=batch, max_cost=batch.spent)
     asked = len(judge.asked)
     assert resume_batch(batch=batch, max_cost=Decimal(10))
@@ -257,7 +257,7 @@ def test_limit_without_prices_is_refused(
         settings.ENV, "MODELS_FILE", models_file(tmp_path, judge.openai_url, prices="")
     )
     world = asked_study(2)
-    with pytest.raises(BatchRefusedError, match="price of stub-judge is unknown"):
+    with pytest.raises(WorkRefusedError, match="price of stub-judge is unknown"):
         batch_of(world, max_cost=Decimal(5))
     batch = done(batch_of(world))
     assert batch.state == State.FINISHED
@@ -294,7 +294,7 @@ def test_interrupted_batch_ends_after_what_is_under_way(judge: LLMStub) -> None:
     batch = batch_of(world)
     judge.latency = 0.02
     seen: list[int] = []
-    watcher = Watcher(
+    watcher = Watcher[EvaluationBatch](
         on_progress=lambda at: seen.append(at.n_done), is_interrupted=lambda: bool(seen)
     )
     carry_out(batch.pk, watcher)
@@ -316,7 +316,7 @@ def test_wrong_key_stops_the_batch_and_blames_no_run(judge: LLMStub) -> None:
     judge.queue(*[fail(401, "no such key")] * 50)
     batch = done(batch_of(asked_study(10)))
     assert batch.state == State.FAILED
-    assert batch.error
+    assert batch.problem
     assert (batch.n_done, Evaluation.objects.count()) == (0, 0)
 
 
@@ -325,7 +325,7 @@ def test_model_without_a_key_is_refused_before_the_batch(
 ) -> None:
     file = models_file(tmp_path, judge.openai_url, prices='api_key_env = "NOBODY_SET_THIS"')
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-    with pytest.raises(BatchRefusedError, match="NOBODY_SET_THIS"):
+    with pytest.raises(WorkRefusedError, match="NOBODY_SET_THIS"):
         batch_of(asked_study(1))
     monkeypatch.setattr(settings.ENV, "JUDGE_MODEL", None)
     with pytest.raises(NoModelConfiguredError, match="JUDGE_MODEL"):
@@ -371,7 +371,7 @@ def test_batch_that_always_kills_its_worker_is_given_up() -> None:
     sweep_batches()
     batch.refresh_from_db()
     assert batch.state == State.FAILED
-    assert "died again and again" in batch.error
+    assert "died again and again" in batch.problem
 
 
 def test_worker_that_got_further_each_time_is_not_given_up() -> None:

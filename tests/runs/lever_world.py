@@ -37,7 +37,7 @@ def inhabited(folder: Path) -> Iterator[LLMStub]:
         stub.reply = lever_model.reply
         file = models_file(folder, stub.openai_url, at_a_time=1)
         patch.setattr(settings.ENV, "MODELS_FILE", file)
-        patch.setattr("runs.tasks.learning.current_app.send_task", lambda *a, **k: None)
+        patch.setattr("runs.tasks.dispatching.current_app.send_task", lambda *a, **k: None)
         yield stub
         models._shared.client().close()
 

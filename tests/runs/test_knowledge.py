@@ -13,6 +13,7 @@ from django.db.models import Q
 
 from runs.agents import store_agent
 from runs.execution.learning import carry_out
+from runs.execution.paid_work import WorkRefusedError
 from runs.experiment_agents import read_agent
 from runs.experiment_plans import PlanError
 from runs.knowledge_logs import logs_of
@@ -27,7 +28,6 @@ from runs.services.knowledge import (
     start_summary,
     switch_entry,
 )
-from runs.services.learning import LearningRefusedError
 from tests.judging.asked_models import models_file
 from tests.runs.factories import make_run, make_user
 from tests.runs.scribe import leaky_scribe, scribe
@@ -49,7 +49,7 @@ State = LearningJob.State
 def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LLMStub:
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-    monkeypatch.setattr("runs.tasks.learning.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", lambda *a, **k: None)
     llm_stub.reply = scribe
     return llm_stub
 
@@ -238,7 +238,7 @@ def test_the_estimate_is_more_than_what_it_takes(model: LLMStub, recorded):
 def test_runs_without_steps_or_end_teach_nothing(model: LLMStub):
     waiting = make_run(status="queued", pictures=False)
     idle = make_run(steps=0)
-    with pytest.raises(LearningRefusedError):
+    with pytest.raises(WorkRefusedError):
         start_extraction(name="none", runs=[waiting.pk, idle.pk], model="stub-judge")
 
 

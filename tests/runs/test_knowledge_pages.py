@@ -40,7 +40,7 @@ def page(client: Client, engineer: User) -> Client:
 def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LLMStub:
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-    monkeypatch.setattr("runs.tasks.learning.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", lambda *a, **k: None)
     llm_stub.reply = scribe
     return llm_stub
 

@@ -13,14 +13,15 @@ from django.utils import timezone
 from pydantic import JsonValue
 
 from runs.execution import learning
-from runs.execution.learning import JobRefusedError, Learned, carry_out, sweep_learning
+from runs.execution.learning import Learned, Learning, carry_out
+from runs.execution.paid_work import WorkRefusedError
 from runs.models import LearningJob
 from runs.services.learning import (
-    LearningRefusedError,
     cancel_learning,
     resume_learning,
     start_learning,
 )
+from runs.tasks.learning import sweep_learning
 from tests.judging.asked_models import models_file
 from tests.webagent.llm.stub import LLMStub, fail, say
 from webagent.llm.interface import LanguageModel, Message, Request
@@ -31,12 +32,12 @@ State = LearningJob.State
 KIND = LearningJob.Kind.EXTRACT
 
 
-class Spelling:
+class Spelling(Learning):
     """Asks for each word of `params["words"]`; its report joins what came back."""
 
     def keys(self, job: LearningJob) -> Sequence[str]:
         if not job.params["words"]:
-            raise JobRefusedError("There are no words.")
+            raise WorkRefusedError("There are no words.")
         return list(job.params["words"])
 
     def learn(self, job: LearningJob, key: str, model: LanguageModel) -> Learned:
@@ -53,7 +54,7 @@ def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
     monkeypatch.setitem(learning._kinds, KIND, Spelling())
-    monkeypatch.setattr("runs.tasks.learning.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", lambda *a, **k: None)
     llm_stub.reply = lambda asked: say(
         asked.text.strip().upper(), input_tokens=100, output_tokens=10
     )
@@ -145,7 +146,7 @@ def test_a_limit_of_costs_stops_it_and_a_higher_one_goes_on(model: LLMStub):
     assert carry_out(job.pk)
     stopped = now(job)
     assert (stopped.state, stopped.n_done) == (State.STOPPED_BY_BUDGET, 1)
-    with pytest.raises(LearningRefusedError):
+    with pytest.raises(WorkRefusedError):
         resume_learning(job=stopped, max_cost=stopped.spent)
     assert resume_learning(job=stopped, max_cost=Decimal(1))
     assert carry_out(job.pk)
@@ -196,6 +197,6 @@ def test_a_job_that_kills_its_workers_is_given_up(model: LLMStub):
 
 
 def test_a_model_that_is_not_there_is_said_at_once(model: LLMStub):
-    with pytest.raises(LearningRefusedError, match="no such model"):
+    with pytest.raises(WorkRefusedError, match="no such model"):
         start_learning(kind=KIND, model="nobody", params={})
     assert not LearningJob.objects.exists()

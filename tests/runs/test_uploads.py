@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from runs.execution import importing
+from runs.execution import holding, importing
 from runs.execution.importing import import_upload, sweep_imports
 from runs.execution.storing import import_runs
 from runs.models import ImportJob, Run, User
@@ -35,7 +35,7 @@ def place(settings, tmp_path, monkeypatch):
     settings.UPLOAD_DIR.mkdir()
     sent: list[str] = []
     monkeypatch.setattr(
-        "runs.tasks.imports.current_app.send_task",
+        "runs.tasks.dispatching.current_app.send_task",
         lambda name, args, **_: sent.append(args[0]),
     )
     return sent
@@ -81,10 +81,10 @@ def test_a_sent_file_becomes_runs(
     job = ImportJob.objects.get()
     assert response.url == reverse("runs:import_detail", args=[job.pk])
     assert place == [str(job.pk)]
-    assert (job.status, job.file_name, job.created_by) == ("queued", "my runs.zip", engineer)
+    assert (job.state, job.file_name, job.created_by) == ("queued", "my runs.zip", engineer)
     assert import_upload(job.pk)
     job.refresh_from_db()
-    assert (job.status, job.n_found, job.n_done) == ("finished", 2, 2)
+    assert (job.state, job.n_total, job.n_done) == ("finished", 2, 2)
     assert job.report["counts"] == {
         "imported": 2,
         "already_there": 0,
@@ -120,7 +120,7 @@ def test_a_file_without_runs_is_told(client, engineer, tmp_path):
     job = make_job(engineer, b"this is no zip")
     import_upload(job.pk)
     job.refresh_from_db()
-    assert (job.status, job.report["counts"]["rejected"]) == ("finished", 1)
+    assert (job.state, job.report["counts"]["rejected"]) == ("finished", 1)
     page = client.get(reverse("runs:import_detail", args=[job.pk])).content.decode()
     assert "not a readable zip" in page
 
@@ -142,8 +142,8 @@ def test_a_fault_of_ours_is_told_and_the_file_goes(engineer, tmp_path, monkeypat
     monkeypatch.setattr(importing, "import_runs", break_down)
     import_upload(job.pk)
     job.refresh_from_db()
-    assert job.status == "failed"
-    assert "something we did not think of" in job.error
+    assert job.state == "failed"
+    assert "something we did not think of" in job.problem
     assert not Path(job.path).exists()
 
 
@@ -171,7 +171,7 @@ class TestDeadWorkers:
         job.refresh_from_db()
         counts = job.report["counts"]
         assert (counts["imported"], counts["already_there"]) == (1, 2)
-        assert (job.status, Run.objects.count()) == ("finished", 3)
+        assert (job.state, Run.objects.count()) == ("finished", 3)
 
     def test_one_that_wakes_up_late_writes_nothing(self, engineer, tmp_path, monkeypatch):
         job = make_job(engineer, archive(tmp_path, 1, 2))
@@ -185,17 +185,16 @@ class TestDeadWorkers:
         monkeypatch.setattr(importing, "import_runs", frozen_meanwhile)
         import_upload(job.pk)
         job.refresh_from_db()
-        assert (job.status, job.n_done, job.report) == ("running", 77, {})
+        assert (job.state, job.n_done, job.report) == ("running", 77, {})
         assert Path(job.path).exists()
 
     def test_a_file_that_kills_every_worker_is_given_up(self, engineer, settings, tmp_path):
         claims = settings.ENV.MAX_ATTEMPTS
-        job = make_job(engineer, archive(tmp_path), status="running", lease_token=claims)
+        job = make_job(engineer, archive(tmp_path), state="running", n_barren=claims - 1)
         let_lease_run_out(job)
-        assert not import_upload(job.pk)
         sweep_imports()
         job.refresh_from_db()
-        assert (job.status, job.error) == ("failed", importing.DIED)
+        assert (job.state, job.problem) == ("failed", holding.DIED)
         assert not Path(job.path).exists()
 
     def test_a_lost_message_is_sent_again_but_not_at_every_sweep(self, engineer, place, tmp_path):
@@ -203,7 +202,8 @@ class TestDeadWorkers:
         dispatch_imports()
         dispatch_imports()
         assert place == [str(job.pk)]
-        let_lease_run_out(job)
+        long_ago = timezone.now() - timedelta(seconds=settings.ENV.LEASE_S + 5)
+        ImportJob.objects.update(dispatched_at=long_ago)
         dispatch_imports()
         assert place == [str(job.pk)] * 2
         assert import_upload(job.pk)
@@ -214,14 +214,14 @@ class TestDeadWorkers:
             raise OperationalError("no broker")
 
         job = make_job(engineer, archive(tmp_path))
-        monkeypatch.setattr("runs.tasks.imports.current_app.send_task", refuse)
+        monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", refuse)
         dispatch_imports()
         job.refresh_from_db()
-        assert job.status == "queued"
+        assert job.state == "queued"
 
     def test_files_nobody_needs_are_removed(self, engineer, settings, tmp_path):
         waiting = make_job(engineer, b"1")
-        ended = make_job(engineer, b"2", status="finished")
+        ended = make_job(engineer, b"2", state="finished")
         lost = settings.UPLOAD_DIR / "lost.zip"
         fresh = settings.UPLOAD_DIR / "being-written.zip"
         for path in (lost, fresh):

@@ -19,17 +19,17 @@ from judging.evaluators.registry import (
     predefined_evaluators,
 )
 from judging.execution.evaluating import Again, runs_of, runs_without
-from judging.execution.evaluating_batches import Watcher, carry_out
-from judging.language_models import ModelUnavailableError
+from judging.execution.evaluating_batches import carry_out
+from judging.language_models import ModelUnavailableError, usable_entry
 from judging.management.arguments import at_most, dollars, study_named
 from judging.models import EvaluationBatch, Study
 from judging.services.evaluating_batches import (
-    BatchRefusedError,
-    check_limits,
     estimate_batch,
     start_batch,
 )
+from runs.execution.paid_work import Watcher, WorkRefusedError
 from runs.management.progress import progress_bar
+from runs.services.paid_work import check_limits
 
 State = EvaluationBatch.State
 
@@ -78,11 +78,11 @@ class Command(BaseCommand):
                     self._estimate(study, evaluator, options)
                 else:
                     self._evaluate(study, evaluator, options)
-        except (BatchRefusedError, ModelUnavailableError) as error:
+        except (WorkRefusedError, ModelUnavailableError) as error:
             raise CommandError(str(error)) from error
 
     def _estimate(self, study: Study, evaluator: Evaluator, options: dict[str, Any]) -> None:
-        check_limits(model_asked_by(evaluator), options["max_cost"])
+        check_limits(model_asked_by(evaluator), options["max_cost"], usable_entry)
         expected = estimate_batch(
             evaluator, study=study, again=options["again"], limit=options["limit"]
         )
@@ -103,7 +103,7 @@ class Command(BaseCommand):
             already = runs.count() - runs_without(batch.evaluator, runs).count()
         with _interruptible() as signals, progress_bar() as progress:
             bar = progress.add_task(evaluator.identity.name, total=None)
-            watcher = Watcher(
+            watcher = Watcher[EvaluationBatch](
                 on_progress=lambda at: progress.update(bar, completed=at.n_done, total=at.n_total),
                 is_interrupted=lambda: bool(signals),
             )
@@ -121,7 +121,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{name}: {result_in_words(batch, already)}{cost}")
         left = (batch.n_total or 0) - batch.n_done
         if batch.state == State.FAILED:
-            raise CommandError(f"{name} stopped, {left} runs not evaluated: {batch.error}")
+            raise CommandError(f"{name} stopped, {left} runs not evaluated: {batch.problem}")
         if batch.state != State.FINISHED:
             raise CommandError(
                 f"{name}: {batch.get_state_display()}, {left} runs not evaluated; "

@@ -12,9 +12,9 @@ from judging.experiments.sources import Source, source_named
 from judging.hint_effects.source_runs import Wish, source_ids
 from judging.management.arguments import dollars
 from runs.execution.learning import carry_out
+from runs.execution.paid_work import WorkRefusedError
 from runs.models import Experiment, LearningJob
 from runs.services.hints import start_hint_writing
-from runs.services.learning import LearningRefusedError
 from webagent.knowledge.levels import Level
 
 
@@ -62,7 +62,7 @@ class Command(BaseCommand):
                 max_cost=options["max_cost"],
                 is_told=True,
             )
-        except LearningRefusedError as error:
+        except WorkRefusedError as error:
             raise CommandError(str(error)) from error
         if not carry_out(job.pk):
             raise CommandError("Another job is asking this model now; try again when it has ended.")

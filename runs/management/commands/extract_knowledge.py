@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
 from runs.execution.learning import carry_out
+from runs.execution.paid_work import WorkRefusedError
 from runs.models import Experiment, KnowledgeSet, LearningJob, Run, TaskSet
 from runs.services.knowledge import start_extraction, start_summary
-from runs.services.learning import LearningRefusedError
 
 
 class Command(BaseCommand):
@@ -47,7 +47,7 @@ class Command(BaseCommand):
                 jobs = [self._summary(raw, options["model"], max_cost)]
             else:
                 jobs = self._extraction(options, max_cost)
-        except LearningRefusedError as error:
+        except WorkRefusedError as error:
             raise CommandError(str(error)) from error
         told = [_told(job) for job in jobs]
         if options["json"]:
