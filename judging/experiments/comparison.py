@@ -58,6 +58,7 @@ def compare(first: Side, second: Side, source: Source, by: By | None = None) -> 
         paired=paired_difference(
             [_gain(pair) for pair in decided],
             [pair.first.task for pair in decided],
+            largest=1,
         ),
         paired_accuracies=(
             Share(counts[Cell.BOTH] + counts[Cell.ONLY_FIRST], len(decided)),

@@ -8,14 +8,12 @@ knows that trials share tasks, and that some tasks are hard for both sides.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from scipy.special import stdtrit
-
 from judging.gate.trials import NOTHING, Metric, Side, TaskKey, Trials, largest_k
-from judging.statistics.figures import Interval, Undefined
-from judging.statistics.success import mean
+from judging.statistics.figures import Interval, Reason, Undefined
+from judging.statistics.success import ROUNDING, mean, mean_interval
 
 LEVEL = 0.95
 LEAST_TASKS = 2
@@ -139,7 +137,7 @@ def decide(
     _demand_enough(len(lines), len(drops), rule)
     lines.sort(key=lambda line: (line.drop is None, -(line.drop or 0.0), line.task))
     compared = [line.scores for line in lines if line.drop is not None]
-    drop, interval = mean_drop(drops)
+    drop, interval = mean_drop(drops, one_trial=_one_trial(lines, metric, k))
     return Decision(
         metric=metric,
         k=k,
@@ -152,24 +150,35 @@ def decide(
     )
 
 
-def mean_drop(drops: Sequence[float], level: float = LEVEL) -> tuple[float, Interval]:
+def mean_drop(
+    drops: Sequence[float], *, one_trial: float = 1.0, level: float = LEVEL
+) -> tuple[float, Interval]:
     """The mean of the tasks' drops and its interval: mean ± t·s/√n with n − 1 degrees of freedom.
 
     Student's t and not the normal quantile: gates are often run over a dozen tasks, where the
-    latter would cry wolf.
+    latter would cry wolf. Where all drops are alike, s = 0 would claim certainty, of two tasks as
+    of two hundred: there the interval is that of two tasks more, of which one loses as much and
+    one wins as much, or a trial each where the drop is 0.
+
+    Args:
+        one_trial: what one trial more or less changes the score of a task by.
 
     Raises:
         CannotTellError: of fewer than two tasks.
 
-    Source: Miller (2024), Adding Error Bars to Evals, arXiv 2411.00640, section 4, over tasks.
+    Source: Miller (2024), Adding Error Bars to Evals, arXiv 2411.00640, section 4, over tasks;
+        Bonett and Price (2012), Journal of Educational and Behavioral Statistics 37, for the two.
     """
     found = mean(drops)
-    if isinstance(found.value, Undefined) or isinstance(found.standard_error, Undefined):
-        raise CannotTellError(f"an interval takes {LEAST_TASKS} tasks, there are {len(drops)}")
-    half = float(stdtrit(len(drops) - 1, (1 + level) / 2)) * found.standard_error
     # What a task can lose or gain is all of it, and so is the mean.
-    low, high = max(-1.0, found.value - half), min(1.0, found.value + half)
-    return found.value, Interval(low=low, high=high, level=level, method="paired by task, t")
+    interval = mean_interval(found, low=-1.0, high=1.0, level=level)
+    if interval == Undefined(Reason.ALL_ALIKE):
+        change = abs(drops[0]) if abs(drops[0]) > ROUNDING else one_trial
+        more = mean([*drops, change, -change])
+        interval = mean_interval(more, low=-1.0, high=1.0, level=level)
+    if isinstance(found.value, Undefined) or isinstance(interval, Undefined):
+        raise CannotTellError(f"an interval takes {LEAST_TASKS} tasks, there are {len(drops)}")
+    return found.value, replace(interval, method="paired by task, t")
 
 
 def finding_of(drop: float, interval: Interval, max_drop: float) -> Finding:
@@ -185,6 +194,16 @@ def finding_of(drop: float, interval: Interval, max_drop: float) -> Finding:
 def _line(task: TaskKey, before: Trials, after: Trials, metric: Metric, k: int) -> TaskLine:
     scores = (before.score(metric, k), after.score(metric, k))
     return TaskLine(task=task, baseline=before, candidate=after, scores=scores)
+
+
+def _one_trial(lines: Sequence[TaskLine], metric: Metric, k: int) -> float:
+    """The most that one trial changes the score of some task by."""
+    sides = [
+        side for line in lines if line.drop is not None for side in (line.baseline, line.candidate)
+    ]
+    fewest = min(len(side.values) for side in sides)
+    # The first of n trials that succeeds raises pass@k by k/n.
+    return (k if metric is Metric.PASS_AT_K else 1) / fewest
 
 
 def _demand_enough(tasks: int, compared: int, rule: Rule) -> None:

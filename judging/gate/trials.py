@@ -52,5 +52,8 @@ Side = Mapping[TaskKey, Trials]
 
 def largest_k(baseline: Side, candidate: Side) -> int:
     """The most trials with a value that some task has on both sides; at least 1."""
-    sides = ([len(trials.values) for trials in side.values()] for side in (baseline, candidate))
-    return max(1, min(max(counts, default=0) for counts in sides))
+    on_both = (
+        min(len(baseline[task].values), len(candidate[task].values))
+        for task in baseline.keys() & candidate.keys()
+    )
+    return max(1, max(on_both, default=1))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from judging.statistics.differences import Difference, mean_difference, scaled, within_bounds
+from judging.statistics.differences import Difference, mean_difference, scaled
 
 SUCCESS, FAILURE, MISSING = "success", "failure", "missing"
 DECIDED = (SUCCESS, FAILURE)
@@ -93,13 +93,13 @@ class Cell:
     def difference(self) -> Difference:
         """Mean success rate with hints minus without, as a share."""
         # Divided last, so that gains and losses that cancel out give nothing to the last digit.
-        found = mean_difference([each.gained for each in self.complete])
-        return within_bounds(scaled(found, 1 / self.planned))
+        found = mean_difference([each.gained for each in self.complete], largest=self.planned)
+        return scaled(found, 1 / self.planned)
 
     @cached_property
     def best(self) -> Difference:
         """The same where a task succeeds as soon as one of its trials does."""
-        return within_bounds(mean_difference([each.best for each in self.complete]))
+        return mean_difference([each.best for each in self.complete], largest=1)
 
     @property
     def improvements(self) -> int:

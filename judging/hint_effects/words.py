@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from judging.experiments.population import WORDS, Standing
 from judging.hint_effects.effects import MISSING
 from judging.statistics.differences import Difference
-from judging.statistics.figures import Undefined
+from judging.statistics.figures import Reason, Undefined
 from judging.wording import DASH, points_words, why_undefined
 from webagent.knowledge.levels import Level, Relatedness
 
@@ -45,10 +45,10 @@ def ends_words(found: Difference) -> str:
     """The ends of the interval, or why there is none."""
     if isinstance(found.value, Undefined):
         return _("no complete task")
+    if found.interval == Undefined(Reason.ALL_ALIKE):
+        return _("all tasks alike")
     if isinstance(found.interval, Undefined):
         return why_undefined(found.interval)
-    if found.interval.low == found.interval.high:
-        return _("all tasks alike")
     return _("%(low)s to %(high)s") % {
         "low": points_words(found.interval.low),
         "high": points_words(found.interval.high),

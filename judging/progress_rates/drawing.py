@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from judging.pictures import IntervalRow, Meaning, interval_picture
 from judging.pictures_progress import StepCurve, progress_picture
-from judging.progress_rates.figures import Progressed, mean_interval
+from judging.progress_rates.figures import Progressed, rate_interval
 from judging.progress_rates.rows import RunRow
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.progress import AtStep
@@ -22,7 +22,7 @@ def beside_success(found: Sequence[tuple[str, Progressed]]) -> SafeString:
     for name, each in found:
         progress = _("progress · %(name)s") % {"name": name}
         success = _("success · %(name)s") % {"name": name}
-        rows.append(_row(progress, each.reached.value, mean_interval(each.reached), "agent"))
+        rows.append(_row(progress, each.reached.value, rate_interval(each.reached), "agent"))
         rows.append(_row(success, each.success.value, each.success.interval, "evaluator"))
     label = _("How much progress does success hide?")
     return interval_picture(rows, label=label, meaning="agent")

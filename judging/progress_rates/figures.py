@@ -20,8 +20,7 @@ from judging.statistics.progress import (
     reached,
 )
 from judging.statistics.proportions import Share
-from judging.statistics.success import Mean, clustered_mean
-from webagent.proportions import normal_quantile
+from judging.statistics.success import Mean, clustered_mean, mean_interval
 
 LIMITS = (10, 20, 30, 50)
 """Step limits as the source paper tried them."""
@@ -75,19 +74,9 @@ def progressed(rows: Sequence[RunRow]) -> Progressed:
     )
 
 
-def mean_interval(mean: Mean, level: float = 0.95) -> Interval | Undefined:
-    """mean ± z·SE within [0, 1], the standard error clustered by task."""
-    if isinstance(mean.value, Undefined):
-        return mean.value
-    if isinstance(mean.standard_error, Undefined):
-        return mean.standard_error
-    half = normal_quantile(level) * mean.standard_error
-    return Interval(
-        low=max(0.0, mean.value - half),
-        high=min(1.0, mean.value + half),
-        level=level,
-        method="by task",
-    )
+def rate_interval(mean: Mean) -> Interval | Undefined:
+    """The interval of a mean rate, by task, within [0, 1]."""
+    return mean_interval(mean, low=0.0, high=1.0)
 
 
 def parts_of(

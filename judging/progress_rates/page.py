@@ -22,9 +22,9 @@ from judging.progress_rates.figures import (
     Stopped,
     at_limits,
     curve_of,
-    mean_interval,
     parts_of,
     progressed,
+    rate_interval,
     score_of,
     stops_of,
 )
@@ -34,6 +34,7 @@ from judging.progress_rates.sources import ProgressChoice
 from judging.progress_rates.told import SILENCES
 from judging.statistics.figures import Interval, Undefined
 from judging.statistics.progress import AdjustedScore, AtStep
+from judging.statistics.success import Mean
 from judging.triangle_links import Linked
 
 ANY_DECIDED = joined(DECIDED)
@@ -56,20 +57,16 @@ class ProgressRow:
     sentence: str
 
     @property
-    def reached_ends(self) -> Interval | None:
-        return _known(mean_interval(self.found.reached))
+    def reached_ends(self) -> Interval | Undefined | None:
+        return _ends(self.found.reached)
 
     @property
-    def held_ends(self) -> Interval | None:
-        return _known(mean_interval(self.found.held))
+    def held_ends(self) -> Interval | Undefined | None:
+        return _ends(self.found.held)
 
     @property
-    def hidden_ends(self) -> Interval | None:
-        return _known(self.found.hidden.interval)
-
-    @property
-    def failures_ends(self) -> Interval | None:
-        return _known(mean_interval(self.found.failures))
+    def failures_ends(self) -> Interval | Undefined | None:
+        return _ends(self.found.failures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +102,7 @@ class LimitsShown:
     """One configuration under every limit, with the runs that each cuts."""
 
     configuration: Figures
-    rows: Sequence[tuple[AtLimit, Linked, Interval | None]]
+    rows: Sequence[tuple[AtLimit, Linked, Interval | Undefined | None]]
     """With the interval of the progress; up to the limit from which all others are the same."""
     sentence: str
 
@@ -296,7 +293,7 @@ def _limits(asked: ProgressAsked, one: Figures) -> LimitsShown:
                         steps=f"{at.limit + 1}+",
                     ),
                 ),
-                _known(mean_interval(at.reached)),
+                _ends(at.reached),
             )
             for at in _telling(found)
         ],
@@ -304,8 +301,9 @@ def _limits(asked: ProgressAsked, one: Figures) -> LimitsShown:
     )
 
 
-def _known(interval: Interval | Undefined) -> Interval | None:
-    return interval if isinstance(interval, Interval) else None
+def _ends(mean: Mean) -> Interval | Undefined | None:
+    """The interval, or why there is none; None where there is no mean either."""
+    return None if isinstance(mean.value, Undefined) else rate_interval(mean)
 
 
 def _telling(found: Sequence[AtLimit]) -> list[AtLimit]:

@@ -187,8 +187,8 @@ def correspondence(
     return Correspondence(
         correlation=pearson(people, judge),
         agreement=agreement(people, judge, tolerance),
-        differences=differences(people, judge),
-        by_task=paired_difference(gaps, tasks),
+        differences=differences(people, judge, largest=1),
+        by_task=paired_difference(gaps, tasks, largest=1),
     )
 
 

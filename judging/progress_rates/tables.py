@@ -16,9 +16,9 @@ from judging.progress_rates.figures import (
     Progressed,
     at_limits,
     curve_of,
-    mean_interval,
     parts_of,
     progressed,
+    rate_interval,
     score_of,
     stops_of,
 )
@@ -278,4 +278,4 @@ def _progressed(found: Progressed) -> list[Value]:
 
 
 def _mean(mean: Mean) -> list[Value]:
-    return [number(mean.value), *ends(mean_interval(mean))]
+    return [number(mean.value), *ends(rate_interval(mean))]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import atanh, sqrt, tanh
+from math import atanh, inf, sqrt, tanh
 
 import numpy as np
-from scipy.special import stdtrit
 
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
 from judging.statistics.proportions import Share
+from judging.statistics.success import student_quantile
 from webagent.proportions import normal_quantile
 
 
@@ -69,12 +69,20 @@ class Differences:
 
 
 def differences(
-    first: Sequence[float], second: Sequence[float], level: float = 0.95
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    largest: float = inf,
+    level: float = 0.95,
 ) -> Differences:
     """Bias, mean absolute error and Bland-Altman limits of agreement, bias ± 1.96·s.
 
     Intervals by Student's t with n − 1 degrees of freedom: bias ± t·s/√n, and for either limit
     ± t·s·√(3/n).
+
+    Args:
+        largest: no difference is larger, either way, so the bias's interval ends there. Limits of
+            agreement are no differences that occur, and may lie beyond.
 
     Source: Bland and Altman (1986), The Lancet 327.
     """
@@ -95,15 +103,15 @@ def differences(
         )
     bias, spread = float(gaps.mean()), float(gaps.std(ddof=1))
     half = normal_quantile(level) * spread
-    quantile = float(stdtrit(count - 1, (1 + level) / 2))
+    quantile = student_quantile(level, count - 1)
 
-    def around(value: float, error: float) -> Interval:
-        ends = value - quantile * error, value + quantile * error
-        return Interval(low=ends[0], high=ends[1], level=level, method="Student")
+    def around(value: float, error: float, most: float = inf) -> Interval:
+        low, high = max(-most, value - quantile * error), min(most, value + quantile * error)
+        return Interval(low=low, high=high, level=level, method="Student")
 
     return Differences(
         bias=bias,
-        bias_interval=around(bias, spread / sqrt(count)),
+        bias_interval=around(bias, spread / sqrt(count), largest),
         mean_absolute_error=float(np.abs(gaps).mean()),
         lower_limit=bias - half,
         lower_interval=around(bias - half, spread * sqrt(3 / count)),

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
-
-from scipy.special import stdtrit
+from math import inf, sqrt
 
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
 from judging.statistics.proportions import Share
-from judging.statistics.success import clustered_mean, mean
-from webagent.proportions import normal_quantile
+from judging.statistics.success import clustered_mean, mean, mean_interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,41 +41,37 @@ def difference_of_shares(first: Share, second: Share, level: float = 0.95) -> Di
 
 
 def paired_difference(
-    differences: Sequence[float], tasks: Sequence[Hashable], level: float = 0.95
+    differences: Sequence[float],
+    tasks: Sequence[Hashable],
+    *,
+    largest: float = inf,
+    level: float = 0.95,
 ) -> Difference:
-    """The mean of what pairs of runs differ by, the standard error clustered by task.
+    """The mean of what pairs of runs differ by, with an interval that knows that they share tasks.
 
-    mean ± z·SE, SE as `clustered_mean` has it.
+    mean ± t·SE, SE as `clustered_mean` has it, t with one degree of freedom less than tasks.
+
+    Args:
+        largest: no difference is larger, either way, so the interval ends there; 1 for shares.
 
     Source: Miller (2024), Adding Error Bars to Evals, arXiv 2411.00640, section 4.
     """
     found = clustered_mean(differences, tasks)
-    if isinstance(found.value, Undefined):
-        return Difference(value=found.value, interval=found.value)
-    if isinstance(found.standard_error, Undefined):
-        return Difference(value=found.value, interval=found.standard_error)
-    half = normal_quantile(level) * found.standard_error
-    interval = Interval(
-        low=found.value - half, high=found.value + half, level=level, method="paired, by task"
-    )
+    interval = mean_interval(found, low=-largest, high=largest, level=level)
     return Difference(value=found.value, interval=interval)
 
 
-def mean_difference(differences: Sequence[float], level: float = 0.95) -> Difference:
+def mean_difference(
+    differences: Sequence[float], *, largest: float = inf, level: float = 0.95
+) -> Difference:
     """The mean of one difference a task, with Student's interval: mean ± t·s/√n, n − 1 degrees.
 
-    For few tasks it is wider than the normal one. Where all differences are equal it has no width.
+    `largest` is as in `paired_difference`.
     """
     found = mean(differences)
-    if isinstance(found.value, Undefined):
-        return Difference(value=found.value, interval=found.value)
-    if isinstance(found.standard_error, Undefined):
-        return Difference(value=found.value, interval=Undefined(Reason.ONE_CLUSTER))
-    quantile = float(stdtrit(len(differences) - 1, (1 + level) / 2))
-    half = quantile * found.standard_error
-    interval = Interval(
-        low=found.value - half, high=found.value + half, level=level, method="Student, by task"
-    )
+    interval = mean_interval(found, low=-largest, high=largest, level=level)
+    if interval == Undefined(Reason.TOO_FEW_RUNS):
+        interval = Undefined(Reason.ONE_CLUSTER)
     return Difference(value=found.value, interval=interval)
 
 
@@ -91,11 +84,3 @@ def scaled(found: Difference, factor: float) -> Difference:
         if isinstance(ends, Undefined)
         else replace(ends, low=ends.low * factor, high=ends.high * factor),
     )
-
-
-def within_bounds(found: Difference, low: float = -1.0, high: float = 1.0) -> Difference:
-    """The same with an interval that ends where the figure itself must; −1 to 1 for shares."""
-    ends = found.interval
-    if isinstance(ends, Undefined):
-        return found
-    return replace(found, interval=replace(ends, low=max(low, ends.low), high=min(high, ends.high)))

@@ -31,7 +31,7 @@ def hidden_progress(
     Source: Ma et al. (2024), AgentBoard, arXiv 2401.13178, for the difference.
     """
     gaps = [rate - won for rate, won in zip(progress, success, strict=True)]
-    return paired_difference(gaps, tasks)
+    return paired_difference(gaps, tasks, largest=1)
 
 
 def reached(by_step: Sequence[float], steps: int) -> float:
@@ -180,17 +180,20 @@ def adjusted(
 
 
 def _totals(tasks: Sequence[TaskProgress], k: int) -> Floats:
-    """Shape (tasks, 4): pass@k, whether there is one, progress of failures, and their number."""
+    """Shape (tasks, 5): pass@k, whether there is one, progress of failures told, their number, and
+    that of all failures.
+    """
     rows = []
     for task in tasks:
         chance = pass_at_k(task.trials, task.successes, k)
         is_known = not isinstance(chance, Undefined)
         known = float(chance) if not isinstance(chance, Undefined) else 0.0
-        rows.append([known, float(is_known), float(sum(task.failures)), float(len(task.failures))])
-    return np.asarray(rows, dtype=np.float64).reshape(-1, 4)
+        failed = task.trials - task.successes
+        rows.append([known, is_known, sum(task.failures), len(task.failures), failed])
+    return np.asarray(rows, dtype=np.float64).reshape(-1, 5)
 
 
 def _scores(totals: Floats, alpha: float) -> Floats:
     passed = divide(totals[:, 0], totals[:, 1])
-    progress = np.where(totals[:, 3] == 0, 1.0, divide(totals[:, 2], totals[:, 3]))
+    progress = np.where(totals[:, 4] == 0, 1.0, divide(totals[:, 2], totals[:, 3]))
     return np.asarray(alpha * passed + (1 - alpha) * progress, dtype=np.float64)

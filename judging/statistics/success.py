@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import comb, sqrt
+from math import comb, inf, sqrt
 
 import numpy as np
+from scipy.special import stdtrit
 
 from judging.statistics.bootstrap import totals_by_cluster
-from judging.statistics.figures import Figure, Reason, Undefined
+from judging.statistics.figures import Figure, Interval, Reason, Undefined
+
+ROUNDING = 1e-12
+"""A standard error below it is what floating numbers miss 0 by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +77,39 @@ def clustered_mean(values: Sequence[float], tasks: Sequence[Hashable]) -> Mean:
     else:
         error = sqrt(groups / (groups - 1) * float((totals**2).sum())) / count
     return Mean(value=centre, standard_error=error, runs=count, clusters=groups)
+
+
+def mean_interval(
+    found: Mean, *, low: float = -inf, high: float = inf, level: float = 0.95
+) -> Interval | Undefined:
+    """mean ± t·SE, t with one degree of freedom less than there are clusters (or runs).
+
+    There is none where all are alike: an interval without width would claim certainty.
+
+    Args:
+        low: no mean can lie below it, so neither does the interval; `high` likewise.
+
+    Source: Cameron and Miller (2015), Journal of Human Resources 50, section VI, for G − 1.
+    """
+    if isinstance(found.value, Undefined):
+        return found.value
+    if isinstance(found.standard_error, Undefined):
+        return found.standard_error
+    if found.standard_error < ROUNDING:
+        return Undefined(Reason.ALL_ALIKE)
+    groups = found.runs if found.clusters is None else found.clusters
+    half = student_quantile(level, groups - 1) * found.standard_error
+    return Interval(
+        low=max(low, found.value - half),
+        high=min(high, found.value + half),
+        level=level,
+        method="Student" if found.clusters is None else "Student, by task",
+    )
+
+
+def student_quantile(level: float, degrees: int) -> float:
+    """How many standard errors to either side hold the middle `level` of Student's t."""
+    return float(stdtrit(degrees, (1 + level) / 2))
 
 
 def clustered_rate(trials: Sequence[tuple[int, int]]) -> Mean:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judging.statistics.correspondence import agreement, differences, pearson
+from judging.statistics.differences import paired_difference
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
 from judging.statistics.progress import (
     TaskProgress,
@@ -110,6 +111,31 @@ def test_hidden_progress_by_hand() -> None:
     assert alone.interval == Undefined(Reason.ONE_CLUSTER)
 
 
+def test_an_interval_of_few_tasks_is_students_and_ends_where_shares_do() -> None:
+    """Gaps 0.5, 0.5, 0, 0 over three tasks: mean 0.25, task sums of deviations 0.5, -0.25, -0.25,
+    SE² = 3/2 · 0.375 / 16, and t with 2 degrees of freedom is 4.30265273.
+    """
+    found = hidden_progress([0.5, 0.5, 0.0, 1.0], [False, False, False, True], "aabc")
+    assert number(found.value) == pytest.approx(0.25)
+    half = 4.30265273 * (1.5 * 0.375 / 16) ** 0.5
+    assert ends(found.interval) == pytest.approx((0.25 - half, min(1.0, 0.25 + half)))
+    wide = paired_difference([1.0, 1.0, 0.0], [1, 2, 3], largest=1)
+    assert ends(wide.interval)[1] == 1.0
+    assert ends(paired_difference([1.0, 1.0, 0.0], [1, 2, 3]).interval)[1] > 1.0
+
+
+def test_gaps_that_are_all_alike_claim_no_certainty() -> None:
+    found = hidden_progress([0.3, 0.3, 0.3], [False] * 3, [1, 2, 3])
+    assert number(found.value) == pytest.approx(0.3)
+    assert found.interval == Undefined(Reason.ALL_ALIKE)
+
+
+def test_bias_ends_where_differences_do_and_limits_of_agreement_need_not() -> None:
+    found = differences([0.0, 0.0, 1.0], [1.0, 1.0, 1.0], largest=1)
+    assert ends(found.bias_interval)[1] == 1.0
+    assert number(found.upper_limit) > 1.0
+
+
 def test_match_of_a_milestone() -> None:
     said = [(True, True)] * 3 + [(True, False)] + [(False, True)] * 2 + [(False, False)] * 4
     found = match_milestone(said)
@@ -142,6 +168,11 @@ def test_adjusted_score_without_failures_or_without_their_progress() -> None:
     flawless = adjusted([task(1, 1), task(1, 1)])
     assert (flawless.value, flawless.failure_progress) == (1, Undefined(Reason.NO_FAILED_RUNS))
     assert adjusted([task(1, 0)]).value == Undefined(Reason.NO_TOLD_PROGRESS)
+    # A resample of failures of which nothing is told has no score: it is none of progress 1.
+    half = adjusted([task(1, 0, 0.5), task(1, 0)]).interval
+    assert isinstance(half, Interval)
+    assert (half.low, half.high) == pytest.approx((0.15, 0.15))
+    assert half.undefined_share == pytest.approx(0.25, abs=0.05)
     assert adjusted([]).value == Undefined(Reason.NO_RUNS)
     assert adjusted([task(1, 0, 0.4)], k=2).value == Undefined(Reason.TOO_FEW_TRIALS)
 

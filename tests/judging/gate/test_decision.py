@@ -19,7 +19,7 @@ from judging.gate.decision import (
     finding_of,
     mean_drop,
 )
-from judging.gate.trials import Metric, Side, Trials
+from judging.gate.trials import Metric, Side, Trials, largest_k
 from judging.statistics.figures import Interval
 
 FIVE = Rule(max_drop=0.05)
@@ -155,3 +155,27 @@ def test_whatever_the_scores(tasks: list[tuple[list[float], list[float]]], allow
     assert not (found.failed and back.failed)
     strict = decide(before, after, Metric.PROGRESS, Rule(max_drop=allowed, strict=True))
     assert strict.failed or not found.failed
+
+
+@pytest.mark.parametrize(("tasks", "failed"), [(2, False), (4, False), (5, True), (40, True)])
+def test_a_handful_of_tasks_that_all_flip_is_no_certainty(tasks: int, failed: bool) -> None:
+    """As the sign test has it: 5 of 5 have p = 1/16, 4 of 4 have 1/8."""
+    found = success(side(*[[1.0]] * tasks), side(*[[0.0]] * tasks))
+    assert (found.drop, found.failed) == (1.0, failed)
+    assert found.interval.low < 1.0
+
+
+def test_what_no_difference_at_all_leaves_open_is_said() -> None:
+    """Two tasks, one trial each, nothing changed: 0, 0, 1, -1 have s² = 2/3, t(3) = 3.182446."""
+    found = success(side([1.0], [0.0]), side([1.0], [0.0]))
+    half = 3.182446305 * (2 / 3 / 4) ** 0.5
+    assert (found.interval.low, found.interval.high) == pytest.approx((-min(1, half), min(1, half)))
+    assert found.cannot_rule_out
+    assert not success(side(*[[1.0] * 5] * 60), side(*[[1.0] * 5] * 60)).cannot_rule_out
+
+
+def test_k_is_what_some_task_has_trials_for_on_both_sides() -> None:
+    before, after = side([1, 1, 1], [1], [1, 0]), side([1], [1, 1, 1], [1, 0])
+    assert decide(before, after, Metric.PASS_AT_K, Rule(max_missing=1), 1).k == 1
+    assert largest_k(before, after) == 2
+    assert largest_k(before, {}) == 1
