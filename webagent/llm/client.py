@@ -15,11 +15,9 @@ from decimal import Decimal
 from types import TracebackType
 from typing import Protocol, Self
 
-from webagent.llm.anthropic_provider import AnthropicProvider
 from webagent.llm.budget import Budget, Reservation
 from webagent.llm.cache import ReplyCache, cache_key
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request, Usage
-from webagent.llm.openai_provider import OpenAIProvider
 from webagent.llm.prices import cost_of, most_cost
 from webagent.llm.registry import ModelEntry, ProviderName, Registry
 
@@ -93,8 +91,13 @@ class _Lanes:
 
     def _provider(self, entry: ModelEntry) -> Provider:
         key = entry.key(self._environment)
+        # Here, not above: each SDK takes a second to import, and most processes ask no model.
         if entry.provider is ProviderName.ANTHROPIC:
+            from webagent.llm.anthropic_provider import AnthropicProvider
+
             return AnthropicProvider(entry, key, self._clock)
+        from webagent.llm.openai_provider import OpenAIProvider
+
         return OpenAIProvider(entry, key, self._clock)
 
     def close(self) -> None:
