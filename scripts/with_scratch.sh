@@ -15,4 +15,11 @@ TMPDIR=$(mktemp -d "$parent/cc.XXXXXX") || exit 1
 export TMPDIR
 chmod 755 "$TMPDIR"  # PostgreSQL runs as another user
 trap 'rm -rf "$TMPDIR"' EXIT
+
+# The tests start many Python processes: where compiled code may not lie beside its source, it lies
+# apart, for else each of them compiles a thousand files anew.
+if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ]; then
+    unset PYTHONDONTWRITEBYTECODE
+    export PYTHONPYCACHEPREFIX=${PYTHONPYCACHEPREFIX:-$PWD/.venv/bytecode}
+fi
 "$@"
