@@ -16,8 +16,11 @@ from webagent.trajectory.bundles import BlobError, Problem, Rejection, RunBundle
 from webagent.trajectory.checking import why_refused
 from webagent.trajectory.native.reader import NativeReader
 from webagent.trajectory.opening import open_tree
+from webagent.trajectory.playwright.reader import PlaywrightReader
 from webagent.trajectory.recognition import Answers, HidingTree, Question, Recognition, claims
 from webagent.trajectory.trees import Tree, TreeError
+from webagent.trajectory.webarena.reader import WebArenaReader
+from webagent.trajectory.webarena_verified.reader import WebArenaVerifiedReader
 
 __all__ = [
     "READERS",
@@ -55,7 +58,13 @@ class Reader(Protocol):
         """Each run in turn. Never raises over what a file holds."""
 
 
-READERS: tuple[Reader, ...] = (NativeReader(), AgentLabReader())
+READERS: tuple[Reader, ...] = (
+    NativeReader(),
+    AgentLabReader(),
+    WebArenaReader(),
+    WebArenaVerifiedReader(),
+    PlaywrightReader(),
+)
 
 
 def format_names() -> list[str]:

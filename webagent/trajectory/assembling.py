@@ -1,0 +1,114 @@
+"""What readers of every format do alike when they put a run together."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from webagent.trajectory.bundles import Rejection, RunBundle
+from webagent.trajectory.records import BlobRecord, GoalPart, SourceRecord, StepRecord, TextPart
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.texts import storable_json, storable_text
+from webagent.trajectory.untyped import text
+
+log = logging.getLogger(__name__)
+
+NAME_CHARS = 200
+URL_CHARS = 4_000
+_PATH_CHARS = 1_000
+_MOST_ISO_CHARS = 40
+
+
+class UnreadableError(ValueError):
+    """A run that cannot be taken; names the file and the field."""
+
+    def __init__(self, file: str, field: str, reason: str) -> None:
+        super().__init__(reason)
+        self.file = file
+        self.field = field
+
+
+def guarded(source: str, file: str, read: Callable[[], RunBundle]) -> RunBundle | Rejection:
+    """The run, or why there is none: one run's odd content must not cost the others."""
+    try:
+        return read()
+    except UnreadableError as error:
+        return Rejection(source, error.file or file, error.field, str(error))
+    except ValidationError as error:
+        detail = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(str(part) for part in detail["loc"])
+        return Rejection(source, file, field, detail["msg"])
+    except Exception as error:
+        log.exception("run %s could not be read", source)
+        return Rejection(source, file, "", f"unexpected: {type(error).__name__}")
+
+
+def source_record(
+    files: RunFiles,
+    format: str,
+    path: str,
+    *,
+    format_version: str | None = None,
+    tool: str | None = None,
+    tool_version: str | None = None,
+    originals: Iterable[BlobRecord | None] = (),
+) -> SourceRecord:
+    """Where the run came from, and what was dropped and redacted. Call it last."""
+    return SourceRecord(
+        format=format,
+        format_version=storable_text(format_version, 100) if format_version else None,
+        tool=tool,
+        tool_version=storable_text(tool_version, 100) if tool_version else None,
+        path=storable_text(path, _PATH_CHARS) or None,
+        imported_files=tuple(dict.fromkeys(files.imported)),
+        importer=f"crosscheck-{format}",
+        importer_version="1",
+        dropped=tuple(files.dropped),
+        redacted={kind: n for kind, n in sorted(files.redactor.counts.items()) if n},
+        originals=tuple(blob for blob in originals if blob is not None),
+    )
+
+
+def clean(files: RunFiles, words: object, limit: int | None = None) -> str | None:
+    """Text without secrets, as it may stand in a record; None if it is none or empty."""
+    if not isinstance(words, str) or not words:
+        return None
+    bound = files.bounds.text_chars if limit is None else limit
+    return storable_text(files.redactor.text(words), bound)
+
+
+def clean_json(files: RunFiles, value: Any) -> Any:
+    """JSON without secrets, as it may stand in a record."""
+    # Records nest it some levels deeper, and readers of files count from the top.
+    depth = files.bounds.json_depth - 8
+    return storable_json(files.redactor.json(value), files.bounds.text_chars, depth)
+
+
+def goal_of(words: str | None, limit: int) -> tuple[GoalPart, ...]:
+    """A goal of text alone."""
+    return (TextPart(text=storable_text(words, limit)),) if words else ()
+
+
+def iso_moment(value: Any) -> datetime | None:
+    """An ISO 8601 time in UTC; None if it is none or names no zone."""
+    words = text(value)
+    if words is None or len(words) > _MOST_ISO_CHARS:
+        return None
+    try:
+        at = datetime.fromisoformat(words)
+        return at.astimezone(UTC) if at.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def last_url(steps: tuple[StepRecord, ...]) -> str | None:
+    """Where the run was when it ended, as far as its observations say."""
+    for step in reversed(steps):
+        for seen in (step.after, step.before):
+            if seen is not None and seen.url:
+                return seen.url
+    return None

@@ -1,0 +1,1 @@
+"""WebArena's own result folders: render files, logs and what lies beside them."""

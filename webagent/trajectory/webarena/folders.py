@@ -1,0 +1,111 @@
+"""Which folders hold WebArena results, and what in them belongs to which task."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError, given_name, read_file
+from webagent.trajectory.untyped import mapping
+from webagent.trajectory.webarena.logs import Logged, is_log, merged, read_log
+from webagent.trajectory.webarena.render import is_render
+
+SETTINGS = "config.json"
+
+_RENDER = re.compile(r"^render_(?P<task>[^/]{1,150})\.html$")
+_LOG = re.compile(r"^(?:log_files/)?[^/]+\.(?:log|txt)$")
+_TASK = re.compile(r"^(?:[^/]+/)?(?P<task>[^/]+)\.json$")
+_TRACE = re.compile(r"^traces/(?P<task>[^/]+)\.zip$")
+_HEAD_BYTES = 4_096
+
+
+@dataclass(slots=True)
+class ResultFolder:
+    """One result folder. Paths are relative to it."""
+
+    path: str
+    name: str
+    renders: dict[str, str] = field(default_factory=dict)
+    """Path -> name in the tree, of the render files alone."""
+    files: dict[str, str] = field(default_factory=dict)
+    """The same of all that belongs to the folder's runs."""
+
+    def place(self, path: str) -> str:
+        """The path inside the tree."""
+        return f"{self.path}/{path}".lstrip("/")
+
+    def settings(self, tree: Tree, bounds: Bounds) -> dict[str, Any]:
+        """The runner's arguments; empty if they are not there."""
+        return mapping(_json(tree, self.files.get(SETTINGS), bounds))
+
+    def task_config(self, tree: Tree, task: str, bounds: Bounds) -> dict[str, Any]:
+        """The task's own configuration file; empty if it is not there."""
+        for path, name in self.files.items():
+            found = _TASK.match(path)
+            if path != SETTINGS and found and found["task"] == task:
+                return mapping(_json(tree, name, bounds))
+        return {}
+
+    def trace_of(self, task: str) -> str | None:
+        """The path of the task's Playwright trace."""
+        path = f"traces/{task}.zip"
+        return path if path in self.files else None
+
+    def logged(self, tree: Tree, bounds: Bounds) -> dict[str, Logged]:
+        """What all logs say, by task."""
+        logs = []
+        for path, name in sorted(self.files.items()):
+            if not _LOG.match(path):
+                continue
+            try:
+                text = read_file(tree, name, bounds.json_bytes).decode("utf-8", "replace")
+            except (BoundError, TreeError):
+                continue
+            if is_log(text):
+                logs.append(read_log(text))
+        return merged(logs)
+
+
+def find_result_folders(tree: Tree) -> list[ResultFolder]:
+    """Every folder with a render file in it, at any depth."""
+    folders: dict[str, ResultFolder] = {}
+    for name in tree.names:
+        prefix, _, last = name.rpartition("/")
+        if _RENDER.match(last) and is_render(_head(tree, name)):
+            shown = prefix.rpartition("/")[2] or given_name(tree)
+            folder = folders.setdefault(prefix, ResultFolder(prefix, shown))
+            folder.renders[last] = folder.files[last] = name
+    for name in tree.names if folders else ():
+        for prefix, folder in folders.items():
+            path = name.removeprefix(f"{prefix}/") if prefix else name
+            if (not prefix or path != name) and _belongs(path, folder):
+                folder.files[path] = name
+    return [folders[path] for path in sorted(folders)]
+
+
+def _belongs(path: str, folder: ResultFolder) -> bool:
+    """Whether a file beside render files says something of their runs."""
+    if path == SETTINGS or _LOG.match(path):
+        return True
+    task = _TRACE.match(path) or _TASK.match(path)
+    return bool(task) and f"render_{task['task']}.html" in folder.renders if task else False
+
+
+def _json(tree: Tree, name: str | None, bounds: Bounds) -> Any:
+    if name is None:
+        return None
+    try:
+        return json.loads(read_file(tree, name, bounds.json_bytes))
+    except (BoundError, TreeError, ValueError, RecursionError):
+        return None
+
+
+def _head(tree: Tree, name: str) -> str:
+    try:
+        with tree.open(name) as stream:
+            return stream.read(_HEAD_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
+    except (TreeError, *READ_ERRORS):
+        return ""

@@ -1,0 +1,96 @@
+"""What WebArena's logs say of each task: passed, failed, or broken off by an exception."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+_STAMP = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) - \w+ - ")
+_CONFIG = re.compile(r"\[Config file\]: (?P<path>.+?)\s*$")
+_RESULT = re.compile(r"\[Result\] \((?P<verdict>PASS|FAIL)\) (?P<path>.+?)\s*$")
+_BROKEN = re.compile(r"\[(?P<kind>Unhandled Error|OpenAI Error)\] ?(?P<what>.*)$")
+_MARKS = ("[Config file]:", "[Result] (")
+_LINE_CHARS = 20_000
+_LINES_PER_TASK = 2_000
+
+
+@dataclass(slots=True)
+class Logged:
+    """The lines about one task, and what they say. Times are the machine's own, without a zone."""
+
+    verdict: Literal["PASS", "FAIL"] | None = None
+    error: str | None = None
+    error_kind: str | None = None
+    stack: str | None = None
+    started: str | None = None
+    ended: str | None = None
+    lines: list[str] = field(default_factory=list)
+
+
+def is_log(text: str) -> bool:
+    """Whether a text file is a log (or an `error.txt`) of WebArena's runner."""
+    return any(mark in text for mark in _MARKS)
+
+
+def read_log(text: str) -> dict[str, Logged]:
+    """What is said of each task, by the name of its configuration file without `.json`.
+
+    A task that stands there several times was run again: its last lines count.
+    """
+    found: dict[str, Logged] = {}
+    current: Logged | None = None
+    stack: list[str] = []
+    for line in text.splitlines():
+        line = line[:_LINE_CHARS]
+        if config := _CONFIG.search(line):
+            _close(current, stack)
+            current = found[_task_of(config["path"])] = Logged()
+        elif result := _RESULT.search(line):
+            current = found.setdefault(_task_of(result["path"]), current or Logged())
+        if current is None:
+            continue
+        if len(current.lines) < _LINES_PER_TASK:
+            current.lines.append(line)
+        _note(current, line, stack)
+    _close(current, stack)
+    return found
+
+
+def merged(logs: list[dict[str, Logged]]) -> dict[str, Logged]:
+    """What several logs say together; a traceback in one belongs to an error in another."""
+    found: dict[str, Logged] = {}
+    for log in logs:
+        for task, said in log.items():
+            known = found.setdefault(task, Logged())
+            known.verdict = said.verdict or known.verdict
+            known.error = known.error or said.error
+            known.error_kind = known.error_kind or said.error_kind
+            known.stack = known.stack or said.stack
+            known.started = known.started or said.started
+            known.ended = known.ended or said.ended
+            known.lines += said.lines
+    return found
+
+
+def _note(current: Logged, line: str, stack: list[str]) -> None:
+    stamp = _STAMP.match(line)
+    if stamp:
+        current.started = current.started or stamp[1]
+        current.ended = stamp[1]
+    if result := _RESULT.search(line):
+        current.verdict = "PASS" if result["verdict"] == "PASS" else "FAIL"
+    elif broken := _BROKEN.search(line):
+        current.error, current.error_kind = broken["what"].strip() or broken["kind"], broken["kind"]
+    elif stack or line.startswith("Traceback (most recent call last):"):
+        stack.append(line)
+
+
+def _close(current: Logged | None, stack: list[str]) -> None:
+    if current is not None and stack:
+        current.stack = "\n".join(stack)
+    stack.clear()
+
+
+def _task_of(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2].removesuffix(".json")

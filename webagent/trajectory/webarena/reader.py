@@ -1,0 +1,256 @@
+"""Read WebArena's own result folders, one run per render file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from webagent.trajectory.assembling import (
+    NAME_CHARS,
+    URL_CHARS,
+    UnreadableError,
+    clean,
+    clean_json,
+    goal_of,
+    guarded,
+    last_url,
+    source_record,
+)
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.playwright.keeping import kept_trace
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EnvironmentRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+    TaskSetRecord,
+    Totals,
+)
+from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.trees import Tree
+from webagent.trajectory.untyped import items, mapping, text, whole
+from webagent.trajectory.webarena.actions import stop_answer
+from webagent.trajectory.webarena.endings import Ending, ending
+from webagent.trajectory.webarena.folders import ResultFolder, find_result_folders
+from webagent.trajectory.webarena.logs import Logged
+from webagent.trajectory.webarena.render import Rendered, read_render
+from webagent.trajectory.webarena.steps import step_records
+
+FORMAT = "webarena"
+EVALUATOR = EvaluatorRecord(name="webarena", kind="matcher", version=UNKNOWN_VERSION)
+NOT_POSSIBLE = "N/A"
+"""What the benchmark's prompts tell an agent to answer where a task cannot be done."""
+
+_START_SEPARATOR = " |AND| "
+_OWN_COLUMNS = frozenset(("task_id", "sites", "intent", "intent_template", "start_url", "eval"))
+_VISUAL_SITES = frozenset(("classifieds",))
+_PICTURE = re.compile(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]+")
+
+
+class WebArenaReader:
+    """Every `render_<id>.html` of WebArena's runner is a run; logs and traces lie beside it."""
+
+    name = FORMAT
+    signs = "render_<id>.html files beside logs (WebArena, VisualWebArena)"
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The render files, and what else belongs to their folders."""
+        folders = find_result_folders(tree)
+        renders = {name for folder in folders for name in folder.renders.values()}
+        beside = {name for folder in folders for name in folder.files.values()}
+        return Recognition(
+            runs=len(renders), files=frozenset(renders), uses=frozenset(beside - renders)
+        )
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each run, in the order of the files' names."""
+        for folder in find_result_folders(tree):
+            logged = folder.logged(tree, bounds)
+            settings = folder.settings(tree, bounds)
+            for path in folder.renders:
+                files = RunFiles(tree, folder.place(path), folder.files, bounds)
+                run = _Run(tree, files, folder, path, logged, settings)
+                yield guarded(files.source, path, run.read)
+
+
+class _Run:
+    """One render file with what the folder says of it."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        files: RunFiles,
+        folder: ResultFolder,
+        path: str,
+        logged: dict[str, Logged],
+        settings: dict[str, Any],
+    ) -> None:
+        self._tree = tree
+        self._files = files
+        self._folder = folder
+        self._path = path
+        self._logged = logged
+        self._settings = settings
+
+    def read(self) -> RunBundle:
+        """The run with its steps. Raises UnreadableError."""
+        files = self._files
+        content = files.read_text(self._path)
+        try:
+            rendered = read_render(content, files.bounds.steps_per_run)
+        except ValueError as error:
+            raise UnreadableError(self._path, "task", str(error)) from error
+        task = self._task(rendered)
+        logged = self._logged.get(task.external_id)
+        if logged is None:
+            files.note("outcome", self._path, "no log says whether the task passed")
+        run_id = f"{self._folder.place(self._path)}"[-NAME_CHARS:] or task.external_id
+        steps = tuple(step_records(files, rendered.steps, run_id, self._path))
+        end = ending(steps, logged)
+        run = self._run(run_id, task, steps, end, logged, self._kept(content))
+        return RunBundle(
+            source=files.source,
+            task=task,
+            run=run,
+            steps=steps,
+            evaluations=_evaluation(run, logged),
+            blobs=files.stash,
+            problems=tuple(files.problems),
+        )
+
+    def _task(self, rendered: Rendered) -> TaskRecord:
+        files, config = self._files, rendered.config
+        external_id = str(config["task_id"])[:NAME_CHARS]
+        given = self._folder.task_config(self._tree, external_id, files.bounds)
+        if given and text(given.get("intent")) == text(config.get("intent")):
+            config = given
+        intent = text(config.get("intent")) or ""
+        # What the goal itself says is told to everybody, so it is no secret.
+        files.redactor = Redactor(intent)
+        sites = tuple(str(site)[:NAME_CHARS] for site in items(config.get("sites")))
+        name = "visualwebarena" if _VISUAL_SITES & set(sites) or config.get("image") else "webarena"
+        starts = (text(config.get("start_url")) or "").split(_START_SEPARATOR)
+        extra = {key: value for key, value in config.items() if key not in _OWN_COLUMNS}
+        return TaskRecord(
+            id=f"{name}@{UNKNOWN_VERSION}:{external_id}"[:NAME_CHARS],
+            task_set=TaskSetRecord(name=name, version=UNKNOWN_VERSION),
+            external_id=external_id,
+            sites=sites,
+            goal=goal_of(intent, files.bounds.text_chars),
+            start_urls=tuple(url for s in starts if (url := clean(files, s, URL_CHARS))),
+            intent_template=text(config.get("intent_template")),
+            eval=clean_json(files, mapping(config.get("eval"))) or None,
+            extra=clean_json(files, extra) or None,
+        )
+
+    def _run(
+        self,
+        run_id: str,
+        task: TaskRecord,
+        steps: tuple[StepRecord, ...],
+        end: Ending,
+        logged: Logged | None,
+        kept: BlobRecord,
+    ) -> RunRecord:
+        files, settings = self._files, self._settings
+        answer = stop_answer(steps[-1].actions[-1]) if steps and steps[-1].actions else None
+        model = text(settings.get("model"))
+        log = "\n".join(logged.lines) if logged else ""
+        width, height = (
+            whole(settings.get("viewport_width")),
+            whole(settings.get("viewport_height")),
+        )
+        trace = self._trace(task.external_id)
+        return RunRecord(
+            id=run_id,
+            task_id=task.id,
+            agent=AgentRecord(
+                name=_agent_name(settings),
+                config=clean_json(files, settings) or None,
+            ),
+            models=(model[:NAME_CHARS],) if model else (),
+            experiment=self._folder.name[:NAME_CHARS] or None,
+            goal=task.goal,
+            outcome=end.outcome,
+            end_reason=end.end_reason,
+            reward=end.reward,
+            final_answer=answer,
+            final_url=last_url(steps),
+            infeasible_claim=answer if answer and answer.strip() == NOT_POSSIBLE else None,
+            error=end.error,
+            totals=Totals(seconds=_seconds(logged)),
+            environment=EnvironmentRecord(viewport_width=width, viewport_height=height),
+            max_steps=whole(settings.get("max_steps")),
+            logs=(files.text_blob(clean(files, log) or "", "log", "log.txt", "text/plain"),)
+            if log
+            else (),
+            gaps=tuple(files.gaps),
+            extra={"logged": {"started": logged.started, "ended": logged.ended}}
+            if logged and logged.started
+            else None,
+            source=source_record(
+                files,
+                FORMAT,
+                self._folder.place(self._path),
+                tool="webarena",
+                originals=(kept, trace),
+            ),
+        )
+
+    def _kept(self, content: str) -> BlobRecord:
+        """The file without its pictures, which are blobs: as text, never as a page."""
+        name = self._path[: self._files.bounds.path_chars]
+        words = self._files.redactor.text(_PICTURE.sub("data:image/png;base64,", content))
+        return self._files.text_blob(words, "source", name, "text/plain")
+
+    def _trace(self, task: str) -> BlobRecord | None:
+        """The Playwright trace of the run, if one was saved: without its secrets."""
+        path = self._folder.trace_of(task)
+        return kept_trace(self._tree, self._files, path) if path else None
+
+
+def _agent_name(settings: dict[str, Any]) -> str:
+    """The prompt that made the agent, or the kind of agent."""
+    prompt = (text(settings.get("instruction_path")) or "").replace("\\", "/")
+    name = prompt.rpartition("/")[2].removesuffix(".json")
+    return (name or text(settings.get("agent_type")) or "webarena")[:NAME_CHARS]
+
+
+def _evaluation(run: RunRecord, logged: Logged | None) -> tuple[EvaluationRecord, ...]:
+    """The benchmark's own verdict; none where the log has none."""
+    if logged is None or (logged.verdict is None and logged.error is None):
+        return ()
+    record = EvaluationRecord(
+        id=f"{run.id}-webarena"[-NAME_CHARS:],
+        run_id=run.id,
+        evaluator=EVALUATOR,
+        verdict="error" if logged.verdict is None else "passed",
+        score=run.reward,
+        rationale=None if logged.verdict else "the run broke off before it was evaluated",
+    )
+    failed = logged.verdict == "FAIL"
+    return (record.model_copy(update={"verdict": "failed"}) if failed else record,)
+
+
+def _seconds(logged: Logged | None) -> float | None:
+    """From the first line about the task to the last."""
+    if logged is None or not logged.started or not logged.ended:
+        return None
+    first, last = (
+        # The zone is not told, and does not matter for the difference.
+        datetime.strptime(stamp, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
+        for stamp in (logged.started, logged.ended)
+    )
+    return max((last - first).total_seconds(), 0.0)

@@ -1,0 +1,1 @@
+"""WebArena-Verified's task folders: an answer, a network trace, a verdict. No pictures."""

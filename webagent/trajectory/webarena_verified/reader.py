@@ -1,0 +1,361 @@
+"""Read WebArena-Verified's output: one run per task folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from webagent.trajectory.assembling import (
+    NAME_CHARS,
+    URL_CHARS,
+    UnreadableError,
+    clean,
+    clean_json,
+    guarded,
+    last_url,
+    source_record,
+)
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.outlines import outline
+from webagent.trajectory.playwright.keeping import kept_trace
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    CheckRecord,
+    EndReason,
+    ErrorOrigin,
+    ErrorRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
+    Observation,
+    Outcome,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+    TaskSetRecord,
+    Totals,
+)
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.trees import Tree, given_name
+from webagent.trajectory.untyped import items, mapping, text
+from webagent.trajectory.webarena_verified.har import Load, Request, page_loads, requests_of
+from webagent.trajectory.webarena_verified.results import Answer, Result, read_answer, read_result
+
+FORMAT = "webarena_verified"
+TASK_SET = "webarena-verified"
+RESPONSE, RESULT, SUMMARY, LOG = (
+    "agent_response.json",
+    "eval_result.json",
+    "eval_results.json",
+    "eval_log.txt",
+)
+_HAR = re.compile(r"^[^/]+\.har$")
+_TRACE_ZIP = re.compile(r"^(?:network|trace|playwright)[^/]*\.zip$")
+_STORAGE = re.compile(r"storage_?state[^/]*\.json$|^\.?auth[^/]*\.json$")
+_MOST_REQUESTS = 2_000
+_OUTCOMES = {"passed": Outcome.SUCCESS, "failed": Outcome.FAILURE, "error": Outcome.ERROR}
+_CHECKSUM_CHARS = 12
+
+
+@dataclass(slots=True)
+class TaskFolder:
+    """One task's output. Paths are relative to it."""
+
+    path: str
+    name: str
+    files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def har(self) -> str | None:
+        return next((path for path in sorted(self.files) if _HAR.match(path)), None)
+
+    @property
+    def trace(self) -> str | None:
+        return next((path for path in sorted(self.files) if _TRACE_ZIP.match(path)), None)
+
+
+class WebArenaVerifiedReader:
+    """Every folder with an agent's response, an evaluation or (beside such folders) a HAR."""
+
+    name = FORMAT
+    signs = "folders with agent_response.json, eval_result.json, network.har (WebArena-Verified)"
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The task folders."""
+        folders = find_task_folders(tree)
+        own = {name for folder in folders for name in folder.files.values()}
+        parents = {folder.path.rpartition("/")[0] for folder in folders if folder.path}
+        beside = {
+            name
+            for name in tree.names
+            if name.rpartition("/")[0] in parents
+            and name.rpartition("/")[2] in (SUMMARY, LOG, "config.json")
+        }
+        return Recognition(runs=len(folders), files=frozenset(own), uses=frozenset(beside))
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each task folder in turn."""
+        for folder in find_task_folders(tree):
+            files = RunFiles(tree, folder.path, folder.files, bounds)
+            yield guarded(files.source, folder.path, partial(_bundle, tree, files, folder))
+
+
+def find_task_folders(tree: Tree) -> list[TaskFolder]:
+    """Folders that hold a response or a result; and siblings of those that hold a HAR alone."""
+    sure: set[str] = set()
+    with_har: set[str] = set()
+    for name in tree.names:
+        prefix, _, last = name.rpartition("/")
+        if last == RESULT:
+            if outline(tree, name).has("evaluators_results"):
+                sure.add(prefix)
+        elif last == RESPONSE:
+            sure.add(prefix)
+        elif _HAR.match(last):
+            with_har.add(prefix)
+    parents = {prefix.rpartition("/")[0] for prefix in sure}
+    sure |= {prefix for prefix in with_har if prefix and prefix.rpartition("/")[0] in parents}
+    folders = {
+        prefix: TaskFolder(prefix, prefix.rpartition("/")[2] or given_name(tree)) for prefix in sure
+    }
+    for name in tree.names:
+        prefix, _, last = name.rpartition("/")
+        if prefix in folders:
+            folders[prefix].files[last] = name
+    return [folders[prefix] for prefix in sorted(folders)]
+
+
+def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
+    answer = _answer(files)
+    result, raw_result = _result(files)
+    har = mapping(files.read_json(folder.har)) if folder.har else {}
+    if answer is None and result is None and not har and folder.trace is None:
+        raise UnreadableError(folder.path, "", "neither a response nor a result nor a trace")
+    task = _task(folder, result)
+    run_id = (folder.path or folder.name)[-NAME_CHARS:]
+    loads = page_loads(requests_of(har), _titles(har))
+    if not har:
+        files.note("network", folder.path, "no HAR")
+    steps = tuple(_steps(files, loads, run_id))
+    files.note("screenshot", folder.path, "this format holds no pictures and no actions")
+    run = _run(files, folder, task, run_id, steps, answer, result, har)
+    originals: list[BlobRecord | None] = []
+    if har:
+        originals.append(files.original(folder.har or "network.har", clean_json(files, har)))
+    if folder.trace:
+        originals.append(kept_trace(tree, files, folder.trace))
+    if raw_result:
+        originals.append(files.original(RESULT, clean_json(files, raw_result)))
+    if answer:
+        words = files.redactor.text(answer.raw)
+        originals.append(files.text_blob(words, "source", RESPONSE, "application/json"))
+    for path in folder.files:
+        if _STORAGE.search(path):
+            files.drop("storage state", path, "holds log-in cookies")
+    source = source_record(
+        files,
+        FORMAT,
+        folder.path,
+        tool="webarena-verified",
+        tool_version=result.version if result else None,
+        originals=originals,
+    )
+    return RunBundle(
+        source=files.source,
+        task=task,
+        run=run.model_copy(update={"source": source, "gaps": tuple(files.gaps)}),
+        steps=steps,
+        evaluations=_evaluation(files, run, result) if result else (),
+        blobs=files.stash,
+        problems=tuple(files.problems),
+    )
+
+
+def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:
+    external_id = str(result.task_id) if result and result.task_id is not None else folder.name
+    expected = [check.expected for check in result.checks if check.expected] if result else []
+    extra: dict[str, Any] = {}
+    if result and result.intent_template_id is not None:
+        extra["intent_template_id"] = result.intent_template_id
+    if result and result.task_revision is not None:
+        extra["revision"] = result.task_revision
+    version = result.version[:NAME_CHARS] if result else UNKNOWN_VERSION
+    return TaskRecord(
+        id=f"{TASK_SET}@{version}:{external_id}"[:NAME_CHARS],
+        task_set=TaskSetRecord(name=TASK_SET, version=version),
+        external_id=external_id[:NAME_CHARS],
+        sites=tuple(site[:NAME_CHARS] for site in result.sites) if result else (),
+        reference=expected[0] if len(expected) == 1 else expected or None,
+        extra=extra or None,
+    )
+
+
+def _run(
+    files: RunFiles,
+    folder: TaskFolder,
+    task: TaskRecord,
+    run_id: str,
+    steps: tuple[StepRecord, ...],
+    answer: Answer | None,
+    result: Result | None,
+    har: dict[str, Any],
+) -> RunRecord:
+    times = [step.started_at for step in steps if step.started_at]
+    ends = [step.ended_at for step in steps if step.ended_at]
+    creator = mapping(mapping(har.get("log")).get("creator"))
+    browser = " ".join(str(creator.get(key) or "") for key in ("name", "version")).strip()
+    if answer is None:
+        files.note("answer", RESPONSE, "missing: the run broke off, or was never asked")
+    experiment = folder.path.rpartition("/")[0].rpartition("/")[2] or (
+        files.given_name if folder.path else ""
+    )
+    return RunRecord(
+        id=run_id,
+        task_id=task.id,
+        source=source_record(files, FORMAT, folder.path),
+        agent=AgentRecord(name="unknown"),
+        experiment=experiment[:NAME_CHARS] or None,
+        started_at=min(times, default=None),
+        ended_at=max(ends, default=None),
+        outcome=_outcome(answer, result),
+        end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
+        reward=result.score if result and result.verdict != "error" else None,
+        claimed_success=answer.claims_success if answer else None,
+        final_answer=clean(files, answer.words) if answer else None,
+        final_url=last_url(steps),
+        infeasible_claim=clean(files, answer.refusal) if answer else None,
+        error=_error(files, result),
+        totals=Totals(seconds=(max(ends) - min(times)).total_seconds() if times and ends else None),
+        extra=clean_json(files, {"har_creator": browser, "task_type": answer and answer.task_type}),
+    )
+
+
+def _outcome(answer: Answer | None, result: Result | None) -> Outcome:
+    """As the source claims: an evaluator that failed leaves an error, never a failure."""
+    if result is not None:
+        return _OUTCOMES[result.verdict]
+    return Outcome.UNKNOWN if answer else Outcome.INCOMPLETE
+
+
+def _error(files: RunFiles, result: Result | None) -> ErrorRecord | None:
+    if result is None or result.verdict != "error":
+        return None
+    message = clean(files, result.message) or "The evaluator gave no verdict."
+    return ErrorRecord(message=message, origin=ErrorOrigin.HARNESS)
+
+
+def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[EvaluationRecord, ...]:
+    """The evaluation with its checks; the checksums of code and data are part of the version."""
+    sums = {
+        "webarena_verified_version": result.version,
+        "webarena_verified_evaluator_checksum": result.evaluator_checksum,
+        "webarena_verified_data_checksum": result.data_checksum,
+    }
+    short = [(known or "unknown")[:_CHECKSUM_CHARS] for known in list(sums.values())[1:]]
+    evaluator = EvaluatorRecord.model_validate(
+        {
+            "name": TASK_SET,
+            "kind": "matcher",
+            "version": f"{result.version[:60]}+{short[0]}.{short[1]}",
+            "config": sums,
+        }
+    )
+    checks = tuple(
+        CheckRecord(
+            name=check.name[:NAME_CHARS],
+            verdict=check.verdict,
+            expected=clean_json(files, check.expected),
+            actual=clean_json(files, check.actual),
+            message=clean(files, check.message),
+        )
+        for check in result.checks
+    )
+    record = EvaluationRecord(
+        id=f"{run.id}-verified"[-NAME_CHARS:],
+        run_id=run.id,
+        evaluator=evaluator,
+        verdict=result.verdict,
+        score=result.score,
+        checks=checks,
+        rationale=clean(files, result.message),
+        extra={"status": result.status},
+    )
+    return (record,)
+
+
+def _steps(files: RunFiles, loads: list[Load], run_id: str) -> Iterator[StepRecord]:
+    """Each load of a page as a step without an action: what was done is not in the file."""
+    for index, load in enumerate(loads):
+        if index >= files.bounds.steps_per_run:
+            raise UnreadableError("", "entries", f"more than {files.bounds.steps_per_run} pages")
+        page = load.page
+        shown = [page, *load.requests] if page else load.requests
+        if len(shown) > _MOST_REQUESTS:
+            files.note("network", f"page {index}", f"{len(shown)} requests, {_MOST_REQUESTS} shown")
+        times = [request.at for request in shown if request.at]
+        yield StepRecord(
+            run_id=run_id,
+            index=index,
+            before=Observation(
+                at=page.at,
+                url=clean(files, page.url, URL_CHARS),
+                title=clean(files, load.title, URL_CHARS),
+            )
+            if page
+            else None,
+            events=tuple(_event(files, request) for request in shown[:_MOST_REQUESTS]),
+            started_at=min(times, default=None),
+            ended_at=max(times, default=None),
+        )
+
+
+def _event(files: RunFiles, request: Request) -> dict[str, Any]:
+    found = {
+        "type": "network",
+        "method": request.method[:40],
+        "url": clean(files, request.url, URL_CHARS),
+        "status": request.status,
+        "at": request.at.isoformat() if request.at else None,
+        "seconds": request.seconds,
+        "kind": request.kind[:40] if request.kind else None,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _titles(har: dict[str, Any]) -> dict[str, str]:
+    """Titles by URL: a HAR tells the title that a tab had in the end, so of its last page."""
+    last: dict[str, str] = {}
+    for entry in map(mapping, items(mapping(har.get("log")).get("entries"))):
+        if entry.get("_resourceType") == "document" and (tab := text(entry.get("pageref"))):
+            last[tab] = text(mapping(entry.get("request")).get("url")) or ""
+    pages = map(mapping, items(mapping(har.get("log")).get("pages")))
+    titles = {last.get(str(page.get("id"))): text(page.get("title")) for page in pages}
+    return {url: title for url, title in titles.items() if url and title}
+
+
+def _answer(files: RunFiles) -> Answer | None:
+    if RESPONSE not in files.files:
+        return None
+    answer = read_answer(files.read_text(RESPONSE))
+    if not answer.is_json:
+        files.note("answer", RESPONSE, "prose instead of the JSON that was asked for")
+    return answer
+
+
+def _result(files: RunFiles) -> tuple[Result | None, Any]:
+    if RESULT not in files.files:
+        files.note("evaluation", RESULT, "missing: the task was not evaluated")
+        return None, None
+    value = files.read_json(RESULT)
+    result = read_result(value)
+    if result is None:
+        files.note("evaluation", RESULT, "not an evaluation that is understood")
+    return result, value
