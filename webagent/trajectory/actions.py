@@ -48,16 +48,18 @@ _NAMES_OF_KIND: dict[ActionKind, str] = {
     ),
     ActionKind.TYPE: (
         "fill clear select_option upload_file mouse_upload_file keyboard_type keyboard_insert_text"
-        " type input input_text select_dropdown_option"
+        " type input input_text select_dropdown_option select_dropdown"
     ),
     ActionKind.NAV: "goto go_back go_forward goback navigate go_to_url search search_google",
-    ActionKind.SCROLL: "scroll scroll_at scroll_down scroll_up scroll_to_text",
+    ActionKind.SCROLL: "scroll scroll_at scroll_down scroll_up scroll_to_text find_text",
     ActionKind.KEY: (
         "press keyboard_press keyboard_down keyboard_up key keypress hold_key send_keys"
     ),
     ActionKind.MESSAGE: "send_msg_to_user report_infeasible stop done answer",
     ActionKind.WAIT: "noop wait none",
-    ActionKind.TAB: "new_tab tab_close tab_focus close_tab page_focus switch_tab open_tab",
+    ActionKind.TAB: (
+        "new_tab tab_close tab_focus close_tab page_focus switch_tab open_tab switch close"
+    ),
 }
 _KIND_OF_NAME = {name: kind for kind, names in _NAMES_OF_KIND.items() for name in names.split()}
 

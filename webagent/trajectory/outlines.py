@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 
 from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError
 
-HEAD_BYTES = 1 << 20
+HEAD_BYTES = 1 << 17
 """Keys that stand behind this much are not seen."""
 MAX_STRING = 500
 
-_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|"|[^\s{}\[\]:,"]+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class Outline:
     """Keys of the object, or of the array's first object, in order, as far as the head goes."""
     texts: dict[str, str] = field(default_factory=dict)
     """Those of its values that are short strings."""
+    inner: frozenset[str] = frozenset()
+    """Keys of objects in its lists, or one level down in its objects."""
 
     def has(self, *keys: str) -> bool:
         """Whether all of these keys are there."""
@@ -50,33 +52,32 @@ def outline_of(head: str) -> Outline:
     if first is None or first[0] not in "{[":
         return Outline()
     kind = "object" if first[0] == "{" else "array"
-    wanted = 1
+    wanted = 1 if kind == "object" else 2
     keys: list[str] = []
     texts: dict[str, str] = {}
-    depth, expects_key, key = 1, kind == "object", ""
+    inner: set[str] = set()
+    depth, before, is_value = 1, "", False
     for match in marks:
         mark = match[0]
-        if mark in "{[":
+        if mark == '"':  # the head ends inside a string
+            break
+        if mark == ":":
+            if depth == wanted:
+                keys.append(_text(before))
+            elif depth <= wanted + 2:
+                inner.add(_text(before))
+        elif mark in "{[":
             depth += 1
-            if kind == "array" and depth == 2 and not keys:
-                if mark != "{":
-                    break
-                wanted, expects_key = 2, True
+            if kind == "array" and depth == wanted and mark == "[":
+                break
         elif mark in "}]":
             depth -= 1
             if depth < wanted:
                 break
-        elif depth != wanted or (kind == "array" and wanted == 1):
-            continue
-        elif mark == ",":
-            expects_key = True
-        elif mark.startswith('"'):
-            if expects_key:
-                key, expects_key = _text(mark), False
-                keys.append(key)
-            elif len(mark) <= MAX_STRING:
-                texts[key] = _text(mark)
-    return Outline(kind, tuple(keys), texts)
+        elif is_value and depth == wanted and mark[0] == '"' and len(mark) <= MAX_STRING:
+            texts[keys[-1]] = _text(mark)
+        before, is_value = mark, mark == ":"
+    return Outline(kind, tuple(keys), texts, frozenset(inner))
 
 
 def _head(tree: Tree, name: str) -> str:

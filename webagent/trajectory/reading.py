@@ -12,6 +12,7 @@ from typing import BinaryIO, Protocol, Self
 
 from webagent.trajectory.agentlab.reader import AgentLabReader
 from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.browser_use.reader import BrowserUseReader
 from webagent.trajectory.bundles import BlobError, Problem, Rejection, RunBundle
 from webagent.trajectory.checking import why_refused
 from webagent.trajectory.native.reader import NativeReader
@@ -61,6 +62,7 @@ class Reader(Protocol):
 READERS: tuple[Reader, ...] = (
     NativeReader(),
     AgentLabReader(),
+    BrowserUseReader(),
     WebArenaReader(),
     WebArenaVerifiedReader(),
     PlaywrightReader(),

@@ -1,0 +1,1 @@
+"""Histories that browser-use saves, of every generation."""

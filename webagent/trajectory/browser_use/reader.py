@@ -1,0 +1,297 @@
+"""Read the histories that browser-use saves, one run each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from webagent.trajectory.assembling import (
+    NAME_CHARS,
+    UnreadableError,
+    goal_of,
+    guarded,
+    last_url,
+    source_record,
+)
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.browser_use.endings import Ending, ending, judgement
+from webagent.trajectory.browser_use.folders import HistoryFile, experiment_of, find_histories
+from webagent.trajectory.browser_use.generations import (
+    actions_of,
+    generation,
+    is_last_word,
+    task_of,
+)
+from webagent.trajectory.browser_use.steps import KEPT_PICTURE, Steps
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+    TaskSetRecord,
+    Totals,
+)
+from webagent.trajectory.redaction import Redactor, is_password_field
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.texts import storable_text
+from webagent.trajectory.trees import Tree
+from webagent.trajectory.untyped import cost, count, flag, items, mapping, text
+
+FORMAT = "browser_use"
+TOOL = "browser-use"
+OWN_JUDGE = EvaluatorRecord(name="browser-use judge", kind="self_judge", version=UNKNOWN_VERSION)
+"""Asks the agent's own model after the run; the history does not say which one."""
+
+_TYPING = ("input", "input_text", "type")
+
+
+class BrowserUseReader:
+    """Every JSON file with a `history` of model outputs is a run; pictures lie beside it."""
+
+    name = FORMAT
+    signs = "a JSON file with a history of model_output, result and state (browser-use)"
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The histories, and what else lies in their folders."""
+        histories = find_histories(tree)
+        own = frozenset(history.folder + history.name for history in histories)
+        # A history at the top of an upload does not own all that lies beside it.
+        uses = {
+            name
+            for history in histories
+            for path, name in history.files.items()
+            if history.folder or path.startswith(("screenshots/", "blobs/"))
+        }
+        return Recognition(runs=len(own), files=own, uses=frozenset(uses) - own)
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each run, in the order of the files' names."""
+        for history in find_histories(tree):
+            place = history.folder + history.name
+            files = RunFiles(tree, place, history.files, bounds)
+            run = _Run(files, history, place, experiment_of(tree, history))
+            yield guarded(files.source, place, run.read)
+
+
+class _Run:
+    """One history with what lies beside it."""
+
+    def __init__(self, files: RunFiles, history: HistoryFile, place: str, experiment: str) -> None:
+        self._files = files
+        self._history = history
+        self._place = place
+        self._experiment = experiment
+
+    def read(self) -> RunBundle:
+        """The run with its steps. Raises UnreadableError."""
+        files = self._files
+        document = mapping(files.read_json(self._history.name))
+        if not isinstance(document.get("history"), list):
+            raise UnreadableError(self._history.name, "history", "not readable as a history")
+        pictures = self._take_pictures(document)
+        raw = [mapping(item) for item in document["history"]]
+        goal = task_of(raw)
+        files.redactor = Redactor(goal or "")
+        _learn_passwords(files.redactor, raw)
+        document = files.redactor.json(document)
+        original = files.original(self._history.name, document)
+        listed = [mapping(item) for item in _with_pictures(document, pictures)["history"]]
+        run_id = f"{FORMAT}:{self._place}"[-NAME_CHARS:]
+        steps = Steps(files, self._history, run_id).read(
+            [item for item in listed if not is_last_word(item)]
+        )
+        task = self._task(goal)
+        run = self._run(run_id, task, document, listed, steps, original)
+        return RunBundle(
+            source=files.source,
+            task=task,
+            run=run,
+            steps=steps,
+            evaluations=_evaluations(run, listed),
+            blobs=files.stash,
+            problems=tuple(files.problems),
+        )
+
+    def _take_pictures(self, document: dict[str, Any]) -> dict[str, BlobRecord]:
+        """Pictures in base64 become blobs; in the document their hash stands instead."""
+        found: dict[str, BlobRecord] = {}
+
+        def take(holder: dict[str, Any], key: str, where: str, role: str) -> None:
+            words = holder.get(key)
+            if not isinstance(words, str) or not words:
+                return
+            url = words if words.startswith("data:") else f"data:image/png;base64,{words}"
+            blob = self._files.embedded_picture(url, role, where)
+            holder[key] = {KEPT_PICTURE: blob.sha256} if blob else None
+            if blob:
+                found[blob.sha256] = blob
+
+        for index, item in enumerate(items(document.get("history"))):
+            take(mapping(mapping(item).get("state")), "screenshot", f"step {index}", "screenshot")
+            for result in items(mapping(item).get("result")):
+                for image in items(mapping(result).get("images")):
+                    take(mapping(image), "data", f"step {index}: images", "messages")
+        return found
+
+    def _task(self, goal: str | None) -> TaskRecord:
+        files = self._files
+        if goal is None:
+            why = "this generation does not save what the agent was told"
+            files.note("task", self._history.name, why)
+            folder = self._history.folder.rstrip("/").rpartition("/")[2] or files.given_name
+            external_id = storable_text(folder or self._history.name, NAME_CHARS)
+        else:
+            external_id = "task-" + hashlib.sha256(goal.encode("utf-8", "replace")).hexdigest()[:16]
+        return TaskRecord(
+            id=f"{TOOL}@{UNKNOWN_VERSION}:{external_id}"[:NAME_CHARS],
+            task_set=TaskSetRecord(name=TOOL, version=UNKNOWN_VERSION),
+            external_id=external_id,
+            goal=goal_of(goal, files.bounds.text_chars),
+        )
+
+    def _run(
+        self,
+        run_id: str,
+        task: TaskRecord,
+        document: dict[str, Any],
+        listed: list[dict[str, Any]],
+        steps: tuple[StepRecord, ...],
+        original: BlobRecord,
+    ) -> RunRecord:
+        files, end, made_by = self._files, ending(listed), generation(listed)
+        totals = self._totals(document, steps, made_by)
+        artefacts = self._artefacts()
+        return RunRecord(
+            id=run_id,
+            task_id=task.id,
+            source=source_record(
+                files,
+                FORMAT,
+                self._place,
+                format_version=made_by,
+                tool=TOOL,
+                originals=(original,),
+            ),
+            agent=AgentRecord(name=TOOL, version=made_by),
+            experiment=storable_text(self._experiment, NAME_CHARS) or None,
+            goal=task.goal,
+            started_at=next((step.started_at for step in steps if step.started_at), None),
+            ended_at=next((s.ended_at for s in reversed(steps) if s.ended_at), None),
+            outcome=end.outcome,
+            end_reason=end.end_reason,
+            claimed_success=end.claimed_success,
+            final_answer=end.final_answer,
+            final_url=last_url(steps),
+            error=end.error,
+            totals=totals,
+            artefacts=artefacts,
+            gaps=tuple(files.gaps),
+            extra=self._extra(document, end),
+        )
+
+    def _totals(
+        self, document: dict[str, Any], steps: tuple[StepRecord, ...], made_by: str
+    ) -> Totals:
+        usage = mapping(document.get("usage"))
+        money = cost(usage.get("total_cost"))
+        seconds = [step.seconds for step in steps if step.seconds is not None]
+        tokens = [c.input_tokens for s in steps for c in s.llm_calls if c.input_tokens is not None]
+        if usage:
+            given = count(usage.get("total_prompt_tokens"))
+        elif tokens:
+            given = sum(tokens)
+            self._files.note("tokens", self._history.name, "the tool's own estimate of the input")
+        else:
+            given = None
+            self._files.note("tokens", self._history.name, "the tool does not save its usage")
+        return Totals(
+            input_tokens=given,
+            cached_tokens=count(usage.get("total_prompt_cached_tokens")),
+            output_tokens=count(usage.get("total_completion_tokens")),
+            cost=money,
+            currency="USD" if money is not None else None,
+            llm_calls=count(usage.get("entry_count")),
+            seconds=sum(seconds) if seconds else None,
+        )
+
+    def _artefacts(self) -> tuple[BlobRecord, ...]:
+        """Conversations and animations beside the history, as far as they are this run's."""
+        files = self._files
+        found: list[BlobRecord | None] = []
+        if not self._history.folder or self._history.shares_folder:
+            return ()
+        for path in self._history.beside():
+            if path.startswith("blobs/"):
+                continue
+            if path.endswith((".txt", ".md", ".log", ".csv")):
+                words = files.redactor.text(files.read_text(path))
+                found.append(files.text_blob(words, "artefact", path, "text/plain"))
+            elif path.endswith(".gif"):
+                found.append(files.file_blob(path, "artefact", "image/gif"))
+            else:
+                files.drop("file", path, "of no known kind, and may hold secrets")
+        return tuple(blob for blob in found if blob is not None)
+
+    def _extra(self, document: dict[str, Any], end: Ending) -> dict[str, Any] | None:
+        rest = {k: v for k, v in document.items() if k not in ("history", "usage")}
+        if end.last_words:
+            rest["last_words"] = list(end.last_words)
+        return self._files.free_form(rest, self._history.name)
+
+
+def _learn_passwords(redactor: Redactor, history: list[dict[str, Any]]) -> None:
+    """What was typed into password fields."""
+    for item in history:
+        elements = items(mapping(item.get("state")).get("interacted_element"))
+        chosen = actions_of(mapping(item.get("model_output")))
+        for action, element in zip(chosen, elements, strict=False):
+            attributes = mapping(mapping(element).get("attributes"))
+            words = (attributes.get(k) for k in ("type", "name", "id", "autocomplete"))
+            if not is_password_field(*(text(word) for word in words)):
+                continue
+            for name in _TYPING:
+                redactor.learn(text(mapping(action.get(name)).get("text")))
+
+
+def _with_pictures(document: dict[str, Any], pictures: dict[str, BlobRecord]) -> dict[str, Any]:
+    """The document with the blobs' records beside their hashes."""
+
+    def put(value: Any) -> Any:
+        if isinstance(value, dict):
+            kept = value.get(KEPT_PICTURE)
+            if isinstance(kept, str) and kept in pictures:
+                return {KEPT_PICTURE: kept, "record": pictures[kept]}
+            return {key: put(item) for key, item in value.items()}
+        return [put(item) for item in value] if isinstance(value, list) else value
+
+    put_back: dict[str, Any] = put(document)
+    return put_back
+
+
+def _evaluations(run: RunRecord, history: list[dict[str, Any]]) -> tuple[EvaluationRecord, ...]:
+    """The verdict of browser-use's own judge, where it was asked."""
+    said = judgement(history)
+    if not said:
+        return ()
+    verdict = flag(said.get("verdict"))
+    beside = {k: v for k, v in said.items() if k not in ("reasoning", "verdict") and v is not None}
+    return (
+        EvaluationRecord(
+            id=f"{run.id}-judge"[-NAME_CHARS:],
+            run_id=run.id,
+            evaluator=OWN_JUDGE,
+            verdict="error" if verdict is None else "passed" if verdict else "failed",
+            rationale=text(said.get("reasoning")),
+            at=run.ended_at,
+            extra={"details": beside} if beside else None,
+        ),
+    )

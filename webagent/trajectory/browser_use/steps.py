@@ -1,0 +1,251 @@
+"""One item of a history as a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webagent.trajectory.assembling import NAME_CHARS, URL_CHARS
+from webagent.trajectory.browser_use.folders import HistoryFile
+from webagent.trajectory.browser_use.generations import actions_of, brain, results_of, thought
+from webagent.trajectory.records import (
+    ActionRecord,
+    BlobRecord,
+    Box,
+    LlmCall,
+    Observation,
+    Point,
+    StepRecord,
+    TabRecord,
+    Target,
+)
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.texts import storable_json, storable_text
+from webagent.trajectory.untyped import count, items, mapping, moment, number, text, whole
+
+DIALECT = "browser_use"
+UNKNOWN_MODEL = "unknown"
+KEPT_PICTURE = "$blob"
+"""In place of a picture's base64: the hash of the blob that it became."""
+
+_POINTS = (("click_x", "click_y"), ("input_x", "input_y"), ("x", "y"))
+_MAX_TABS = 100
+_TARGET_CHARS = 300
+
+
+class Steps:
+    """Turns a history's items, without secrets and pictures, into steps."""
+
+    def __init__(self, files: RunFiles, history: HistoryFile, run_id: str) -> None:
+        self._files = files
+        self._history = history
+        self._run_id = run_id
+        self._missing: list[tuple[str, str]] = []
+        self._n_pictures = 0
+
+    def read(self, listed: list[dict[str, Any]]) -> tuple[StepRecord, ...]:
+        """The steps in order."""
+        steps = tuple(self._step(index, item) for index, item in enumerate(listed))
+        self._tell_missing()
+        return steps
+
+    def _step(self, index: int, item: dict[str, Any]) -> StepRecord:
+        metadata, output = mapping(item.get("metadata")), mapping(item.get("model_output"))
+        results, parts = results_of(item), brain(output)
+        started, ended = (moment(metadata.get(f"step_{end}_time")) for end in ("start", "end"))
+        actions = self._actions(item, actions_of(output), results)
+        seconds = (ended - started).total_seconds() if started and ended else None
+        limit = self._files.bounds.text_chars
+        extra = {
+            key: value
+            for key, value in item.items()
+            if key not in ("model_output", "result", "state", "metadata", "state_message")
+        }
+        spare = results[len(actions) :] if actions else []
+        if spare:
+            extra["results"] = spare
+        return StepRecord(
+            run_id=self._run_id,
+            index=index,
+            source_index=whole(metadata.get("step_number")),
+            before=self._before(index, mapping(item.get("state"))),
+            thought=thought(parts),
+            thought_parts=self._files.free_form(
+                {key: value for key, value in parts.items() if value not in (None, "")},
+                f"step {index}: thoughts",
+            ),
+            actions=actions,
+            messages=self._messages(index, item, results),
+            llm_calls=_llm_calls(output, results, metadata),
+            metrics=storable_json(metadata, limit, 8) or None,
+            started_at=started,
+            ended_at=ended,
+            seconds=seconds if seconds is not None and seconds >= 0 else None,
+            extra=self._files.free_form(extra, f"step {index}"),
+        )
+
+    def _before(self, index: int, state: dict[str, Any]) -> Observation:
+        url = (text(state.get("url")) or "")[:URL_CHARS]
+        tabs = [mapping(tab) for tab in items(state.get("tabs"))[:_MAX_TABS]]
+        active = next((place for place, tab in enumerate(tabs) if tab.get("url") == url), None)
+        return Observation(
+            url=url or None,
+            title=text(state.get("title")),
+            tabs=tuple(
+                TabRecord(
+                    url=(text(tab.get("url")) or "")[:URL_CHARS],
+                    title=text(tab.get("title")),
+                    active=place == active,
+                )
+                for place, tab in enumerate(tabs)
+            ),
+            screenshot=self._picture(index, state),
+        )
+
+    def _picture(self, index: int, state: dict[str, Any]) -> BlobRecord | None:
+        embedded = mapping(state.get("screenshot"))
+        if isinstance(kept := embedded.get("record"), BlobRecord):
+            self._n_pictures += 1
+            return kept
+        if sha256 := text(embedded.get(KEPT_PICTURE)):
+            return self._found(f"step {index}", f"blobs/{sha256}")
+        path = text(state.get("screenshot_path"))
+        if path is None:
+            self._missing.append((f"step {index}", "the history has none"))
+            return None
+        own = self._history.picture(path)
+        return self._found(f"step {index}", own, path.replace("\\", "/").rpartition("/")[2])
+
+    def _found(self, where: str, own: str | None, called: str = "") -> BlobRecord | None:
+        if own is None or own not in self._files.files:
+            self._missing.append((where, f"{called or own} is not in the upload"))
+            return None
+        blob = self._files.picture(own, "screenshot")
+        self._n_pictures += blob is not None
+        return blob
+
+    def _tell_missing(self) -> None:
+        """Each missing picture; all in one where the history came alone."""
+        lost = [where for where, why in self._missing if why.endswith("is not in the upload")]
+        if lost and not self._n_pictures:
+            why = (
+                f"the {len(lost)} pictures it names are not in the upload: "
+                "give the folder with the screenshots, not the file alone"
+            )
+            self._files.note("screenshot", self._history.name, why)
+        for where, why in self._missing:
+            if where not in lost or self._n_pictures:
+                self._files.note("screenshot", where, why)
+
+    def _messages(
+        self, index: int, item: dict[str, Any], results: list[dict[str, Any]]
+    ) -> tuple[BlobRecord, ...]:
+        """The prompt's state part, and pictures that actions brought back."""
+        found: list[BlobRecord] = []
+        if words := text(item.get("state_message")):
+            name = f"step_{index}/state_message.txt"
+            found.append(self._files.text_blob(words, "messages", name, "text/plain"))
+        for result in results:
+            found += [
+                blob
+                for image in items(result.get("images"))
+                if isinstance(blob := mapping(mapping(image).get("data")).get("record"), BlobRecord)
+            ]
+        return tuple(found)
+
+    def _actions(
+        self, item: dict[str, Any], chosen: list[dict[str, Any]], results: list[dict[str, Any]]
+    ) -> tuple[ActionRecord, ...]:
+        elements = items(mapping(item.get("state")).get("interacted_element"))
+        records = []
+        for place, action in enumerate(chosen):
+            name = next(iter(action), None)
+            result = results[place] if place < len(results) else None
+            element = mapping(elements[place]) if place < len(elements) else {}
+            point = _point(action.get(name or ""), mapping((result or {}).get("metadata")))
+            records.append(
+                ActionRecord(
+                    raw=storable_json(action, self._files.bounds.text_chars),
+                    dialect=DIALECT,
+                    name=storable_text(name, NAME_CHARS) if name else None,
+                    named_args=mapping(action.get(name or "")) or None,
+                    target=_target(element, point),
+                    point=point or _middle(_box(element)),
+                    **_outcome(result),
+                )
+            )
+        return tuple(records)
+
+
+def _outcome(result: dict[str, Any] | None) -> dict[str, Any]:
+    """Status, error and result; an action without a result was not carried out."""
+    if result is None:
+        return {"status": "unknown", "result_text": None}
+    error = text(result.get("error"))
+    return {
+        "status": "error" if error else "ok",
+        "error": error,
+        "result_text": text(result.get("extracted_content")),
+    }
+
+
+def _llm_calls(
+    output: dict[str, Any], results: list[dict[str, Any]], metadata: dict[str, Any]
+) -> tuple[LlmCall, ...]:
+    """The step's question to the model, as far as its tokens or its failure are told."""
+    tokens = count(metadata.get("input_tokens"))
+    problem = None
+    if not output:
+        problem = next((words for r in results if (words := text(r.get("error")))), None)
+    if tokens is None and problem is None:
+        return ()
+    return (LlmCall(model=UNKNOWN_MODEL, input_tokens=tokens, problem=problem),)
+
+
+def _target(element: dict[str, Any], point: Point | None) -> Target | None:
+    if not element:
+        return None
+    attributes = mapping(element.get("attributes"))
+    names = (element.get("ax_name"), *(attributes.get(k) for k in ("aria-label", "name", "id")))
+    words = next((words for name in names if (words := text(name))), None)
+    role = text(element.get("node_name")) or text(element.get("tag_name"))
+    path = text(element.get("x_path")) or text(element.get("xpath"))
+    return Target(
+        selector=text(element.get("css_selector")),
+        xpath=path,
+        text=words[:_TARGET_CHARS] if words else None,
+        role=text(attributes.get("role")) or (role.lower() if role else None),
+        box=_around(_box(element), point),
+    )
+
+
+def _box(element: dict[str, Any]) -> Box | None:
+    bounds = mapping(element.get("bounds"))
+    x, y, width, height = (number(bounds.get(key)) for key in ("x", "y", "width", "height"))
+    if x is None or y is None or not width or not height:
+        return None
+    return Box(x=x, y=y, width=width, height=height)
+
+
+def _around(box: Box | None, point: Point | None) -> Box | None:
+    """The box in the picture: bounds are of the page, the point is of what was in view."""
+    if box is None or point is None:
+        return box
+    inside = box.x <= point.x <= box.x + box.width and box.y <= point.y <= box.y + box.height
+    if inside:
+        return box
+    return box.model_copy(update={"x": point.x - box.width / 2, "y": point.y - box.height / 2})
+
+
+def _middle(box: Box | None) -> Point | None:
+    return Point(x=box.x + box.width / 2, y=box.y + box.height / 2) if box else None
+
+
+def _point(params: Any, metadata: dict[str, Any]) -> Point | None:
+    """Where it was clicked or typed; as chosen, where the agent named coordinates."""
+    for x_key, y_key in _POINTS:
+        x, y = number(metadata.get(x_key)), number(metadata.get(y_key))
+        if x is not None and y is not None:
+            return Point(x=x, y=y)
+    chosen = mapping(params)
+    x, y = number(chosen.get("coordinate_x")), number(chosen.get("coordinate_y"))
+    return Point(x=x, y=y) if x is not None and y is not None else None
