@@ -1,4 +1,4 @@
-"""Agents to choose from in forms: kinds that need no configuration, and stored configurations."""
+"""Agents to choose from in forms: models, kinds that need no configuration, and stored ones."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from django.db.models import Exists, OuterRef, QuerySet
 
 from runs.agent_words import agent_in_words
+from runs.model_agents import model_agents
 from runs.models import AgentConfiguration, Run, User
 from runs.runnable import NotRunnableError, agent_choices, chosen_agent
 from runs.visibility import run_policy
@@ -29,12 +30,13 @@ class OfferedAgents:
     """
 
     def __init__(self, user: User, beside: Iterable[AgentChoice] = ()) -> None:
-        self._words = {name: str(words) for name, words in agent_choices()}
-        self._agents = {name: AgentChoice(name=name) for name in self._words}
-        for agent in (*_stored_for(user), *beside):
-            if agent not in self._agents.values():
-                self._agents[_value(agent)] = agent
-                self._words[_value(agent)] = agent_in_words(agent)
+        self._words: dict[str, str] = {}
+        self._agents: dict[str, AgentChoice] = {}
+        self._offer(model_agents().values())
+        kinds = {name: str(words) for name, words in agent_choices()}
+        self._words |= kinds
+        self._agents |= {name: AgentChoice(name=name) for name in kinds}
+        self._offer((*_stored_for(user), *beside))
 
     @property
     def choices(self) -> list[tuple[str, str]]:
@@ -52,6 +54,12 @@ class OfferedAgents:
     def value_of(self, agent: AgentChoice | None) -> str:
         """The value of an agent that is offered; empty for None."""
         return next((value for value, known in self._agents.items() if known == agent), "")
+
+    def _offer(self, agents: Iterable[AgentChoice]) -> None:
+        for agent in agents:
+            if agent not in self._agents.values():
+                self._agents[_value(agent)] = agent
+                self._words[_value(agent)] = agent_in_words(agent)
 
 
 def _value(agent: AgentChoice) -> str:

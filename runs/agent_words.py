@@ -22,8 +22,10 @@ def agent_in_words(agent: AgentChoice | None) -> str:
     if agent is None:
         return str(SAME_AGENT)
     settings = said_settings(agent.name, agent.config)
+    model = settings.pop("model", None)
+    name = f"{agent.name} · {value_in_words(model)}" if model else agent.name
     said = [f"{key}={value_in_words(value)}" for key, value in sorted(settings.items())]
-    return f"{agent.name} ({', '.join(said)})" if said else agent.name
+    return f"{name} ({', '.join(said)})" if said else name
 
 
 def said_settings(name: str, config: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -47,5 +49,7 @@ def value_in_words(value: JsonValue) -> str:
     if isinstance(value, dict) and "entries" in value and "set" in value:
         chosen = f", best {value.get('top')}" if value.get("select") == "relevant" else ""
         return f"{value['set']}{chosen}"
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return Truncator("+".join(map(str, value))).chars(MAX_VALUE)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return Truncator(text).chars(MAX_VALUE)

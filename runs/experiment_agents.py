@@ -1,4 +1,4 @@
-"""Which agents an experiment can have: kinds that need no configuration, those that ran, others."""
+"""Which agents an experiment can have: models, kinds without configuration, those that ran."""
 
 from __future__ import annotations
 
@@ -11,20 +11,27 @@ from runs.agent_words import agent_in_words
 from runs.experiment_plans import PlanError
 from runs.hints import without_hints
 from runs.knowledge_sets import UnknownKnowledgeError, with_knowledge
+from runs.model_agents import for_task_set, model_agents
 from runs.models import AgentConfiguration, Run, User
 from runs.runnable import REPLAYER, NotRunnableError, agent_choices, live_agent
 from webagent.agents.agent import Advisable
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
 from webagent.recovery.retry_policy import AgentChoice
-from webagent.trajectory.records import AgentRecord
+from webagent.trajectory.records import AgentRecord, Json
 
 MOST_STORED = 100
-STORED = "stored:"
-SHOWN_CONFIG = 120
+STORED, MODEL = "stored:", "model:"
 
 
 def experiment_agent_choices(user: User) -> list[tuple[str, str]]:
-    """Agents for a form: by kind, and by the number of a stored configuration."""
+    """Agents for a form: by model, by kind, and by the number of a stored configuration."""
+    models = [
+        (
+            f"{MODEL}{name}",
+            _("%(agent)s: the language model decides") % {"agent": agent_in_words(agent)},
+        )
+        for name, agent in model_agents().items()
+    ]
     kinds = [(name, words) for name, words in agent_choices() if name != REPLAYER]
     plain = {_key(read_agent(name)) for name, _words in kinds}
     stored = [
@@ -32,29 +39,36 @@ def experiment_agent_choices(user: User) -> list[tuple[str, str]]:
         for row in _stored_rows(user)
         if (record := _runnable(row)) and _key(record) not in plain
     ]
-    return [*kinds, *stored]
+    return [*models, *kinds, *stored]
 
 
 def hint_agent_choices(user: User) -> list[tuple[str, str]]:
     """Stored configurations that can be given hints and have none."""
     return [
-        (f"{STORED}{row.pk}", agent_in_words(AgentChoice(name=row.name, config=row.config)))
+        (f"{STORED}{row.pk}", _words_of(row))
         for row in _stored_rows(user)
         if not row.config.get("tips") and _takes_hints(row)
     ]
 
 
-def chosen_agents(values: list[str], more: str, user: User) -> tuple[AgentRecord, ...]:
+def chosen_agents(
+    values: list[str], more: str, task_set: str, user: User
+) -> tuple[AgentRecord, ...]:
     """The agents of a form: its choices, and further ones written one to a line.
+
+    Those chosen by model alone get the actions that go with the task set.
 
     Raises:
         PlanError: one of them cannot run here; the message names it.
     """
     rows = {f"{STORED}{row.pk}": row for row in _stored_rows(user)}
-    named = [value for value in values if value not in rows]
+    models = {f"{MODEL}{name}": agent for name, agent in model_agents().items()}
+    asking = [for_task_set(models[value], task_set) for value in values if value in models]
+    named = [value for value in values if value not in rows and value not in models]
     found = [record for value in values if value in rows if (record := _runnable(rows[value]))]
     lines = [line for line in more.splitlines() if line.strip()]
-    return (*map(read_agent, named), *found, *map(read_agent, lines))
+    made = [_made(agent.name, agent.config) for agent in asking]
+    return (*made, *map(read_agent, named), *found, *map(read_agent, lines))
 
 
 def read_agent(words: str) -> AgentRecord:
@@ -72,8 +86,12 @@ def read_agent(words: str) -> AgentRecord:
         ) from None
     if not isinstance(config, dict):
         raise PlanError(_("%(words)s: a configuration is a JSON object.") % {"words": words})
+    return _made(name.strip(), config)
+
+
+def _made(name: str, config: Json) -> AgentRecord:
     try:
-        return make_agent(name.strip(), with_knowledge(config)).describe()
+        return make_agent(name, with_knowledge(config)).describe()
     except (UnknownAgent, BadAgentConfig, UnknownKnowledgeError) as error:
         raise PlanError(str(error)) from None
 
@@ -106,7 +124,4 @@ def _key(record: AgentRecord) -> str:
 
 
 def _words_of(row: AgentConfiguration) -> str:
-    config = json.dumps(row.config, ensure_ascii=False) if row.config else ""
-    if len(config) > SHOWN_CONFIG:
-        config = f"{config[:SHOWN_CONFIG]} …"
-    return f"{row} {config}".strip()
+    return agent_in_words(AgentChoice(name=row.name, config=row.config))

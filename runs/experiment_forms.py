@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -12,10 +13,15 @@ from runs.experiment_agents import chosen_agents, experiment_agent_choices
 from runs.experiment_plans import MAX_TRIALS, Plan, PlanError, read_seeds
 from runs.experiment_tasks import Selection, kind_of, read_names, task_set_choices, tasks_of
 from runs.models import Experiment, RetryPolicy, Task, User
+from runs.number_fields import WholeNumberField
 from webagent.agents.generic.benchmarks import MAX_STEPS
 
 NEEDED_AT_LAUNCH = ("name",)
 """Fields that an estimate can do without."""
+AS_ASKED = ("trials", "max_steps", "policy", "parallelism", "in_background", "waits_for_sites")
+"""What the plan takes over from the form as it is."""
+
+Read = TypeVar("Read")
 
 
 class ExperimentForm(forms.Form):
@@ -23,7 +29,11 @@ class ExperimentForm(forms.Form):
 
     step_limits = tuple(MAX_STEPS.values())
 
-    name = forms.CharField(label=_("Name"), max_length=200)
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=200,
+        error_messages={"required": _("Give the experiment a name.")},
+    )
     task_set = forms.ChoiceField(label=_("Task set"))
     sites = forms.MultipleChoiceField(
         label=_("Sites"), required=False, widget=forms.CheckboxSelectMultiple
@@ -53,7 +63,7 @@ class ExperimentForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2, "class": "mono"}),
         help_text=_('One a line: the kind, a colon, JSON. generic:{"model": "own-model"}'),
     )
-    trials = forms.IntegerField(
+    trials = WholeNumberField(
         label=_("Trials"),
         min_value=1,
         max_value=MAX_TRIALS,
@@ -69,10 +79,10 @@ class ExperimentForm(forms.Form):
             "agents get the same."
         ),
     )
-    max_steps = forms.IntegerField(
+    max_steps = WholeNumberField(
         label=_("Step limit"),
         required=False,
-        widget=forms.NumberInput(attrs={"list": "step-limits"}),
+        widget=forms.TextInput(attrs={"list": "step-limits"}),
         min_value=1,
         max_value=1000,
         help_text=_("Empty: as the task or the agent says."),
@@ -83,7 +93,7 @@ class ExperimentForm(forms.Form):
         required=False,
         empty_label=_("none: broken runs are tried again as the settings say"),
     )
-    parallelism = forms.IntegerField(
+    parallelism = WholeNumberField(
         label=_("At most so many runs at a time"),
         required=False,
         min_value=1,
@@ -119,11 +129,12 @@ class ExperimentForm(forms.Form):
         cleaned = super().clean() or {}
         if self.errors.keys() - set(NEEDED_AT_LAUNCH):
             return cleaned
-        try:
-            self.plan = self._plan(cleaned)
-        except PlanError as error:
-            self.add_error(None, str(error))
+        self.plan = self._plan(cleaned)
         return cleaned
+
+    def refuse(self, error: PlanError) -> None:
+        """Say beside the field that it is about, if there is one, why it cannot be planned."""
+        self.add_error(error.field if error.field in self.fields else None, str(error))
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
@@ -139,26 +150,27 @@ class ExperimentForm(forms.Form):
     plan: Plan | None = None
     """What was asked for; None while the form does not say it."""
 
-    def _plan(self, asked: dict[str, Any]) -> Plan:
-        selection = Selection(
-            task_set=asked["task_set"],
-            sites=asked.get("sites", ()),
-            kinds=asked.get("kinds", ()),
-            picked=read_names(asked["tasks"]),
-            feasible_only=asked["feasible_only"],
+    def _plan(self, asked: dict[str, Any]) -> Plan | None:
+        tasks = self._read("tasks", lambda: tasks_of(_selection(asked), self._user))
+        agents = self._read(
+            "more_agents" if asked["more_agents"].strip() else "agents",
+            lambda: chosen_agents(
+                asked["agents"], asked["more_agents"], asked["task_set"], self._user
+            ),
         )
-        return Plan(
-            name=asked.get("name", ""),
-            tasks=tasks_of(selection, self._user),
-            agents=chosen_agents(asked["agents"], asked["more_agents"], self._user),
-            trials=asked["trials"],
-            seeds=read_seeds(asked["seeds"], asked["trials"]),
-            max_steps=asked["max_steps"],
-            policy=asked["policy"],
-            parallelism=asked["parallelism"],
-            in_background=asked["in_background"],
-            waits_for_sites=asked["waits_for_sites"],
-        )
+        seeds = self._read("seeds", lambda: read_seeds(asked["seeds"], asked["trials"]))
+        if tasks is None or agents is None or seeds is None:
+            return None
+        as_asked = {name: asked[name] for name in AS_ASKED}
+        return Plan(name=asked.get("name", ""), tasks=tasks, agents=agents, seeds=seeds, **as_asked)
+
+    def _read(self, field: str, read: Callable[[], Read]) -> Read | None:
+        """What the field asks for; None, with the reason beside it, if there is no such thing."""
+        try:
+            return read()
+        except PlanError as error:
+            self.add_error(field, str(error))
+            return None
 
     def _in_set(self) -> tuple[Task, ...]:
         """All tasks of the chosen set, for the filters to offer."""
@@ -173,6 +185,16 @@ class ExperimentForm(forms.Form):
         field = self.fields[name]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
         field.choices = [each if isinstance(each, tuple) else (each, each) for each in values]
+
+
+def _selection(asked: dict[str, Any]) -> Selection:
+    return Selection(
+        task_set=asked["task_set"],
+        sites=asked.get("sites", ()),
+        kinds=asked.get("kinds", ()),
+        picked=read_names(asked["tasks"]),
+        feasible_only=asked["feasible_only"],
+    )
 
 
 def first_problem(form: forms.Form) -> str | None:

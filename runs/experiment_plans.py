@@ -23,7 +23,14 @@ _COUNTED = re.compile(r"(\d+)\+")
 
 
 class PlanError(ValueError):
-    """It cannot be planned like this; the message says to the user why, and what to do."""
+    """It cannot be planned like this; the message says to the user why, and what to do.
+
+    `field` is the part of the plan that is wrong, where it is a single one: tasks or agents.
+    """
+
+    def __init__(self, words: str, field: str | None = None) -> None:
+        super().__init__(words)
+        self.field = field
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +101,12 @@ def demand_size(plan: Plan) -> None:
         PlanError: it is.
     """
     if not plan.tasks:
-        raise PlanError(_("No task fits. Choose other sites or kinds, or pick tasks."))
+        raise PlanError(_("No task fits. Choose other sites or kinds, or pick tasks."), "tasks")
     if not plan.agents:
-        raise PlanError(_("Choose at least one agent."))
+        raise PlanError(_("Choose at least one agent."), "agents")
     if len({agent.model_dump_json() for agent in plan.agents}) < len(plan.agents):
-        raise PlanError(_("An agent is chosen twice, with the same configuration."))
+        words = _("An agent is chosen twice, with the same configuration.")
+        raise PlanError(words, "agents")
     if plan.n_runs > MAX_RUNS:
         sizes = {
             "n": plan.n_runs,

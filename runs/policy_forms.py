@@ -13,13 +13,13 @@ from pydantic import JsonValue, ValidationError
 from runs.agent_choices import OfferedAgents
 from runs.agent_words import SAME_AGENT
 from runs.models import Run
+from runs.number_fields import AmountField, WholeNumberField
 from runs.policy_rule_forms import RuleFormSet, rule_values
 from webagent.recovery.policy import RecoveryPolicy
 from webagent.recovery.retry_policy import WORTH_RETRYING, Infrastructure, PolicyBody
 from webagent.trajectory.records import Json
 
 LATER = gettext_lazy("Every save makes the next version; what was used before stays as it was.")
-_LEAST = Decimal("0.000001")
 _WATCH = RecoveryPolicy()
 _RETRY = Infrastructure()
 
@@ -36,9 +36,31 @@ class Watch:
     NO, YES = "no", "yes"
 
 
-def _number(label: Any, initial: float | None = None, **options: Any) -> forms.IntegerField:
+def _number(label: Any, initial: int | None = None, **options: Any) -> WholeNumberField:
     options = {"min_value": 0, "required": initial is not None, **options}
-    return forms.IntegerField(label=label, initial=initial, **options)
+    return WholeNumberField(label=label, initial=initial, **options)
+
+
+def _seconds(label: Any, initial: float, **options: Any) -> AmountField:
+    """Seconds of waiting, at most a day."""
+    return AmountField(
+        label=label,
+        initial=initial,
+        min_value=Decimal("0.1"),
+        max_value=Decimal(86_400),
+        decimal_places=3,
+        **options,
+    )
+
+
+def _dollars() -> AmountField:
+    return AmountField(
+        label=gettext_lazy("US dollars"),
+        required=False,
+        min_value=Decimal("0.000001"),
+        max_value=Decimal(1_000_000),
+        decimal_places=6,
+    )
 
 
 _ANSWERS = [
@@ -51,7 +73,11 @@ _ANSWERS = [
 class PolicyForm(forms.Form):
     """All of a policy but its rules of reruns. Its field names are those of the document."""
 
-    name = forms.CharField(label=gettext_lazy("Name"), max_length=100)
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=100,
+        error_messages={"required": gettext_lazy("Give the policy a name.")},
+    )
     description = forms.CharField(
         label=gettext_lazy("What it is for"),
         required=False,
@@ -77,19 +103,12 @@ class PolicyForm(forms.Form):
         initial=list(WORTH_RETRYING),
     )
     attempts = _number(gettext_lazy("Attempts in all"), _RETRY.attempts, min_value=2, max_value=10)
-    backoff_s = forms.FloatField(
-        label=gettext_lazy("Seconds before the second attempt"),
-        initial=_RETRY.backoff_s,
-        min_value=0.1,
-        max_value=86_400,
+    backoff_s = _seconds(
+        gettext_lazy("Seconds before the second attempt"),
+        _RETRY.backoff_s,
         help_text=gettext_lazy("Doubled for each further one."),
     )
-    backoff_cap_s = forms.FloatField(
-        label=gettext_lazy("Never more seconds than"),
-        initial=_RETRY.backoff_cap_s,
-        min_value=0.1,
-        max_value=86_400,
-    )
+    backoff_cap_s = _seconds(gettext_lazy("Never more seconds than"), _RETRY.backoff_cap_s)
 
     watch = forms.ChoiceField(
         label=gettext_lazy("When an agent is stuck"),
@@ -130,7 +149,7 @@ class PolicyForm(forms.Form):
         label=gettext_lazy("Who takes over then"),
         required=False,
         help_text=gettext_lazy(
-            "Agents that need a configuration can be chosen once they ran with it."
+            "Models that can be asked, agents that need no configuration, and what ran before."
         ),
     )
     other_steps = _number(gettext_lazy("For so many steps"), _WATCH.other_steps, max_value=1000)
@@ -161,23 +180,11 @@ class PolicyForm(forms.Form):
 
     run_steps = _number(gettext_lazy("Steps"), min_value=1, max_value=10_000)
     run_tokens = _number(gettext_lazy("Tokens"), min_value=1, max_value=10**12)
-    run_dollars = forms.DecimalField(
-        label=gettext_lazy("US dollars"),
-        required=False,
-        min_value=_LEAST,
-        max_value=1_000_000,
-        decimal_places=6,
-    )
+    run_dollars = _dollars()
     run_seconds = _number(gettext_lazy("Seconds"), min_value=1, max_value=10**8)
     batch_runs = _number(gettext_lazy("Runs"), min_value=1, max_value=10**9)
     batch_tokens = _number(gettext_lazy("Tokens"), min_value=1, max_value=10**12)
-    batch_dollars = forms.DecimalField(
-        label=gettext_lazy("US dollars"),
-        required=False,
-        min_value=_LEAST,
-        max_value=1_000_000,
-        decimal_places=6,
-    )
+    batch_dollars = _dollars()
     batch_seconds = _number(gettext_lazy("Seconds, added up"), min_value=1, max_value=10**8)
 
     RETRY_FIELDS = ("attempts", "backoff_s", "backoff_cap_s")

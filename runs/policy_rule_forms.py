@@ -13,6 +13,7 @@ from runs.agent_choices import OfferedAgents
 from runs.agent_words import SAME_AGENT
 from runs.judged import judgements
 from runs.models import Run
+from runs.number_fields import WholeNumberField
 from webagent.recovery.retry_policy import MAX_RULES, RerunRule, RerunWhen
 from webagent.trajectory.records import Json
 
@@ -45,7 +46,7 @@ class RuleForm(forms.Form):
         required=False,
         help_text=gettext_lazy("None: any."),
     )
-    at_most = forms.IntegerField(
+    at_most = WholeNumberField(
         label=gettext_lazy("Up to so many times"), min_value=1, max_value=20, initial=1
     )
     agent = forms.ChoiceField(label=gettext_lazy("With"), required=False)

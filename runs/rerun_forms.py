@@ -6,10 +6,12 @@ import uuid
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from runs.agent_choices import OfferedAgents
 from runs.models import RetryPolicy, User
+from runs.number_fields import WholeNumberField
 from runs.services.reruns import Wish
 from webagent.agents.generic.benchmarks import MAX_STEPS
 
@@ -26,7 +28,11 @@ class RerunForm(forms.Form):
     class Seeds:
         SAME, NEW, FIXED = "same", "new", "fixed"
 
-    agent = forms.ChoiceField(label=_("Agent"), required=False)
+    agent = forms.ChoiceField(
+        label=_("Agent"),
+        required=False,
+        error_messages={"required": _("Choose the agent that is to run.")},
+    )
     seeds = forms.ChoiceField(
         label=_("Seed"),
         widget=forms.RadioSelect,
@@ -37,14 +43,14 @@ class RerunForm(forms.Form):
         ],
         initial=Seeds.SAME,
     )
-    seed = forms.IntegerField(
+    seed = WholeNumberField(
         label=_("Seed number"), required=False, min_value=0, max_value=2**31 - 1
     )
-    trials = forms.IntegerField(label=_("Trials"), min_value=1, max_value=MAX_TRIALS, initial=1)
-    max_steps = forms.IntegerField(
+    trials = WholeNumberField(label=_("Trials"), min_value=1, max_value=MAX_TRIALS, initial=1)
+    max_steps = WholeNumberField(
         label=_("Step limit"),
         required=False,
-        widget=forms.NumberInput(attrs={"list": "step-limits"}),
+        widget=forms.TextInput(attrs={"list": "step-limits"}),
         min_value=1,
         max_value=1000,
         help_text=_("Empty: as before."),
@@ -68,8 +74,8 @@ class RerunForm(forms.Form):
         super().__init__(*args, **options)
         self.offered = OfferedAgents(user)
         choices = self.offered.choices
-        if same_words is not None:
-            choices.insert(0, (SAME, same_words))
+        # Where the own agent cannot run, nobody is taken by accident.
+        choices.insert(0, (SAME, same_words or gettext("choose one")))
         agent = self.fields["agent"]
         assert isinstance(agent, forms.ChoiceField)  # noqa: S101 (mypy)
         agent.choices = choices

@@ -130,7 +130,7 @@ def _launched(request: AppRequest, form: ExperimentForm) -> HttpResponse | None:
             plan=form.plan, token=form.cleaned_data["token"], user=request.user
         )
     except PlanError as error:
-        form.add_error(None, str(error))
+        form.refuse(error)
         return None
     n = form.plan.n_runs
     words = ngettext("%(n)d run is queued.", "%(n)d runs are queued.", n) % {"n": n}

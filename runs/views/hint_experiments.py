@@ -63,7 +63,7 @@ def _launched(request: AppRequest, form: HintExperimentForm) -> HttpResponse | N
             plan=form.hint_plan, token=form.cleaned_data["token"], user=request.user
         )
     except PlanError as error:
-        form.add_error(None, str(error))
+        form.refuse(error)
         return None
     n = form.hint_plan.n_runs
     words = ngettext("%(n)d run is queued.", "%(n)d runs are queued.", n) % {"n": n}

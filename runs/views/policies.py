@@ -81,7 +81,10 @@ def _edit(request: AppRequest, policy: RetryPolicy | None) -> HttpResponse:
         return _to(request, reverse("runs:policy_detail", args=[saved.pk]))
     name = "_policy_form" if wants_partial(request) else "policy_form"
     context = {"form": form, "policy": policy, "shows_errors": not adds_rule}
-    return render(request, f"runs/{name}.html", context, status=422 if is_refused else 200)
+    response = render(request, f"runs/{name}.html", context, status=422 if is_refused else 200)
+    if wants_partial(request):  # the words beside the form follow it
+        response["HX-Trigger-After-Settle"] = "policy-changed"
+    return response
 
 
 def _save(request: AppRequest, form: PolicyForm, policy: RetryPolicy | None) -> RetryPolicy | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -100,13 +102,13 @@ def test_a_form_launches_once_however_often_it_is_sent(engineer: Client):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"name": ""}, "required"),
+        ({"name": ""}, "Give the experiment a name."),
         ({"tasks": "clicktest"}, "not among the selected"),
         ({"agents": []}, "Choose at least one agent"),
         ({"agents": ["no such"]}, "not one of the available choices"),
         ({"more_agents": "looping:{"}, "no JSON"),
         ({"seeds": "0-9"}, "10 seeds for 3 trials"),
-        ({"trials": 0}, "greater than or equal to 1"),
+        ({"trials": 0}, "Enter a whole number from 1 to 100."),
         ({"tasks": "", "trials": 100, "seeds": ""}, "at most 10000"),
     ],
 )
@@ -208,3 +210,28 @@ def test_queries_do_not_grow_with_experiments(engineer: Client):
     for _ in range(5):
         make_run(experiment=make_experiment())
     assert queries() == few
+
+
+def test_every_wrong_field_is_told_beside_it(engineer: Client):
+    wrong = {"tasks": "clicktest", "more_agents": "looping:{", "seeds": "x"}
+    words = engineer.post(NEW, sent(launch="1", **wrong), headers=HTMX).content.decode()
+    for field in wrong:
+        assert f'id="id_{field}_error"' in words
+    nobody = engineer.post(NEW, sent(launch="1", agents=[]), headers=HTMX).content.decode()
+    assert 'id="id_agents_error"' in nobody
+
+
+def test_a_model_of_the_file_can_be_chosen_as_it_is(
+    engineer: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "models.toml"
+    model = 'provider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    # One that lacks its key is not offered.
+    file.write_text(f'[models.own]\n{model}[models.far]\n{model}api_key_env = "NO_SUCH_KEY"\n')
+    monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
+    page = engineer.get(NEW).content.decode()
+    assert 'value="model:own"' in page
+    assert "model:far" not in page
+    assert engineer.post(NEW, sent(launch="1", agents=["model:own"])).status_code == 302
+    config = Experiment.objects.get().runs.all()[0].agent.config
+    assert (config["model"], config["benchmark"]) == ("own", "miniwob")

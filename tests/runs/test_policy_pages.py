@@ -200,7 +200,7 @@ def test_the_preview_says_it_in_words_and_saves_nothing(engineer: Client) -> Non
     assert "larkfield" in words
     wrong = engineer.post(url, filled(run_steps="x")).content.decode()
     assert "does not fit yet" in wrong
-    assert "Steps: Enter a whole number." in wrong
+    assert "Steps: Enter a whole number from 1 to 10,000, or nothing." in wrong
     nameless = engineer.post(url, filled(name="", watch="yes")).content.decode()
     assert "On a loop of 15–25 steps" in nameless
     assert RetryPolicy.objects.count() == count
