@@ -8,20 +8,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.audits.agreement import Agreed, Pair, agreement_of
-from judging.audits.columns import (
-    HIGH,
-    LOW,
-    METHOD,
-    RUNS,
-    UNDEFINED,
-    VALUE,
-    ends,
-    method,
-    number,
-    why,
-)
+from judging.audits.columns import HIGH, LOW, METHOD, RUNS, UNDEFINED, VALUE
 from judging.models import Study
 from judging.reports import Column, Table, Value
+from judging.table_values import ends, method, number, why
 
 
 def agreement_table(study: Study) -> Table:

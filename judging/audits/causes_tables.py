@@ -21,13 +21,11 @@ from judging.audits.columns import (
     TOTAL,
     VALUE,
     VERSION,
-    ends,
     named,
-    number,
 )
 from judging.models import Study
 from judging.reports import Column, Table, Value
-from judging.statistics.proportions import Share
+from judging.table_values import counted
 
 
 def causes_table(study: Study) -> Table:
@@ -62,7 +60,7 @@ def _counts(causes: CauseAudit) -> Iterable[tuple[str, str, Counted]]:
 def success_rates_table(study: Study) -> Table:
     """One row a success rate: as it stands, as it would be if errors were repaired, and true."""
     rows = [
-        [*named(each.audit.evaluator), key, *_share(share)]
+        [*named(each.audit.evaluator), key, *counted(share)]
         for each in causes_of(study)
         for key, share in (
             ("now", each.rates.now),
@@ -86,10 +84,6 @@ def success_rates_table(study: Study) -> Table:
     title = _("%(study)s: success rates if tagged errors were repaired") % {"study": study.name}
     note = _("Over the runs on which the evaluator has a verdict; Wilson's intervals.")
     return Table(name="success_rates", title=title, columns=columns, rows=rows, notes=[note])
-
-
-def _share(share: Share) -> list[Value]:
-    return [share.count, share.total, number(share.value), *ends(share.interval)]
 
 
 def tags_table(study: Study) -> Table:

@@ -9,12 +9,13 @@ from django.utils.translation import gettext_lazy
 
 from judging.audits.additions import additions_of
 from judging.audits.ceiling import Against, ceiling_of
-from judging.audits.columns import EVALUATOR, RUNS, UNDEFINED, ends, number, why
+from judging.audits.columns import EVALUATOR, RUNS, UNDEFINED
 from judging.audits.comparison import Comparison, Flips, compare_all
 from judging.audits.voices import voices_of
 from judging.models import Study
 from judging.reports import Column, Table, Value
 from judging.statistics.confusion import ConfusionMatrix
+from judging.table_values import ends, number, why
 
 FIRST = Column("first", gettext_lazy("first"))
 SECOND = Column("second", gettext_lazy("second"))

@@ -15,11 +15,7 @@ from judging.audits.columns import (
     UNDEFINED,
     VALUE,
     VERSION,
-    ends,
-    method,
     named,
-    number,
-    why,
 )
 from judging.audits.corrected import corrected_rates
 from judging.audits.matrices import Audit, audit_of
@@ -27,6 +23,7 @@ from judging.audits.measures import MEASURES, measure
 from judging.audits.resampling import resampled
 from judging.models import Study
 from judging.reports import Column, Table, Value
+from judging.table_values import ends, method, number, why
 
 
 def _population_note(audit: Audit) -> str:

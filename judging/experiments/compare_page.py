@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _
 from judging.experiments.comparison import Comparison, Spending
 from judging.experiments.pairs import CELLS, FLIPPED, RULES, By, Cell, Pair, Paired, Side
 from judging.reports import Column, Table, Value
-from judging.statistics.differences import Difference
-from judging.statistics.figures import Figure, Interval, Undefined
+from judging.table_values import number, value_and_ends
 from judging.triangle_links import Linked
 
 MOST_LISTED = 200
@@ -116,15 +115,15 @@ def comparison_table(comparison: Comparison) -> Table:
     one, two = comparison.accuracies
     pair_one, pair_two = comparison.paired_accuracies
     rows: list[Sequence[Value]] = [
-        ["accuracy", _plain(one.value), _plain(two.value), *_ends(comparison.difference)]
+        ["accuracy", number(one.value), number(two.value), *value_and_ends(comparison.difference)]
         + [one.total + two.total, None],
-        ["paired_accuracy", _plain(pair_one.value), _plain(pair_two.value)]
-        + [*_ends(comparison.paired), pair_one.total, None],
+        ["paired_accuracy", number(pair_one.value), number(pair_two.value)]
+        + [*value_and_ends(comparison.paired), pair_one.total, None],
     ]
     for key in ("seconds", "cost", "steps"):
         spending: Spending = getattr(comparison, key)
         rows.append(
-            [key, spending.first, spending.second, *_ends(spending.difference)]
+            [key, spending.first, spending.second, *value_and_ends(spending.difference)]
             + [spending.pairs, None]
         )
     counts = comparison.pairing.counts
@@ -147,16 +146,6 @@ def comparison_table(comparison: Comparison) -> Table:
     }
     title = _("%(first)s beside %(second)s") % {"first": names[0], "second": names[1]}
     return Table(name="comparison", title=title, columns=columns, rows=rows, notes=[note])
-
-
-def _ends(difference: Difference) -> list[Value]:
-    interval = difference.interval
-    ends = (interval.low, interval.high) if isinstance(interval, Interval) else (None, None)
-    return [_plain(difference.value), *ends]
-
-
-def _plain(figure: Figure) -> float | None:
-    return None if isinstance(figure, Undefined) else figure
 
 
 def _with(query: QueryDict, **changes: object) -> str:

@@ -9,12 +9,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from judging.experiments.asked import Asked
 from judging.experiments.figures import Figures
 from judging.experiments.lengths import Bin, lengths_of
 from judging.experiments.population import DECIDED, Standing
 from judging.experiments.recovery import Detections, detections_of
 from judging.experiments.selection import joined, runs_url
-from judging.experiments.tables import Asked
 from judging.experiments.trials import TrialFigures, trials_of
 from judging.pictures import IntervalRow, interval_picture
 from judging.pictures_detections import Bar, detections_picture

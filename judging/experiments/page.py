@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.http import urlencode
 
+from judging.experiments.asked import Asked
 from judging.experiments.figures import Figures
 from judging.experiments.population import DECIDED, LEFT_OUT, Standing
 from judging.experiments.selection import joined, runs_url
 from judging.experiments.sources import Choice
-from judging.experiments.tables import Asked
 from judging.triangle_links import Linked
 from runs.hints import CONFIG_KEY
 

@@ -12,6 +12,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from judging.experiments import drawing
+from judging.experiments.asked import Asked
 from judging.experiments.controls import CONTROLS, LetThrough, controls_of
 from judging.experiments.endings import endings_of, failure_modes_of, never_looked_at
 from judging.experiments.figures import Figures
@@ -22,8 +23,7 @@ from judging.experiments.population import DECIDED, Standing
 from judging.experiments.recovery import Detections, detections_of
 from judging.experiments.savings import StoppedEarly, stopped_early
 from judging.experiments.selection import joined, runs_url
-from judging.experiments.tables import Asked, selector_words
-from judging.experiments.trials import trials_of
+from judging.experiments.trials import selector_words, trials_of
 from judging.failure_modes.modes import Mode
 from judging.failure_modes.panel import mode_panel, read_whose
 from judging.failure_modes.told import Word

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from judging.experiments.tables import PER_RUN, TABLES, Asked
+from judging.experiments.asked import Asked
+from judging.experiments.tables import PER_RUN, TABLES
 from judging.reports import FORMATS, Table, write_json_of, write_tables, write_text
 
 ENDINGS: Mapping[str, str] = {

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from judging.experiments.asked import Asked
 from judging.experiments.selection import Selection
-from judging.experiments.tables import Asked
 
 
 def listed_runs(asked: Asked, selection: Selection) -> QuerySet[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Case, CharField, Count, Exists, OuterRef, Value, When
+from django.utils.translation import gettext as _
 
 from judging.experiments.figures import ExperimentFigures, Figures
 from judging.experiments.population import DECIDED, Scope, Standing
@@ -102,3 +103,12 @@ def _picked(scope: Scope, source: Source, selector: Source) -> dict[int, list[Pi
             )
         )
     return dict(found)
+
+
+def selector_words(selector: Source | None) -> str:
+    """Who picks the best of k trials, in words."""
+    if selector is None:
+        return _("Best of k takes somebody who picks: none is chosen.")
+    return _("Best of k picks a trial that passes by %(selector)s, at random where several do.") % {
+        "selector": selector.name
+    }

@@ -10,8 +10,8 @@ from judging.failure_modes.modes import Mode, Side
 from judging.failure_modes.shares import ModeFigures
 from judging.failure_modes.told import NONE
 from judging.reports import Column, Value
-from judging.statistics.figures import Interval, Undefined
 from judging.statistics.proportions import Share
+from judging.table_values import counted
 
 MODE_COLUMNS = [
     Column("by", _("by whose word")),
@@ -38,12 +38,6 @@ def mode_rows(found: ModeFigures) -> list[Sequence[Value]]:
         *((f"side_{side.value}", found.side_share(side)) for side in Side),
     ]
     return [
-        [found.by.value, word, *_numbers(share), found.failures, found.unknown]
+        [found.by.value, word, *counted(share), found.failures, found.unknown]
         for word, share in shares
     ]
-
-
-def _numbers(share: Share) -> list[Value]:
-    value, interval = share.value, share.interval
-    ends = [interval.low, interval.high] if isinstance(interval, Interval) else [None, None]
-    return [share.count, share.total, None if isinstance(value, Undefined) else value, *ends]

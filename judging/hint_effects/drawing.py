@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.experiments.tables import Asked
+from judging.experiments.asked import Asked
 from judging.hint_effects.effects import Cell
 from judging.hint_effects.reading import HintEffects
 from judging.hint_effects.words import LEVELS, RELATEDNESSES, difference_words, ends_words

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from judging.experiments.asked import Asked
 from judging.experiments.population import Standing
-from judging.experiments.tables import Asked
 from judging.hint_effects.effects import Cell, Side, TaskEffect
 from runs.hint_plans import Condition
 from runs.hints import CONFIG_KEY

@@ -12,8 +12,7 @@ from judging.hint_effects.effects import TaskEffect
 from judging.hint_effects.reading import HintEffects
 from judging.hint_effects.words import standing_words
 from judging.reports import Column, Table, Value
-from judging.statistics.differences import Difference
-from judging.statistics.figures import Interval, Undefined
+from judging.table_values import value_and_ends
 from runs.hint_plans import Condition
 from runs.models import Task
 
@@ -58,8 +57,8 @@ def cells_table(effects: HintEffects) -> Table:
             cell.n,
             len(cell.left_out),
             "; ".join(f"{n} {standing_words(word)}" for word, n in cell.undecided.items()) or None,
-            *_figures(cell.difference),
-            *_figures(cell.best),
+            *value_and_ends(cell.difference),
+            *value_and_ends(cell.best),
             cell.improvements,
             cell.improved,
             cell.deteriorations,
@@ -167,9 +166,3 @@ def _effect(effect: TaskEffect) -> tuple[Value, ...]:
     undecided = sum(effect.undecided.values())
     gained = None if undecided else effect.gained
     return effect.planned, effect.without.successes, effect.hinted.successes, gained, undecided
-
-
-def _figures(found: Difference) -> tuple[float | None, float | None, float | None]:
-    value = None if isinstance(found.value, Undefined) else found.value
-    ends = found.interval
-    return (value, ends.low, ends.high) if isinstance(ends, Interval) else (value, None, None)

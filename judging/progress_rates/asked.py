@@ -10,11 +10,11 @@ from django.http import QueryDict
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
+from judging.experiments.asked import Asked
 from judging.experiments.figures import Figures
 from judging.experiments.groups import Placed, placed_tasks
 from judging.experiments.population import Scope
 from judging.experiments.selection import runs_url
-from judging.experiments.tables import Asked
 from judging.progress_rates.difficulty import By, Split, default_split
 from judging.progress_rates.figures import most_trials
 from judging.progress_rates.rows import RunRow, of_agent, rows_of

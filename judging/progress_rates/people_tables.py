@@ -17,10 +17,8 @@ from judging.progress_rates.people import (
     milestone_figures,
 )
 from judging.progress_rates.people_page import PeoplePage, Row
-from judging.progress_rates.values import ends, number, share_values
 from judging.reports import Column, Table, Value
-from judging.statistics.figures import Undefined
-from judging.wording import why_undefined
+from judging.table_values import ends, number, value_and_ends, why, with_ends
 
 _CELLS = (Cell.BOTH, Cell.JUDGE, Cell.PEOPLE, Cell.NEITHER, Cell.DIVIDED)
 
@@ -89,14 +87,12 @@ def milestones_table(page: PeoplePage) -> Table:
     columns = [
         Column("task", gettext_lazy("task")),
         Column("milestone", gettext_lazy("milestone")),
-        *(
-            Column(f"{figure}{end}", words)
-            for figure, words in (
+        *with_ends(
+            [
                 ("precision", gettext_lazy("precision")),
                 ("recall", gettext_lazy("recall")),
                 ("agreement", gettext_lazy("agreement")),
-            )
-            for end in ("", "_low", "_high")
+            ]
         ),
         Column("both", gettext_lazy("both say it was reached")),
         Column("judge", gettext_lazy("the judge says so alone")),
@@ -148,8 +144,8 @@ def _figures(row: Row) -> list[Value]:
         gaps.pairs,
         number(r),
         *ends(found.correlation.interval),
-        why_undefined(r) if isinstance(r, Undefined) else None,
-        *share_values(found.agreement),
+        why(r),
+        *value_and_ends(found.agreement),
         number(gaps.bias),
         *ends(gaps.bias_interval),
         *ends(found.by_task.interval),
@@ -164,8 +160,8 @@ def _milestone(each: MilestoneFigures) -> list[Value]:
     return [
         each.task_name,
         each.name,
-        *share_values(match.precision),
-        *share_values(match.recall),
-        *share_values(match.agreement),
+        *value_and_ends(match.precision),
+        *value_and_ends(match.recall),
+        *value_and_ends(match.agreement),
         *(len(each.items.get(cell, ())) for cell in _CELLS),
     ]

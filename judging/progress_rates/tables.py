@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.experiments.tables import CONFIGURATION
+from judging.experiments.table_parts import CONFIGURATION
 from judging.progress_rates.asked import ProgressAsked
 from judging.progress_rates.difficulty import part_of
 from judging.progress_rates.figures import (
@@ -24,9 +24,9 @@ from judging.progress_rates.figures import (
 )
 from judging.progress_rates.rows import RunRow
 from judging.progress_rates.told import SILENCES
-from judging.progress_rates.values import ends, number, share_values
 from judging.reports import Column, Table, Value
 from judging.statistics.success import Mean
+from judging.table_values import ends, number, value_and_ends, with_ends
 
 _FIGURES = (
     ("success", gettext_lazy("success rate")),
@@ -38,7 +38,7 @@ _FIGURES = (
 _PROGRESSED = [
     Column("runs", gettext_lazy("runs that count")),
     Column("n", gettext_lazy("n, runs with progress and verdict")),
-    *(Column(f"{key}{end}", words) for key, words in _FIGURES for end in ("", "_low", "_high")),
+    *with_ends(_FIGURES),
     Column("failures", gettext_lazy("failures with progress")),
     Column("no_verdict", gettext_lazy("progress, but no verdict")),
     Column("partial", gettext_lazy("n with some milestones unchecked")),
@@ -56,24 +56,25 @@ def configurations_table(asked: ProgressAsked) -> Table:
 
 def task_sets_table(asked: ProgressAsked) -> Table:
     """One row a configuration and task set."""
-    columns = [CONFIGURATION, Column("task_set", gettext_lazy("task set")), *_PROGRESSED]
-    rows: list[Sequence[Value]] = [
-        [each.name, name, *_progressed(progressed(part))]
-        for each in asked.configurations
-        for name, part in parts_of(asked.rows_of(each), lambda row: row.task_set_name).items()
-    ]
-    return _table(asked, "task-sets", columns, rows)
+    column = Column("task_set", gettext_lazy("task set"))
+    rows = _by_part(asked, lambda row: row.task_set_name)
+    return _table(asked, "task-sets", [CONFIGURATION, column, *_PROGRESSED], rows)
 
 
 def difficulty_table(asked: ProgressAsked) -> Table:
     """One row a configuration and part."""
-    columns = [CONFIGURATION, Column("part", gettext_lazy("part")), *_PROGRESSED]
-    rows: list[Sequence[Value]] = [
-        [each.name, name, *_progressed(progressed(part))]
-        for each in asked.configurations
-        for name, part in parts_of(asked.rows_of(each), lambda row: _part(asked, row)).items()
-    ]
+    column = Column("part", gettext_lazy("part"))
+    rows = _by_part(asked, lambda row: part_of(asked.split, row, asked.tasks))
+    columns = [CONFIGURATION, column, *_PROGRESSED]
     return _table(asked, "difficulty", columns, rows, [asked.split.rule])
+
+
+def _by_part(asked: ProgressAsked, part: Callable[[RunRow], str | None]) -> list[Sequence[Value]]:
+    return [
+        [each.name, name, *_progressed(progressed(rows))]
+        for each in asked.configurations
+        for name, rows in parts_of(asked.rows_of(each), part).items()
+    ]
 
 
 def curve_table(asked: ProgressAsked) -> Table:
@@ -116,13 +117,11 @@ def limits_table(asked: ProgressAsked) -> Table:
     columns = [
         CONFIGURATION,
         Column("limit", gettext_lazy("step limit")),
-        *(
-            Column(f"{key}{end}", words)
-            for key, words in (
+        *with_ends(
+            [
                 ("progress", gettext_lazy("mean progress, highest")),
                 ("success", gettext_lazy("success rate")),
-            )
-            for end in ("", "_low", "_high")
+            ]
         ),
         Column("steps", gettext_lazy("mean steps used")),
         Column("n", gettext_lazy("n, runs with progress and verdict")),
@@ -134,7 +133,7 @@ def limits_table(asked: ProgressAsked) -> Table:
             each.name,
             at.limit,
             *_mean(at.reached),
-            *share_values(at.success),
+            *value_and_ends(at.success),
             number(at.steps.value),
             at.success.total,
             at.cut,
@@ -256,19 +255,14 @@ def _table(
     )
 
 
-def _part(asked: ProgressAsked, row: RunRow) -> str | None:
-    return part_of(asked.split, row, asked.tasks)
-
-
 def _progressed(found: Progressed) -> list[Value]:
     return [
         found.runs,
         found.n,
-        *share_values(found.success),
+        *value_and_ends(found.success),
         *_mean(found.reached),
         *_mean(found.held),
-        number(found.hidden.value),
-        *ends(found.hidden.interval),
+        *value_and_ends(found.hidden),
         *_mean(found.failures),
         found.failures.runs,
         found.undecided,

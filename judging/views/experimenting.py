@@ -9,10 +9,10 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 
 from judging.experiments.access import PERMISSIONS
+from judging.experiments.asked import Asked
 from judging.experiments.pairs import By
 from judging.experiments.population import Scope, scope_for
 from judging.experiments.sources import Choice, Source, choices_among, default_source, read_source
-from judging.experiments.tables import Asked
 from runs.models import Experiment
 from runs.views.fragments import AppRequest
 

@@ -9,14 +9,17 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from judging.experiments.asked import Asked
 from judging.experiments.drawing import QUESTIONS, picture
 from judging.experiments.page import experiment_page
 from judging.experiments.parts import PARTS
 from judging.experiments.population import Scope
 from judging.experiments.report import whole_report
+from judging.experiments.run_table import runs_table
 from judging.experiments.runs_page import listed_runs
 from judging.experiments.selection import Selection, read_selection
-from judging.experiments.tables import TABLE_NAMES, TABLES, Asked, runs_table
+from judging.experiments.table_parts import TABLE_NAMES
+from judging.experiments.tables import TABLES
 from judging.failure_pages import with_told
 from judging.forms.failure_modes import FailureForm
 from judging.models import StudyItem

@@ -8,11 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from judging.experiments.asked import Asked
 from judging.experiments.pairs import By
 from judging.experiments.population import Scope, whole_scope
 from judging.experiments.report import ENDINGS, report_files, whole_report, written
 from judging.experiments.sources import Source, choices_among, default_source, source_named
-from judging.experiments.tables import TABLES, Asked
+from judging.experiments.tables import TABLES
 from runs.models import Experiment
 
 

@@ -9,9 +9,10 @@ from django.test import Client
 from django.urls import reverse
 
 from judging.audits.failure_modes import failure_modes_table
+from judging.experiments.asked import Asked
 from judging.experiments.population import whole_scope
 from judging.experiments.sources import Source
-from judging.experiments.tables import TABLES, Asked
+from judging.experiments.tables import TABLES
 from judging.models import FailureReview, Unblinding
 from judging.services.failure_modes import Saying, review_runs
 from runs.models import Experiment, Run
