@@ -4,36 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from judging.addresses import read_number
 from judging.audits.access import EVALUATE, studies_hidden_from
-from judging.batch_words import cost_in_words
 from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem
 from runs.models import Run, User
 from runs.visibility import run_policy
+from runs.work_pages import WorkProgress, cost_in_words, progress_of
 
 PER_PAGE = 30
 ERRORS_SHOWN = 100
-State = EvaluationBatch.State
-STATUS_CLASS = {State.STOPPED_BY_BUDGET.value: "cancelled"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRow:
-    """One batch with what follows from its columns. Lengths are in seconds, None is unknown."""
+    """One batch with what follows from its columns."""
 
     batch: EvaluationBatch
-    status: str
+    progress: WorkProgress
     cost: str
-    elapsed: float | None
-    left: float | None
-    rate: float | None
-    """Runs a minute, since it was last taken up."""
-    n_left: int | None
     can_cancel: bool
     can_resume: bool
 
@@ -42,12 +33,6 @@ class BatchRow:
         """Verdicts with their counts, those that there are."""
         counts = [(value, getattr(self.batch, f"n_{value}")) for value in Evaluation.Verdict.values]
         return [(value, count) for value, count in counts if count]
-
-    @property
-    def needs_budget(self) -> bool:
-        """Whether it goes on only with a higher limit of costs."""
-        limit: Decimal | None = self.batch.max_cost
-        return self.batch.state == State.STOPPED_BY_BUDGET and limit is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,32 +82,11 @@ def for_study(study_id: str) -> Q:
 
 
 def _row(batch: EvaluationBatch, may_evaluate: bool) -> BatchRow:
-    now = timezone.now()
-    is_running = batch.state == State.RUNNING
-    rate = _rate(batch) if is_running else None
-    n_left = None if batch.n_total is None else max(0, batch.n_total - batch.n_done)
-    elapsed = None
-    if batch.started_at is not None:
-        elapsed = ((batch.ended_at or now) - batch.started_at).total_seconds()
+    progress = progress_of(batch)
     return BatchRow(
         batch=batch,
-        status=STATUS_CLASS.get(batch.state, batch.state),
+        progress=progress,
         cost=cost_in_words(batch) if batch.model else "",
-        elapsed=elapsed,
-        left=n_left / rate if rate and n_left is not None else None,
-        rate=rate * 60 if rate else None,
-        n_left=n_left,
         can_cancel=may_evaluate and batch.is_active and batch.cancel_requested_at is None,
-        can_resume=may_evaluate
-        and batch.state in (State.CANCELLED, State.STOPPED_BY_BUDGET, State.FAILED)
-        and (n_left is None or n_left > 0),
+        can_resume=may_evaluate and batch.can_resume and progress.n_left != 0,
     )
-
-
-def _rate(batch: EvaluationBatch) -> float | None:
-    """Runs a second since it was last taken up."""
-    done = batch.n_done - batch.n_done_at_claim
-    if batch.claimed_at is None or not done:
-        return None
-    seconds = (timezone.now() - batch.claimed_at).total_seconds()
-    return done / seconds if seconds > 0 else None

@@ -32,21 +32,6 @@ def estimate_in_words(expected: Estimate) -> str:
     return _("%(asked)s, at most about %(cost)s.") % {"asked": asked, "cost": money(expected.cost)}
 
 
-def cost_in_words(batch: EvaluationBatch) -> str:
-    """What the batch has cost so far."""
-    if not batch.n_unpriced:
-        return _("%(cost)s spent") % {"cost": money(batch.spent)}
-    unpriced = ngettext(
-        "%(n)s reply of unknown price", "%(n)s replies of unknown price", batch.n_unpriced
-    ) % {"n": intcomma(batch.n_unpriced)}
-    if not batch.spent:
-        return unpriced
-    return _("%(cost)s spent, and %(unpriced)s") % {
-        "cost": money(batch.spent),
-        "unpriced": unpriced,
-    }
-
-
 def result_in_words(batch: EvaluationBatch, already: int) -> str:
     """How many runs were evaluated, with what result."""
     made = {

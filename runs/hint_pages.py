@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from runs.hints import hint_key
 from runs.models import (
@@ -24,6 +24,8 @@ from runs.models import (
     User,
 )
 from runs.timeline_marks import hides_something
+from runs.work_forms import ResumeForm
+from runs.work_pages import WorkProgress, cost_in_words, progress_of
 from webagent.agents.generic.tokens import count_tokens
 
 MOST_JOBS = 50
@@ -36,6 +38,14 @@ class JobRow:
 
     job: LearningJob
     by_level: Sequence[tuple[str, int]]
+
+    @property
+    def progress(self) -> WorkProgress:
+        return progress_of(self.job)
+
+    @property
+    def cost(self) -> str:
+        return cost_in_words(self.job)
 
     @property
     def n_hints(self) -> int:
@@ -70,6 +80,19 @@ class JobPage:
     problems: Sequence[LearningItem]
 
     @cached_property
+    def progress(self) -> WorkProgress:
+        return progress_of(self.job)
+
+    @property
+    def cost(self) -> str:
+        return cost_in_words(self.job)
+
+    @property
+    def resume_form(self) -> ResumeForm | None:
+        """The form of a new limit, where the job goes on only with one."""
+        return ResumeForm(work=self.job) if self.progress.needs_budget else None
+
+    @cached_property
     def sizes(self) -> list[LevelSize]:
         """By level, of the hints that are shown."""
         found: dict[str, list[int]] = {level: [] for level in HintLevel.values}
@@ -93,16 +116,22 @@ class HintUse:
     n_runs: int
 
 
+def hint_jobs() -> QuerySet[LearningJob]:
+    """Jobs that write hints, newest first, whoever may know of them."""
+    return LearningJob.objects.filter(kind=LearningJob.Kind.HINTS).select_related("created_by")
+
+
+def open_jobs(jobs: Sequence[LearningJob], user: User) -> list[LearningJob]:
+    """Those of the jobs without a source that hides something from the person."""
+    sources = {job.pk: {UUID(run) for run in job.params.get("runs", ())} for job in jobs}
+    all_sources = set[UUID]().union(*sources.values())
+    hidden = all_sources - _open_sources(all_sources, user)
+    return [job for job in jobs if not hidden & sources[job.pk]]
+
+
 def jobs_shown_to(user: User) -> list[LearningJob]:
-    """Jobs that write hints, newest first; none with a source that hides something."""
-    jobs = list(
-        LearningJob.objects.filter(kind=LearningJob.Kind.HINTS).select_related("created_by")[
-            :MOST_JOBS
-        ]
-    )
-    sources = {UUID(run) for job in jobs for run in job.params.get("runs", ())}
-    hidden = sources - _open_sources(sources, user)
-    return [job for job in jobs if not hidden & {UUID(run) for run in job.params.get("runs", ())}]
+    """The newest jobs that write hints, as far as nothing of them is hidden."""
+    return open_jobs(list(hint_jobs()[:MOST_JOBS]), user)
 
 
 def jobs_with_hints(user: User) -> list[LearningJob]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -15,23 +14,18 @@ from django.utils.translation import gettext_lazy as _
 from runs.knowledge_logs import runs_to_learn_from
 from runs.language_models import ModelOffer
 from runs.models import Experiment, Run, TaskSet, User
+from runs.work_forms import CostLimitField
 from webagent.knowledge.entries import LONGEST_TEXT, Entry
 
 SELECTION = "selection"
-MOST_DOLLARS = Decimal(100_000)
 
 
 class LearnForm(forms.Form):
     """Which model is asked, and what that may cost."""
 
     model = forms.ChoiceField(label=_("Model"))
-    max_cost = forms.DecimalField(
-        label=_("Cost limit in US dollars"),
-        required=False,
-        min_value=Decimal("0.01"),
-        max_value=MOST_DOLLARS,
-        decimal_places=2,
-        help_text=_("Empty: none. What is done when it is reached stays, and can be gone on from."),
+    max_cost = CostLimitField(
+        help_text=_("Empty: none. What is done when it is reached stays, and can be gone on from.")
     )
 
     def __init__(self, *args: Any, models: Sequence[ModelOffer], **options: Any) -> None:

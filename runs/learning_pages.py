@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
-
 from runs.models import KnowledgeSet, LearningJob, Run, User
+from runs.work_forms import ResumeForm
+from runs.work_pages import cost_in_words, progress_of
 
 PROBLEMS_SHOWN = 100
-State = LearningJob.State
-STOPPED = (State.CANCELLED, State.STOPPED_BY_BUDGET, State.FAILED)
-STATUS_CLASS = {State.STOPPED_BY_BUDGET.value: "cancelled"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,36 +23,17 @@ class JobProblem:
 
 def learning_context(job: LearningJob, user: User) -> dict[str, Any]:
     """How far the job is, what it takes, and what came of it."""
-    now = timezone.now()
-    elapsed = None
-    if job.started_at is not None:
-        elapsed = ((job.ended_at or now) - job.started_at).total_seconds()
-    rate = _rate(job)
-    n_left = None if job.n_total is None else max(0, job.n_total - job.n_done)
-    made = KnowledgeSet.objects.filter(job=job)
+    progress = progress_of(job)
     raw = job.params.get("set") if job.kind == LearningJob.Kind.SUMMARISE else None
     return {
         "job": job,
-        "status": STATUS_CLASS.get(job.state, job.state),
-        "elapsed": elapsed,
-        "rate": rate * 60 if rate else None,
-        "left": n_left / rate if rate and n_left is not None else None,
-        "n_left": n_left,
-        "can_resume": job.state in STOPPED,
-        "needs_budget": job.state == State.STOPPED_BY_BUDGET,
-        "sets": made,
+        "progress": progress,
+        "cost": cost_in_words(job),
+        "resume_form": ResumeForm(work=job) if progress.needs_budget else None,
+        "sets": KnowledgeSet.objects.filter(job=job),
         "raw": KnowledgeSet.objects.filter(pk=raw).first() if raw else None,
         "problems": _problems(job, user),
     }
-
-
-def _rate(job: LearningJob) -> float | None:
-    """Items a second since it was last taken up; None while that is not known."""
-    done = job.n_done - job.n_done_at_claim
-    if job.state != State.RUNNING or job.claimed_at is None or not done:
-        return None
-    seconds = (timezone.now() - job.claimed_at).total_seconds()
-    return done / seconds if seconds > 0 else None
 
 
 def _problems(job: LearningJob, user: User) -> list[JobProblem]:

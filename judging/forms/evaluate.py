@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any, cast
 
 from django import forms
@@ -12,8 +11,7 @@ from judging.evaluator_choices import evaluator_choices
 from judging.evaluators.contract import Evaluator
 from judging.execution.evaluating import Again
 from judging.language_models import ModelOffer
-
-MOST_DOLLARS = Decimal(100_000)
+from runs.work_forms import CostLimitField
 
 
 class EvaluateForm(forms.Form):
@@ -42,13 +40,8 @@ class EvaluateForm(forms.Form):
     limit = forms.IntegerField(
         label=_("At most so many runs"), required=False, min_value=1, max_value=10_000_000
     )
-    max_cost = forms.DecimalField(
-        label=_("Cost limit in US dollars"),
-        required=False,
-        min_value=Decimal("0.01"),
-        max_value=MOST_DOLLARS,
-        decimal_places=2,
-        help_text=_("For each evaluator. What is left once it is reached stays not evaluated."),
+    max_cost = CostLimitField(
+        help_text=_("For each evaluator. What is left once it is reached stays not evaluated.")
     )
 
     def __init__(

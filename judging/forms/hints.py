@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any, cast
 
 from django import forms
@@ -12,9 +11,9 @@ from judging.experiments.sources import Source, default_source, read_source
 from judging.hint_effects.source_runs import Wish
 from runs.language_models import ModelOffer
 from runs.models import Experiment, HintLevel, TaskSet, User
+from runs.work_forms import CostLimitField
 from webagent.knowledge.levels import Level
 
-MOST_DOLLARS = Decimal(100_000)
 MOST_EXPERIMENTS = 200
 
 
@@ -40,13 +39,7 @@ class HintWritingForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
     )
     model = forms.ChoiceField(label=_("Language model"))
-    max_cost = forms.DecimalField(
-        label=_("Cost limit in US dollars"),
-        required=False,
-        min_value=Decimal("0.01"),
-        max_value=MOST_DOLLARS,
-        decimal_places=2,
-    )
+    max_cost = CostLimitField()
 
     def __init__(self, *args: Any, user: User, models: list[ModelOffer], **options: Any) -> None:
         super().__init__(*args, **options)

@@ -5,21 +5,14 @@ from __future__ import annotations
 from decimal import Decimal
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
 
-from judging.forms.evaluate import MOST_DOLLARS
+from runs.work_forms import CostLimitField
 
 
 class KeepForm(forms.Form):
     """What the new version may spend on this study; nothing where that is left empty."""
 
-    max_cost = forms.DecimalField(
-        label=_("Cost limit in US dollars"),
-        required=False,
-        min_value=0,
-        max_value=MOST_DOLLARS,
-        decimal_places=2,
-    )
+    max_cost = CostLimitField(min_value=0)
 
     @property
     def limit(self) -> Decimal:

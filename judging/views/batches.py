@@ -25,7 +25,6 @@ from judging.batch_pages import (
     moves,
 )
 from judging.evaluation_requests import EvaluationRequest, selected_runs
-from judging.forms.batches import ResumeForm
 from judging.forms.evaluate import EvaluateForm
 from judging.language_models import ModelUnavailableError, how_to_configure, offered_models
 from judging.models import EvaluationBatch, Study
@@ -34,6 +33,8 @@ from judging.views.auditing import for_auditors
 from runs.execution.paid_work import WorkRefusedError
 from runs.rerun_page import ids_of
 from runs.views.fragments import AppRequest, wants_partial
+from runs.views.resuming import resume
+from runs.work_forms import ResumeForm
 
 may_audit = permission_required(AUDIT, raise_exception=True)
 may_evaluate = permission_required([AUDIT, EVALUATE], raise_exception=True)
@@ -133,7 +134,7 @@ def batch_detail(request: AppRequest, batch_id: UUID) -> HttpResponse:
 def _batch(request: AppRequest, batch_id: UUID) -> dict[str, Any]:
     batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
     [row] = batch_rows([batch], request.user)
-    form = ResumeForm(batch=batch) if row.needs_budget and row.can_resume else None
+    form = ResumeForm(work=batch) if row.progress.needs_budget and row.can_resume else None
     return {"batch": batch, "row": row, "errors": batch_errors(batch), "resume_form": form}
 
 
@@ -152,14 +153,5 @@ def batch_cancel(request: AppRequest, batch_id: UUID) -> HttpResponse:
 def batch_resume(request: AppRequest, batch_id: UUID) -> HttpResponse:
     """Queue a stopped batch again, where it stopped."""
     batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
-    form = ResumeForm(request.POST, batch=batch)
-    try:
-        if form.is_valid() and not resume_batch(
-            batch=batch, max_cost=form.cleaned_data["max_cost"]
-        ):
-            messages.info(request, _("There is nothing to resume."))
-    except WorkRefusedError as error:
-        messages.error(request, str(error))
-    for errors in form.errors.values():
-        messages.error(request, " ".join(map(str, errors)))
+    resume(request, batch, lambda limit: resume_batch(batch=batch, max_cost=limit))
     return redirect("judging:batch_detail", batch_id)

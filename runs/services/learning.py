@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 from pydantic import JsonValue
 
 from runs.models import LearningJob, User
@@ -23,7 +25,7 @@ def start_learning(
     user: User | None = None,
     is_told: bool = False,
 ) -> LearningJob:
-    """Queue a job.
+    """Queue a job. Whoever sends the same twice, by a double click, gets the one under way.
 
     Args:
         estimate: what it is expected to take, as it was shown.
@@ -33,20 +35,31 @@ def start_learning(
         WorkRefusedError: its model cannot be asked, or its limit of costs could not hold.
     """
     check_limits(model, max_cost)
+    wish: dict[str, Any] = {
+        "kind": kind,
+        "model": model,
+        "params": dict(params),
+        "max_cost": max_cost,
+    }
     with transaction.atomic():
+        if user and (under_way := _under_way(user, wish)):
+            return under_way
         job = LearningJob.objects.create(
-            kind=kind,
-            model=model,
-            params=dict(params),
-            max_cost=max_cost,
+            **wish,
             estimate=dict(estimate or {}),
             created_by=user,
+            dispatched_at=timezone.now() if is_told else None,
         )
-        if is_told:
-            LearningJob.objects.filter(pk=job.pk).update(dispatched_at=job.created_at)
-        else:
+        if not is_told:
             transaction.on_commit(dispatch_learning)
     return job
+
+
+def _under_way(user: User, wish: Mapping[str, Any]) -> LearningJob | None:
+    """The person's job of the same wish that waits or runs."""
+    # Locked, so that of two requests at a time the second sees what the first made.
+    User.objects.select_for_update().get(pk=user.pk)
+    return LearningJob.objects.active().filter(created_by=user, **wish).first()
 
 
 def cancel_learning(*, job: LearningJob) -> bool:

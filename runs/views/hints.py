@@ -2,16 +2,19 @@
 
 from uuid import UUID
 
+from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.hint_pages import job_page, job_rows, jobs_shown_to, uses_of
+from runs.hint_pages import hint_jobs, job_page, job_rows, jobs_shown_to, open_jobs, uses_of
 from runs.models import Hint, LearningJob
-from runs.services.learning import cancel_learning
+from runs.services.learning import cancel_learning, resume_learning
 from runs.views.fragments import AppRequest, wants_partial
+from runs.views.resuming import resume
 from webagent.agents.generic.tokens import count_tokens
 
 may_view = permission_required("runs.view_hint", raise_exception=True)
@@ -43,7 +46,17 @@ def hint_job(request: AppRequest, job_id: UUID) -> HttpResponse:
 @may_write
 def hint_job_cancel(request: AppRequest, job_id: UUID) -> HttpResponse:
     """Ask a job to stop."""
-    cancel_learning(job=_job(request, job_id))
+    if not cancel_learning(job=_job(request, job_id)):
+        messages.info(request, _("The job had ended already."))
+    return redirect("runs:hint_job", job_id)
+
+
+@require_POST
+@may_write
+def hint_job_resume(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """Queue a stopped job again, where it stopped."""
+    job = _job(request, job_id)
+    resume(request, job, lambda limit: resume_learning(job=job, max_cost=limit))
     return redirect("runs:hint_job", job_id)
 
 
@@ -63,7 +76,7 @@ def hint_detail(request: AppRequest, hint_id: int) -> HttpResponse:
 
 def _job(request: AppRequest, job_id: UUID) -> LearningJob:
     """The job, if nothing of it is hidden from the person."""
-    found = next((job for job in jobs_shown_to(request.user) if job.pk == job_id), None)
-    if found is None:
+    job = get_object_or_404(hint_jobs(), pk=job_id)
+    if not open_jobs([job], request.user):
         raise Http404
-    return found
+    return job

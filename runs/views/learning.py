@@ -1,6 +1,5 @@
 """Learning jobs: watch, cancel, resume."""
 
-from decimal import Decimal, InvalidOperation
 from uuid import UUID
 
 from django.contrib import messages
@@ -11,12 +10,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.execution.paid_work import WorkRefusedError
 from runs.knowledge_pages import KINDS
 from runs.learning_pages import learning_context
 from runs.models import LearningJob
 from runs.services.learning import cancel_learning, resume_learning
 from runs.views.fragments import AppRequest, wants_partial
+from runs.views.resuming import resume
 
 may_view = permission_required("runs.view_knowledgeset", raise_exception=True)
 may_add = permission_required(
@@ -47,28 +46,11 @@ def learning_cancel(request: AppRequest, job_id: UUID) -> HttpResponse:
 @may_add
 def learning_resume(request: AppRequest, job_id: UUID) -> HttpResponse:
     """Queue a stopped job again, where it stopped."""
-    try:
-        limit = _limit(request.POST.get("max_cost", ""))
-        if not resume_learning(job=_job(job_id), max_cost=limit):
-            messages.info(request, _("There is nothing to resume."))
-    except WorkRefusedError as error:
-        messages.error(request, str(error))
+    job = _job(job_id)
+    resume(request, job, lambda limit: resume_learning(job=job, max_cost=limit))
     return redirect("runs:learning_job", job_id)
 
 
 def _job(job_id: UUID) -> LearningJob:
     jobs = LearningJob.objects.filter(kind__in=KINDS).select_related("created_by")
     return get_object_or_404(jobs, pk=job_id)
-
-
-def _limit(text: str) -> Decimal | None:
-    """Raises WorkRefusedError."""
-    if not text.strip():
-        return None
-    try:
-        limit = Decimal(text.strip())
-    except InvalidOperation:
-        limit = Decimal(0)
-    if not limit.is_finite() or limit <= 0:
-        raise WorkRefusedError(_("A cost limit is a number of dollars above 0."))
-    return limit

@@ -647,6 +647,7 @@ CASES["runs:hint_experiment_new"] = lambda world: [
 case("runs:hint_list")
 case("runs:hint_job", job_id=lambda world: world.hints[0].job_id)
 case("runs:hint_job_cancel", post=lambda _: {}, job_id=lambda world: world.hints[0].job_id)
+case("runs:hint_job_resume", post=lambda _: {}, job_id=lambda world: world.hints[0].job_id)
 case("runs:hint_detail", hint_id=lambda world: [hint.pk for hint in world.hints])
 case("runs:experiment_progress", pk=EXPERIMENTS)
 case("runs:experiment_pause", post=lambda _: {}, pk=EXPERIMENTS)
@@ -654,6 +655,7 @@ case("runs:experiment_resume", post=lambda _: {}, pk=EXPERIMENTS)
 case("runs:experiment_cancel", post=lambda _: {}, pk=EXPERIMENTS)
 case("runs:import_list")
 case("runs:import_detail", job_id=lambda w: w.job.pk)
+case("runs:import_decide", post=lambda _: {}, job_id=lambda w: w.job.pk)
 
 
 def held_by_others(world: World) -> int:

@@ -8,12 +8,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from runs.execution.hint_writing import HintWriting
+from runs.execution.learning import Learned, carry_out
 from runs.models import Experiment, Hint, LearningJob, Run
 from tests.judging import audited
 from tests.judging.factories import make_study
 from tests.runs.factories import make_user
 from tests.runs.lever_world import base, hints_from, inhabited, successes
+from tests.webagent.llm.stub import LLMStub
 from webagent.knowledge.levels import Level
+from webagent.llm.interface import LanguageModel
 
 pytestmark = pytest.mark.django_db
 
@@ -100,6 +104,44 @@ def test_launching_makes_every_condition_once(job: LearningJob) -> None:
     assert Run.objects.filter(experiment=experiment).count() == 6 * 3 * 3
     run = Run.objects.filter(experiment=experiment, agent__config__has_key="hints")[0]
     assert "with a hint" in text(client, "runs:run_detail", run.pk)
+
+
+def test_what_was_paid_before_a_kill_is_there_and_resuming_pays_only_the_rest(
+    world: LLMStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, whole = successes(), HintWriting.learn
+
+    def killed(self: HintWriting, job: LearningJob, key: str, model: LanguageModel) -> Learned:
+        if key.startswith(str(runs[2].pk)):
+            raise KeyboardInterrupt
+        return whole(self, job, key, model)
+
+    monkeypatch.setattr(HintWriting, "learn", killed)
+    with pytest.raises(KeyboardInterrupt):
+        hints_from(runs, Level.CONCRETE)
+    job = LearningJob.objects.get()
+    assert set(job.hints.values_list("source", flat=True)) == {run.pk for run in runs[:2]}
+    asked = len(world.asked)
+    LearningJob.objects.update(state=LearningJob.State.CANCELLED)
+    monkeypatch.setattr(HintWriting, "learn", whole)
+
+    client = engineer()
+    assert reverse("runs:hint_job_resume", args=[job.pk]) in text(client, "runs:hint_job", job.pk)
+    client.post(reverse("runs:hint_job_resume", args=[job.pk]), {"max_cost": ""})
+    assert carry_out(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.report) == ("finished", {"hints": len(runs), "refused": 0})
+    assert Hint.objects.count() == len(runs)
+    assert len(world.asked) - asked == len(runs) - 2
+
+
+def test_old_jobs_keep_their_pages(job: LearningJob, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runs.hint_pages.MOST_JOBS", 0)
+    client = engineer()
+
+    assert str(job.pk) not in text(client, "runs:hint_list")
+    assert "6 sources" in text(client, "runs:hint_job", job.pk)
 
 
 def test_hints_are_as_hidden_as_the_outcome_of_their_source(job: LearningJob) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -23,6 +24,7 @@ from runs.services.learning import (
 )
 from runs.tasks.learning import sweep_learning
 from tests.judging.asked_models import models_file
+from tests.runs.factories import make_user
 from tests.webagent.llm.stub import LLMStub, fail, say
 from webagent.llm.interface import LanguageModel, Message, Request
 
@@ -194,6 +196,21 @@ def test_a_job_that_kills_its_workers_is_given_up(model: LLMStub):
     sweep_learning()
     assert now(job).state == State.FAILED
     assert "died" in now(job).problem
+
+
+def test_a_double_click_starts_one_job(model: LLMStub):
+    person, other = make_user(), make_user()
+    wish: dict[str, Any] = {
+        "kind": KIND,
+        "model": "stub-judge",
+        "params": {"words": ["one"], "n": 2},
+    }
+    first = start_learning(**wish, user=person)
+    assert start_learning(**wish, user=person) == first
+    assert start_learning(**wish | {"params": {"words": ["two"], "n": 2}}, user=person) != first
+    assert start_learning(**wish, user=other) != first
+    cancel_learning(job=first)
+    assert start_learning(**wish, user=person) != first, "one that has ended does not count"
 
 
 def test_a_model_that_is_not_there_is_said_at_once(model: LLMStub):

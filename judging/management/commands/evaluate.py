@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.batch_words import cost_in_words, estimate_in_words, result_in_words
+from judging.batch_words import estimate_in_words, result_in_words
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import (
     UnknownEvaluatorError,
@@ -30,6 +30,7 @@ from judging.services.evaluating_batches import (
 from runs.execution.paid_work import Watcher, WorkRefusedError
 from runs.management.progress import progress_bar
 from runs.services.paid_work import check_limits
+from runs.work_pages import cost_in_words
 
 State = EvaluationBatch.State
 
