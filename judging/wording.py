@@ -64,7 +64,7 @@ def interval_words(interval: Interval | Undefined | None, *, is_share: bool) -> 
     if interval is None or isinstance(interval, Undefined):
         return ""
     if interval.low == interval.high:
-        return _("the same in every resample")
+        return _("no spread")
     if is_share:
         low, high = (
             formats.number_format(round(100 * end, 1), 1) for end in (interval.low, interval.high)
