@@ -110,6 +110,26 @@ def test_retries_make_the_page_smaller_rather_than_the_prompt_longer():
     assert "there is no action." in text_of(after.request, 2)
 
 
+@pytest.mark.parametrize(("budget", "form"), [(4000, "tags"), (6000, "json"), (40_000, "tags")])
+def test_the_system_prompt_stays_the_same_so_that_it_can_be_cached(budget, form):
+    maker = PromptMaker(
+        settings(max_prompt_tokens=budget, reply=form, examples=5, tips="Read all of it. " * 900),
+        entry(),
+    )
+    turns = [Turn(step, f"click('{step}')", "Because of this and that. " * 9) for step in range(30)]
+    failed = [Failed("I would rather talk at length. " * 90, "it has no <action>; give one.")] * 3
+    prompts = [
+        maker.prompt(replace(seen, focused=focused), turns[:n_turns], failed[:n_failed])
+        for seen in (observation(long_tree(2)), observation(long_tree(200, target="Here")))
+        for focused in (None, "z1")
+        for n_turns in (0, 30)
+        for n_failed in (0, 3)
+    ]
+    assert len({prompt.request.system for prompt in prompts}) == 1
+    # However much stands around it, there is always a part of the page.
+    assert all("RootWebArea 'Long page'" in text_of(prompt.request) for prompt in prompts)
+
+
 def test_the_page_keeps_room_beside_a_long_history():
     seen = observation(long_tree(500, target="Buy"), goal='Click "Buy".')
     turns = [Turn(step, f"click('{step}')", "A long thought. " * 40) for step in range(60)]

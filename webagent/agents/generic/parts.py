@@ -1,0 +1,169 @@
+"""The parts of a prompt that may be cut: what each is told, and how much of the budget it gets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from webagent.agents.generic.history import Turn, told_history
+from webagent.agents.generic.knowledge import KnowledgeTeller, framed
+from webagent.agents.generic.page import Interest, cut_tree
+from webagent.agents.generic.settings import AgentSettings
+from webagent.agents.generic.tokens import count_tokens, fitting
+from webagent.agents.generic.wording import Example
+from webagent.llm.untrusted import visible
+from webagent.trajectory.live import Observation
+
+PAGE_SHARE = 0.6
+"""Of what is left beside goal, actions and examples, the page gets at least so much."""
+STANDING_SHARE = 6
+"""Tips, knowledge and examples may each have a sixth of the prompt, so that half is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The texts of one prompt that may be cut. An empty one is left out."""
+
+    tips: str = ""
+    knowledge: str = ""
+    examples: str = ""
+    history: str = ""
+    tabs: str = ""
+    error: str = ""
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How many tokens each part may have at most, in the order in which they are cut."""
+
+    page: int
+    history: int
+    examples: int
+    tabs: int
+    knowledge: int
+    tips: int
+    error: int
+
+    def less(self, tokens: int) -> Caps:
+        """The caps with so many tokens less, taken from the first parts that have any."""
+        left = tokens
+        shares: dict[str, int] = {}
+        for name in ("page", "history", "examples", "tabs", "knowledge", "tips", "error"):
+            cap = getattr(self, name)
+            taken = min(cap, left)
+            shares[name] = cap - taken
+            left -= taken
+        return Caps(**shares)
+
+
+class PartsTeller:
+    """Tells the parts of one agent's prompts, each within its cap."""
+
+    def __init__(self, settings: AgentSettings) -> None:
+        self._settings = settings
+        self._words = settings.wording.words
+        self._knowledge = KnowledgeTeller(settings.knowledge) if settings.knowledge else None
+        tips = visible(settings.tips).strip()
+        # The same at every step, and long to measure.
+        self._tips = cache(lambda tokens: fitting(tips, tokens))
+
+    def caps(
+        self, observation: Observation, turns: Sequence[Turn], left: int, standing: int
+    ) -> Caps:
+        """The budget shared out: what is short and certain first, the page last but assured.
+
+        Args:
+            left: beside goal, actions and replies sent back.
+            standing: the same for any step of the run, by which the parts of the system prompt
+                are cut: it stays the same then, as providers' caches want it.
+        """
+        settings, share = self._settings, standing // STANDING_SHARE
+        error = min(settings.error_tokens, left // 4)
+        tips = min(settings.tips_tokens, share)
+        knowledge = min(settings.knowledge_tokens, share) if self._knowledge else 0
+        tabs = min(settings.tabs_tokens, left // 8)
+        taken = Caps(0, 0, share, tabs, knowledge, tips, error)
+        parts = self.parts(observation, (), taken)
+        told_first = (parts.tips, parts.knowledge, parts.examples, parts.tabs, parts.error)
+        left = max(0, left - sum(map(count_tokens, told_first)))
+        page = min(settings.page_tokens, left, count_tokens(visible(observation.axtree)) + 64)
+        if not settings.sees_tree:
+            page = 0
+        assured = min(page, int(left * PAGE_SHARE))
+        history = min(settings.history_tokens, max(0, left - assured))
+        told = count_tokens(told_history(turns, history, self._words))
+        return replace(taken, history=history, page=max(0, min(page, left - told)))
+
+    def parts(self, observation: Observation, turns: Sequence[Turn], caps: Caps) -> Parts:
+        """The texts, as they are shown, so that what is counted is what is sent."""
+        settings, words = self._settings, self._words
+        tabs = "\n".join(
+            f"{'*' if tab.active else '-'} {number}: {flat(tab.title or '')} ({flat(tab.url)})"
+            for number, tab in enumerate(observation.tabs)
+        )
+        page = knowledge = ""
+        if settings.sees_tree and caps.page:
+            page = cut_tree(
+                visible(observation.axtree),
+                caps.page,
+                _interest(observation, turns),
+                words.page_left_out,
+            )
+        if self._knowledge is not None:
+            knowledge = framed(self._knowledge.block(observation.goal, caps.knowledge).text)
+        return Parts(
+            tips=self._tips(caps.tips),
+            knowledge=knowledge,
+            examples=self._examples(caps.examples),
+            history=told_history(turns, caps.history, words),
+            tabs=fitting(tabs, caps.tabs),
+            error=fitting(visible(observation.last_error or ""), caps.error),
+            page=page,
+        )
+
+    def _examples(self, tokens: int) -> str:
+        """As many as are wanted, of actions that are allowed, whole, within so many tokens."""
+        names = {action.name for action in self._settings.allowed}
+        usable = [
+            example
+            for example in self._words.example
+            if example.action.partition("(")[0] in names
+            and bool(example.page) == (self._settings.sees_tree or self._settings.marks)
+        ]
+        shown: list[str] = []
+        for number, example in enumerate(usable[: self._settings.examples], start=1):
+            shown.append(self._example(number, example))
+            if count_tokens("\n".join(shown)) > tokens:
+                shown.pop()
+                break
+        return "\n".join(shown)
+
+    def _example(self, number: int, example: Example) -> str:
+        if self._settings.reply == "json":
+            reply = json.dumps({"thought": example.thought, "action": example.action})
+        else:
+            reply = f"<thought>{example.thought}</thought>\n<action>{example.action}</action>"
+        shown = example.page.strip() or f"(a picture: {example.picture})"
+        return f"\nExample {number}. Goal: {example.goal}\n{shown}\nReply:\n{reply}"
+
+
+def flat(text: str) -> str:
+    """The text in one line, with everything in it to be seen."""
+    return " ".join(visible(text).split())
+
+
+def _interest(observation: Observation, turns: Sequence[Turn]) -> Interest:
+    """What the goal and the last turn name, and what has the focus."""
+    last = [turn.action for turn in turns[-1:] if turn.action]
+    named = [
+        node.bid
+        for node in observation.nodes
+        if node.bid
+        and any(f"'{node.bid}'" in action or f'"{node.bid}"' in action for action in last)
+    ]
+    focused = [observation.focused] if observation.focused else []
+    focused += [node.bid for node in observation.nodes if node.bid and node.has("focused")]
+    return Interest(texts=(observation.goal, *last), bids=frozenset((*named, *focused)))
