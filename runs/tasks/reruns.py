@@ -10,6 +10,7 @@ from runs.execution.running import execute_next
 from runs.execution.sweeping import sweep_runs
 from runs.tasks.sweeping import swept
 from runs.tasks.waking import EXECUTE_NEXT, wake_workers
+from runs.workers import prepare_next_run
 
 LAST_RESORT_S = settings.ENV.RUN_TIME_LIMIT_S + 2 * GRACE_S
 
@@ -22,6 +23,7 @@ def execute_next_run() -> None:
     """
     if execute_next():
         wake_workers(most=1)
+        prepare_next_run()
 
 
 swept(sweep_runs)
