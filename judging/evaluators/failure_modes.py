@@ -6,26 +6,25 @@ stands in `details["failure_modes"]`, an object by mode, and `details["side"]`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from django.utils.translation import gettext_noop
 
-from judging.evaluators.contract import Finding, without_outcome
+from judging.evaluators.contract import Finding
 from judging.evaluators.judged import finding_of
-from judging.evaluators.shown_runs import trajectory_of
+from judging.evaluators.whole_runs import WholeRunEvaluator
 from judging.failure_modes.detecting import VERSION, DetectorSettings, RunSeen, StepSeen, detect
-from judging.judges.estimates import tokens_of
 from judging.judges.failures import FailureJudge, FailuresJudged
 from judging.judges.settings import FailureSettings
+from judging.judges.shown import Trajectory
 from judging.matching.outcome import EvaluatorIdentity, excerpt
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Event, Run, Step
-from webagent.llm.interface import LanguageModel
+from webagent.llm.interface import Request
 from webagent.trajectory.actions import ActionKind
 
-NO_STEPS = gettext_noop("the run has no steps")
 HOW_NOT_WHETHER = gettext_noop("says how a run fails, not whether it does")
 FOUND, SIDE = "failure_modes", "side"
 """Members of an evaluation's details."""
@@ -68,50 +67,23 @@ class MechanicalFailureModes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailureJudgeEvaluator:
+class FailureJudgeEvaluator(WholeRunEvaluator):
     """`failure-judge`: asks a model once what went wrong in a run."""
 
     name: ClassVar[str] = "failure-judge"
-    version: ClassVar[str] = "1"
+    kind: ClassVar[EvaluatorVersion.Kind] = EvaluatorVersion.Kind.MODES
+    settings_type: ClassVar[type[FailureSettings]] = FailureSettings
 
-    language_model: LanguageModel
     settings: FailureSettings
 
-    @classmethod
-    def make(cls, *, language_model: LanguageModel, **config: object) -> FailureJudgeEvaluator:
-        """The judge so configured. Raises ValueError for settings it does not know."""
-        return cls(language_model=language_model, settings=FailureSettings.model_validate(config))
+    def found(self, run: Run, trajectory: Trajectory, shown: Mapping[str, object]) -> Finding:
+        found = self._judge.judge(trajectory)
+        return finding_of(found.judged, more=shown) if found.modes is None else _told(found, shown)
+
+    def requests(self, run: Run, trajectory: Trajectory) -> Sequence[Request]:
+        return self._judge.requests(trajectory)
 
     @property
-    def identity(self) -> EvaluatorIdentity:
-        return EvaluatorIdentity(
-            name=self.name,
-            kind=EvaluatorVersion.Kind.MODES.value,
-            version=self.version,
-            config=self.settings.model_dump(mode="json"),
-        )
-
-    def applies_to(self, run: Run) -> bool:
-        return run.n_steps > 0
-
-    def evaluate(self, run: Run) -> Finding:
-        if (finding := without_outcome(run)) is not None:
-            return finding
-        trajectory = trajectory_of(run, self.settings)
-        if not trajectory.steps:
-            return Finding.not_applicable(NO_STEPS)
-        found = self._judge().judge(trajectory)
-        shown = {"pictures": [picture.step for picture in trajectory.pictures]}
-        if found.modes is None:
-            return finding_of(found.judged, more=shown)
-        return _told(found, shown)
-
-    def estimate(self, run: Run) -> tuple[int, int]:
-        """Input tokens, roughly, and output tokens at most."""
-        if without_outcome(run) is not None or not run.n_steps:
-            return 0, 0
-        return tokens_of(self._judge().requests(trajectory_of(run, self.settings)))
-
     def _judge(self) -> FailureJudge:
         return FailureJudge(language_model=self.language_model, settings=self.settings)
 

@@ -14,13 +14,12 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from judging.failure_modes.modes import Mode, Side
-from judging.judges.asking import Asked, InvalidReplyError, ask, read_json
-from judging.judges.outcome import Judged, Stage, StageName
-from judging.judges.prompts import Prompt, load_prompt
+from judging.judges.asking import InvalidReplyError, read_json
+from judging.judges.outcome import Judged, StageName
 from judging.judges.schemas import BOOLEAN, INTEGERS, TEXT, one_of, record, rows
 from judging.judges.settings import FailureSettings
-from judging.judges.shown import Trajectory, indices_shown, texts_of, with_pictures
-from judging.judges.untrusted import Fenced, fence
+from judging.judges.shown import Trajectory, indices_shown
+from judging.judges.whole_run import ReplyForm, RunQuestion
 from judging.matching.outcome import Verdict
 from webagent.llm.interface import LanguageModel, Request
 
@@ -61,14 +60,9 @@ class _Mode(BaseModel):
     evidence_steps: list[int]
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    rationale: str
+class _Form(ReplyForm):
     modes: list[_Mode]
     side: Literal["operation", "reasoning", "both", "none"]
-    steering: bool
-    control: str
 
     def fault(self, known: set[int]) -> str:
         """What is wrong with it, in words for the model; empty where nothing is."""
@@ -106,20 +100,12 @@ class FailureJudge:
 
     def judge(self, trajectory: Trajectory) -> FailuresJudged:
         """The modes and the side; none of either where nothing went wrong."""
-        prompt, fenced = self._prompt(), fence(texts_of(trajectory, self.settings), longest=None)
         known = indices_shown(trajectory, self.settings)
-        asked = ask(
-            self.language_model,
-            self._request(prompt, trajectory, fenced),
-            lambda text: _read(text, known),
-            name=StageName.FAILURES,
-            prompt=prompt,
-        )
-        form = asked.value
+        answered = self.question.ask(trajectory, lambda text: _read(text, known))
+        stage, form = answered.stage, answered.form
         if form is None:
-            return FailuresJudged(judged=Judged.by(asked.stage))
-        stage = _stage(asked, form)
-        if fenced.canary in form.control.lower():
+            return FailuresJudged(judged=Judged.by(stage))
+        if answered.is_manipulated:
             return FailuresJudged(judged=Judged.by(stage.manipulated()))
         return FailuresJudged(
             judged=Judged.by(replace(stage, verdict=Verdict.NOT_APPLICABLE)),
@@ -134,30 +120,17 @@ class FailureJudge:
 
     def requests(self, trajectory: Trajectory) -> list[Request]:
         """What is asked, without repair attempts."""
-        fenced = fence(texts_of(trajectory, self.settings), longest=None)
-        return [self._request(self._prompt(), trajectory, fenced)]
+        return [self.question.request(trajectory)]
 
-    def _prompt(self) -> Prompt:
-        return load_prompt(self.settings.family, self.settings.prompts, "failures")
-
-    def _request(self, prompt: Prompt, trajectory: Trajectory, fenced: Fenced) -> Request:
-        before, after = prompt.filled_around(
-            "pictures", fence=fenced.mark, **fenced.blocks, remarks=fenced.remarks
-        )
-        return Request(
-            model=self.settings.model,
-            messages=(with_pictures(before, trajectory.pictures, after),),
-            system=prompt.system,
+    @property
+    def question(self) -> RunQuestion:
+        """How it asks."""
+        return RunQuestion(
+            language_model=self.language_model,
+            settings=self.settings,
+            name=StageName.FAILURES,
             schema=_SCHEMA,
-            schema_name="failures",
-            max_tokens=self.settings.max_tokens,
-            temperature=self.settings.temperature,
         )
-
-
-def _stage(asked: Asked[_Form], form: _Form) -> Stage:
-    """The stage with what was said of the whole, without a verdict yet."""
-    return replace(asked.stage, rationale=form.rationale, steering=form.steering)
 
 
 def _read(text: str, known: set[int]) -> _Form:

@@ -12,13 +12,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from judging.judges.asking import Asked, InvalidReplyError, ask, read_json
+from judging.judges.asking import InvalidReplyError, read_json
 from judging.judges.outcome import Criterion, Judged, Stage, StageName
-from judging.judges.prompts import Prompt, load_prompt
 from judging.judges.schemas import BOOLEAN, INTEGER, TEXT, one_of, record, rows
 from judging.judges.settings import MilestoneSettings
-from judging.judges.shown import Trajectory, indices_shown, texts_of, with_pictures
-from judging.judges.untrusted import Fenced, fence
+from judging.judges.shown import Trajectory, indices_shown
+from judging.judges.whole_run import ReplyForm, RunQuestion
 from judging.matching.outcome import Verdict
 from webagent.llm.interface import LanguageModel, Request
 from webagent.llm.untrusted import bounded
@@ -81,13 +80,8 @@ class _Milestone(BaseModel):
 _STEPS_GIVEN = {"reached": (True, False), "lost": (True, True), "not_reached": (False, False)}
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Form(ReplyForm):
     milestones: list[_Milestone]
-    rationale: str
-    steering: bool
-    control: str
 
 
 _SCHEMA = record(
@@ -118,20 +112,15 @@ class MilestoneJudge:
         Raises:
             ValueError: there is no milestone of any weight.
         """
-        prompt, fenced = self._prompt(), self._fenced(trajectory, milestones)
         known = indices_shown(trajectory, self.settings)
-        asked = ask(
-            self.language_model,
-            self._request(prompt, trajectory, fenced),
-            lambda text: _read(text, len(milestones), known),
-            name=StageName.MILESTONES,
-            prompt=prompt,
+        answered = self.question.ask(
+            trajectory, lambda text: _read(text, len(milestones), known), self.texts_of(milestones)
         )
-        form = asked.value
+        form = answered.form
         if form is None:
-            return MilestonesJudged(judged=Judged.by(asked.stage))
-        stage = _stage(asked, form, milestones)
-        if fenced.canary in form.control.lower():
+            return MilestonesJudged(judged=Judged.by(answered.stage))
+        stage = _with_criteria(answered.stage, form, milestones)
+        if answered.is_manipulated:
             return MilestonesJudged(judged=Judged.by(stage.manipulated()))
         found = [
             said.finding(milestone.name)
@@ -146,42 +135,32 @@ class MilestoneJudge:
 
     def requests(self, trajectory: Trajectory, milestones: Sequence[Definition]) -> list[Request]:
         """What is asked, without repair attempts."""
-        fenced = self._fenced(trajectory, milestones)
-        return [self._request(self._prompt(), trajectory, fenced)]
+        return [self.question.request(trajectory, self.texts_of(milestones))]
 
-    def _prompt(self) -> Prompt:
-        return load_prompt(self.settings.family, self.settings.prompts, "milestones")
+    @property
+    def question(self) -> RunQuestion:
+        """How it asks."""
+        return RunQuestion(
+            language_model=self.language_model,
+            settings=self.settings,
+            name=StageName.MILESTONES,
+            schema=_SCHEMA,
+        )
 
-    def _fenced(self, trajectory: Trajectory, milestones: Sequence[Definition]) -> Fenced:
+    def texts_of(self, milestones: Sequence[Definition]) -> dict[str, str]:
+        """The milestones as one text, numbered."""
         longest = self.settings.longest_action
         lines = [
             f"{number}. {' '.join(bounded(milestone.name, longest).split())}"
             for number, milestone in enumerate(milestones, 1)
         ]
-        texts = texts_of(trajectory, self.settings) | {"milestones": "\n".join(lines)}
-        return fence(texts, longest=None)
-
-    def _request(self, prompt: Prompt, trajectory: Trajectory, fenced: Fenced) -> Request:
-        before, after = prompt.filled_around(
-            "pictures", fence=fenced.mark, **fenced.blocks, remarks=fenced.remarks
-        )
-        return Request(
-            model=self.settings.model,
-            messages=(with_pictures(before, trajectory.pictures, after),),
-            system=prompt.system,
-            schema=_SCHEMA,
-            schema_name="milestones",
-            max_tokens=self.settings.max_tokens,
-            temperature=self.settings.temperature,
-        )
+        return {"milestones": "\n".join(lines)}
 
 
-def _stage(asked: Asked[_Form], form: _Form, milestones: Sequence[Definition]) -> Stage:
-    """The stage with all that was said, without a verdict yet."""
+def _with_criteria(stage: Stage, form: _Form, milestones: Sequence[Definition]) -> Stage:
+    """The stage with what was said of each milestone."""
     return replace(
-        asked.stage,
-        rationale=form.rationale,
-        steering=form.steering,
+        stage,
         criteria=tuple(
             Criterion(
                 name=milestone.name,

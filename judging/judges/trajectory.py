@@ -12,13 +12,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from judging.judges.asking import Asked, InvalidReplyError, ask, read_json
+from judging.judges.asking import InvalidReplyError, read_json
 from judging.judges.outcome import UNDECIDED, Criterion, Judged, Stage, StageName
-from judging.judges.prompts import Prompt, load_prompt
 from judging.judges.schemas import BOOLEAN, INTEGERS, TEXT, one_of, record, rows
 from judging.judges.settings import TrajectorySettings
-from judging.judges.shown import Trajectory, indices_shown, texts_of, with_pictures
-from judging.judges.untrusted import Fenced, fence
+from judging.judges.shown import Trajectory, indices_shown
+from judging.judges.whole_run import ReplyForm, RunQuestion
 from judging.matching.outcome import Verdict
 from webagent.llm.interface import LanguageModel, Request
 
@@ -36,14 +35,9 @@ class _Criterion(BaseModel):
     verdict: Literal["yes", "no", "unclear", "not_applicable"]
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Form(ReplyForm):
     criteria: list[_Criterion]
-    rationale: str
     evidence_steps: list[int]
-    steering: bool
-    control: str
 
 
 _SCHEMA = record(
@@ -72,63 +66,26 @@ class TrajectoryJudge:
 
         Side effects count where the settings say so; they are told in any case.
         """
-        prompt, fenced = self._prompt(), self._fenced(trajectory)
         known = indices_shown(trajectory, self.settings)
-        asked = ask(
-            self.language_model,
-            self._request(prompt, trajectory, fenced),
-            lambda text: _read(text, known),
-            name=StageName.TRAJECTORY,
-            prompt=prompt,
-        )
-        return Judged.by(self._settled(asked, fenced))
+        answered = self.question.ask(trajectory, lambda text: _read(text, known))
+        if answered.form is None:
+            return Judged.by(answered.stage)
+        stage = _with_criteria(answered.stage, answered.form)
+        return Judged.by(stage.manipulated() if answered.is_manipulated else self._decided(stage))
 
     def requests(self, trajectory: Trajectory) -> list[Request]:
         """What is asked, without repair attempts."""
-        return [self._request(self._prompt(), trajectory, self._fenced(trajectory))]
+        return [self.question.request(trajectory)]
 
-    def _prompt(self) -> Prompt:
-        return load_prompt(self.settings.family, self.settings.prompts, "trajectory")
-
-    def _fenced(self, trajectory: Trajectory) -> Fenced:
-        return fence(texts_of(trajectory, self.settings), longest=None)
-
-    def _request(self, prompt: Prompt, trajectory: Trajectory, fenced: Fenced) -> Request:
-        before, after = prompt.filled_around(
-            "pictures", fence=fenced.mark, **fenced.blocks, remarks=fenced.remarks
-        )
-        return Request(
-            model=self.settings.model,
-            messages=(with_pictures(before, trajectory.pictures, after),),
-            system=prompt.system,
+    @property
+    def question(self) -> RunQuestion:
+        """How it asks."""
+        return RunQuestion(
+            language_model=self.language_model,
+            settings=self.settings,
+            name=StageName.TRAJECTORY,
             schema=_SCHEMA,
-            schema_name="trajectory",
-            max_tokens=self.settings.max_tokens,
-            temperature=self.settings.temperature,
         )
-
-    def _settled(self, asked: Asked[_Form], fenced: Fenced) -> Stage:
-        form = asked.value
-        if form is None:
-            return asked.stage
-        stage = replace(
-            asked.stage,
-            rationale=form.rationale,
-            steering=form.steering,
-            evidence_steps=tuple(dict.fromkeys(form.evidence_steps)),
-            criteria=tuple(
-                Criterion(
-                    name=each.name,
-                    verdict=each.verdict,
-                    rationale=each.rationale,
-                    evidence_steps=tuple(dict.fromkeys(each.evidence_steps)),
-                )
-                for each in form.criteria
-            ),
-        )
-        if fenced.canary in form.control.lower():
-            return stage.manipulated()
-        return self._decided(stage)
 
     def _decided(self, stage: Stage) -> Stage:
         counted = {
@@ -142,6 +99,22 @@ class TrajectoryJudge:
             words = "the judge says that the evidence does not settle it"
             return replace(stage, error_kind=UNDECIDED, error=words)
         return replace(stage, verdict=Verdict.PASSED)
+
+
+def _with_criteria(stage: Stage, form: _Form) -> Stage:
+    return replace(
+        stage,
+        evidence_steps=tuple(dict.fromkeys(form.evidence_steps)),
+        criteria=tuple(
+            Criterion(
+                name=each.name,
+                verdict=each.verdict,
+                rationale=each.rationale,
+                evidence_steps=tuple(dict.fromkeys(each.evidence_steps)),
+            )
+            for each in form.criteria
+        ),
+    )
 
 
 def _read(text: str, known: set[int]) -> _Form:
