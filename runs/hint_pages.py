@@ -23,7 +23,7 @@ from runs.models import (
     Task,
     User,
 )
-from runs.timeline_marks import hides_something
+from runs.visibility import hides_something
 from runs.work_forms import ResumeForm
 from runs.work_pages import WorkProgress, cost_in_words, progress_of
 from webagent.agents.generic.tokens import count_tokens

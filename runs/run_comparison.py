@@ -11,9 +11,10 @@ from django.utils.translation import ngettext
 
 from runs.models import Run, Step, User
 from runs.run_alignment import Did, Pair, align, first_difference, what_was_done
+from runs.step_rows import StepRow
 from runs.templatetags.interface import duration, money, verdict
-from runs.timeline import StepRow, timeline_context
-from runs.timeline_marks import hides_something
+from runs.timeline import timeline_context
+from runs.visibility import hides_something
 
 if TYPE_CHECKING:
     from runs.visibility import ShownRun

@@ -8,7 +8,7 @@ from runs.models import Run
 from runs.policies import body_of
 from runs.policy_words import rule_in_words
 from runs.savings import saving_of
-from runs.timeline_marks import hides_something
+from runs.visibility import hides_something
 
 
 def policy_facts(run: Run) -> dict[str, Any]:

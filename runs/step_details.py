@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runs.models import Run, Step
-from runs.timeline_marks import hides_something
+from runs.visibility import hides_something
 
 if TYPE_CHECKING:
     from runs.models import Attachment

@@ -3,54 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NotRequired, TypedDict
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from runs.models import Event, Run, Step, User
+from runs.step_rows import StepRow, shortened, step_rows
 from runs.timeline_marks import (
     Mark,
     course_title,
     end_of,
     events_shown,
-    hides_something,
     marks_of,
 )
+from runs.visibility import hides_something
 from webagent.trajectory.actions import ActionKind
 
 ALL_AT_ONCE = 400
 """Runs of up to so many steps bring all texts with the page; longer ones bring them in parts."""
 PART = 100
-ACTION_CHARS = 160
 TEXT_CHARS = 4000
 NO_BLOB = "0" * 64
-
-
-class StepRow(TypedDict):
-    """One step as the list and the picture need it; keys are short, there may be thousands."""
-
-    i: int
-    kind: str
-    action: str
-    target: str
-    seconds: float | None
-    failed: bool
-    state: str
-    branch: int
-    image: str | None
-    thumb: str | None
-    after: str | None
-    marked: str | None
-    tree: str | None
-    size: tuple[int, int] | None
-    replays: NotRequired[int]
-    calls: NotRequired[bool]
-    problem: NotRequired[str]
-    box: NotRequired[list[float]]
-    point: NotRequired[list[float]]
 
 
 class StepTexts(TypedDict):
@@ -65,28 +39,6 @@ class StepTexts(TypedDict):
     cost: NotRequired[str | None]
 
 
-_COLUMNS = (
-    "index",
-    "kind",
-    "action",
-    "target",
-    "seconds",
-    "error",
-    "state",
-    "branch",
-    "box",
-    "point",
-    "screenshot_id",
-    "screenshot__thumbnail_id",
-    "screenshot__width",
-    "screenshot__height",
-    "after_screenshot_id",
-    "marked_screenshot_id",
-    "tree_id",
-    "record__replays",
-)
-_CALLS = ("record__llm_calls", "record__messages", "record__extra__problem")
-"""Who was asked and with what success: for those to whom nothing is hidden."""
 _TEXTS = ("index", "thought", "action", "url", "title", "error")
 _COSTS = ("input_tokens", "output_tokens", "cost")
 
@@ -134,17 +86,6 @@ def timeline_data(
     }
 
 
-def step_rows(run: Run) -> list[StepRow]:
-    """All steps of the run, in order. One query."""
-    columns = _COLUMNS if hides_something(run) else _COLUMNS + _CALLS
-    rows = [_row(values) for values in run.steps.order_by("index").values(*columns)]
-    for row, following in pairwise(rows):
-        # What came after is what the next step saw, unless the run went back in between.
-        if row["after"] is None and following["branch"] == row["branch"]:
-            row["after"] = following["image"]
-    return rows
-
-
 def step_texts(run: Run, first: int, count: int) -> dict[int, StepTexts]:
     """The texts of steps first..first+count-1, by index. One query."""
     shows_costs = not hides_something(run)
@@ -159,83 +100,18 @@ def _shown(run: Run, user: User) -> Run:
     return Run.objects.shown_to(user).get(pk=run.pk)
 
 
-def _row(values: dict[str, Any]) -> StepRow:
-    row: StepRow = {
-        "i": values["index"],
-        "kind": values["kind"] or ActionKind.OTHER,
-        "action": _short(values["action"], ACTION_CHARS),
-        "target": _short(values["target"], ACTION_CHARS),
-        "seconds": values["seconds"],
-        "failed": bool(values["error"]),
-        "state": values["state"],
-        "branch": values["branch"],
-        "image": values["screenshot_id"],
-        "thumb": values["screenshot__thumbnail_id"],
-        "after": values["after_screenshot_id"],
-        "marked": values["marked_screenshot_id"],
-        "tree": values["tree_id"],
-        "size": _size(values["screenshot__width"], values["screenshot__height"]),
-    }
-    if _are_numbers(values["box"], 4):
-        row["box"] = values["box"]
-    if _are_numbers(values["point"], 2):
-        row["point"] = values["point"]
-    if isinstance(replays := values["record__replays"], int):
-        row["replays"] = replays
-    if values.get("record__llm_calls") or values.get("record__messages"):
-        row["calls"] = True
-    if problem := _problem(values):
-        row["problem"] = _short(problem, ACTION_CHARS)
-    return row
-
-
-def _problem(values: dict[str, Any]) -> str:
-    """What was wrong with the model's replies, whether or not one could be used in the end."""
-    if problem := values.get("record__extra__problem"):
-        return str(problem)
-    calls = values.get("record__llm_calls")
-    problems = [
-        str(call["problem"])
-        for call in (calls if isinstance(calls, list) else [])
-        if isinstance(call, dict) and call.get("problem")
-    ]
-    if not problems:
-        return ""
-    words = ngettext(
-        "%(n)s unusable reply: %(why)s", "%(n)s unusable replies: %(why)s", len(problems)
-    )
-    return words % {"n": len(problems), "why": problems[-1]}
-
-
-def _size(width: int | None, height: int | None) -> tuple[int, int] | None:
-    """Size of the picture, in whose pixels boxes and points are given."""
-    return (width, height) if width and height else None
-
-
-def _are_numbers(value: object, count: int) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == count
-        and all(isinstance(part, int | float) for part in value)
-    )
-
-
 def _texts(values: dict[str, Any]) -> StepTexts:
     texts: StepTexts = {
-        "thought": _short(values["thought"], TEXT_CHARS),
-        "action": _short(values["action"], TEXT_CHARS),
-        "url": _short(values["url"], TEXT_CHARS),
-        "title": _short(values["title"], TEXT_CHARS),
-        "error": _short(values["error"], TEXT_CHARS),
+        "thought": shortened(values["thought"], TEXT_CHARS),
+        "action": shortened(values["action"], TEXT_CHARS),
+        "url": shortened(values["url"], TEXT_CHARS),
+        "title": shortened(values["title"], TEXT_CHARS),
+        "error": shortened(values["error"], TEXT_CHARS),
     }
     if "cost" in values:
         texts["tokens"] = (values["input_tokens"], values["output_tokens"])
         texts["cost"] = None if values["cost"] is None else str(values["cost"])
     return texts
-
-
-def _short(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def _kind_words() -> dict[str, str]:

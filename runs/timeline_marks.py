@@ -11,10 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from runs.models import Event, Run, Step
+from runs.step_rows import StepRow
 from runs.templatetags.interface import money
+from runs.visibility import hides_something
 
 if TYPE_CHECKING:
-    from runs.timeline import StepRow
     from runs.visibility import ShownRun
 
 GIVEN_UP = "given_up"
@@ -54,12 +55,6 @@ class Final(TypedDict):
     answer: str | None
     words: str
     sign: str
-
-
-def hides_something(run: Run) -> bool:
-    """Whether the viewer that the run was read for is blind on it, or names are hidden."""
-    shown = cast("ShownRun", run)
-    return shown.is_blind or shown.is_anonymous
 
 
 def events_shown(run: Run) -> list[Event]:

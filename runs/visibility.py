@@ -8,7 +8,7 @@ through `RunQuerySet.shown_to(user)`, which applies them in the database.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, TypedDict
+from typing import TYPE_CHECKING, Protocol, TypedDict, cast
 
 from django.conf import settings
 from django.db.models import Q
@@ -60,3 +60,9 @@ def run_policy() -> RunPolicy:
     """The policy named by the settings."""
     policy: RunPolicy = import_string(settings.RUN_POLICY)()
     return policy
+
+
+def hides_something(run: Run) -> bool:
+    """Whether the viewer that the run was read for is blind on it, or names are hidden."""
+    shown = cast("ShownRun", run)
+    return shown.is_blind or shown.is_anonymous

@@ -7,33 +7,27 @@ A worker's verbs carry the fencing token of its claim and change nothing once it
 
 from __future__ import annotations
 
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from uuid import UUID
 
-from django.db import models, transaction
+from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from runs.querysets.clock import from_now
+from runs.querysets.due import QUEUED, DueQuerySet, RunRow
 from runs.querysets.turns import First, firsts_in_turn
 
 # The words of `runs.models.RunStatus`, which stands above this layer.
-QUEUED, LEASED, RUNNING, FAILED, CANCELLED = "queued", "leased", "running", "failed", "cancelled"
+LEASED, RUNNING, CANCELLED = "leased", "running", "cancelled"
 HELD = (LEASED, RUNNING)
 TRIES = 50
 """So often another worker may be quicker before one gives up; each time a run was started."""
 
-RunRow = TypeVar("RunRow", bound=models.Model, covariant=True)
 
-
-class QueueQuerySet(models.QuerySet[RunRow]):
+class QueueQuerySet(DueQuerySet[RunRow]):
     """The verbs of the queue of runs."""
-
-    def due(self) -> Self:
-        """Queued runs that may start now, as far as that does not hang on their experiment."""
-        waited = Q(not_before=None) | Q(not_before__lte=Now())
-        return self.filter(waited, status=QUEUED, cancel_requested_at=None)
 
     def due_somewhere(self, most: int) -> int:
         """How many runs could start now if there were workers enough, counted up to `most`."""

@@ -19,7 +19,8 @@ from django.db.models import (
 )
 from django.db.models.expressions import Combinable
 
-from runs.querysets.queue import QueueQuerySet, RunRow
+from runs.querysets.due import RunRow
+from runs.querysets.queue import QueueQuerySet
 from runs.visibility import run_policy
 
 if TYPE_CHECKING:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.db import connections
 from django.db.models import Count, OuterRef, Subquery
 
-if TYPE_CHECKING:
-    from runs.querysets.queue import QueueQuerySet
+from runs.querysets.due import DueQuerySet
 
 LANES_PER_PERSON = 2**32
 """A lane's number is that of its person times this, plus that of its experiment; 0 is nobody."""
@@ -61,7 +60,7 @@ class First:
         return self.lane % LANES_PER_PERSON
 
 
-def firsts_in_turn(runs: QueueQuerySet[Any], now: datetime) -> list[First]:
+def firsts_in_turn(runs: DueQuerySet[Any], now: datetime) -> list[First]:
     """The first due run of every lane that may move, in the order in which workers take them."""
     lanes = _open_lanes(runs)
     firsts = [first for lane in lanes if (first := _first_of(runs, lane))]
@@ -104,7 +103,7 @@ def in_turn(
     return sorted(own, key=place)
 
 
-def lanes_of_waiting(runs: QueueQuerySet[Any]) -> list[int]:
+def lanes_of_waiting(runs: DueQuerySet[Any]) -> list[int]:
     """Every lane with a queued run, whether it may move or not."""
     with connections[runs.db].cursor() as cursor:
         # The only name in it is our own table's.
@@ -112,7 +111,7 @@ def lanes_of_waiting(runs: QueueQuerySet[Any]) -> list[int]:
         return [lane for (lane,) in cursor.fetchall()]
 
 
-def _open_lanes(runs: QueueQuerySet[Any]) -> list[int]:
+def _open_lanes(runs: DueQuerySet[Any]) -> list[int]:
     """Lanes whose experiment is neither paused nor cancelled nor has as many runs as it may."""
     lanes = lanes_of_waiting(runs)
     experiments = {lane % LANES_PER_PERSON for lane in lanes} - {_NONE}
@@ -126,7 +125,7 @@ def _open_lanes(runs: QueueQuerySet[Any]) -> list[int]:
     return [lane for lane in lanes if lane % LANES_PER_PERSON in may_move | {_NONE}]
 
 
-def _first_of(runs: QueueQuerySet[Any], lane: int) -> First | None:
+def _first_of(runs: DueQuerySet[Any], lane: int) -> First | None:
     found = (
         runs.due()
         .filter(lane=lane)
@@ -137,13 +136,13 @@ def _first_of(runs: QueueQuerySet[Any], lane: int) -> First | None:
     return First(*found) if found else None
 
 
-def _held_by(runs: QueueQuerySet[Any], key: str) -> dict[int, int]:
+def _held_by(runs: DueQuerySet[Any], key: str) -> dict[int, int]:
     """How many runs are under way, by person (`created_by`) or experiment."""
     held = runs.filter(status__in=("leased", "running")).order_by()
     return {of or _NONE: n for of, n in held.values_list(key).annotate(n=Count("pk"))}
 
 
-def _last_served(runs: QueueQuerySet[Any], people: set[int]) -> dict[int, datetime]:
+def _last_served(runs: DueQuerySet[Any], people: set[int]) -> dict[int, datetime]:
     """When a run of each was last taken, by one look into the index for each."""
     claimed = runs.filter(claimed_at__isnull=False).order_by("-claimed_at")
     users = runs.model._meta.get_field("created_by").related_model

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 
 from runs.blobs import TEXT_TYPES, MissingBlobError, open_blob, read_blob
 from runs.models import Attachment, Blob, Run, Step
-from runs.timeline_marks import hides_something
 from runs.views.fragments import AppRequest
+from runs.visibility import hides_something
 
 SHOWN_PICTURES = {"image/png", "image/jpeg", "image/webp", "image/gif"}
 BLIND_ROLES = ("goal_image",)

@@ -14,8 +14,8 @@ from runs.sites import sites_during
 from runs.step_calls import step_calls
 from runs.step_details import step_details
 from runs.timeline import PART, step_texts, timeline_context
-from runs.timeline_marks import hides_something
 from runs.views.fragments import AppRequest
+from runs.visibility import hides_something
 
 
 @require_safe
