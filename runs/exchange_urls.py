@@ -7,6 +7,7 @@ from runs.views import exports, imports
 urlpatterns = [
     path("imports/", imports.import_list, name="import_list"),
     path("imports/<uuid:job_id>/", imports.import_detail, name="import_detail"),
+    path("imports/<uuid:job_id>/decide/", imports.import_decide, name="import_decide"),
     path("runs/export/", exports.run_export_selected, name="run_export_selected"),
     path("runs/<uuid:run_id>/export/", exports.run_export, name="run_export"),
 ]

@@ -1,7 +1,8 @@
-"""The form that takes a file with runs."""
+"""The form that takes a file with runs, and the one that decides over a file looked at."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -15,6 +16,13 @@ FORMAT_WORDS = {
     AUTO: _("recognise it"),
     "native": _("native"),
     "agentlab": _("AgentLab or BrowserGym result folders"),
+    "agentrewardbench": _("AgentRewardBench"),
+    "browser_use": _("browser-use histories"),
+    "online_mind2web": _("Online-Mind2Web"),
+    "webarena": _("WebArena result folders"),
+    "webarena_verified": _("WebArena-Verified"),
+    "playwright": _("Playwright traces"),
+    "atif": _("ATIF"),
 }
 
 
@@ -23,10 +31,11 @@ def _formats() -> list[tuple[str, Any]]:
 
 
 class ImportForm(forms.Form):
-    """A zip, what is in it, and where its runs go."""
+    """A file, what is in it, and where its runs go."""
 
     file = forms.FileField(
-        label=_("Zip file"), widget=forms.ClearableFileInput(attrs={"accept": ".zip"})
+        label=_("Zip or JSON file"),
+        widget=forms.ClearableFileInput(attrs={"accept": ".zip,.json"}),
     )
     format = forms.ChoiceField(label=_("Format"), choices=_formats, initial=AUTO)
     experiment_name = forms.CharField(
@@ -38,8 +47,27 @@ class ImportForm(forms.Form):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        words = _("Result folders of AgentLab or BrowserGym, or runs in the native format;")
+        words = _("Zip the whole folder: pictures mostly lie beside the files that name them;")
         most = _("at most %(size)s.") % {
             "size": filesizeformat(settings.ENV.IMPORT_MAX_UPLOAD_BYTES)
         }
         self.fields["file"].help_text = f"{words} {most}"
+
+
+class AnswerForm(forms.Form):
+    """What a first look asks, each with the choices that its question names."""
+
+    def __init__(self, questions: Sequence[Mapping[str, Any]], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for question in questions:
+            none = ("", _("not said: %(what)s") % {"what": question["unanswered"]})
+            self.fields[question["key"]] = forms.ChoiceField(
+                label=question["text"],
+                choices=[none, *question["choices"].items()],
+                required=False,
+            )
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """Key -> choice, of the questions that were answered."""
+        return {key: choice for key, choice in self.cleaned_data.items() if choice}

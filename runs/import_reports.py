@@ -57,6 +57,9 @@ class ImportReport:
             "problems": self.n_problems,
             "steps": sum(run.n_steps for run in self.imported),
             "screenshots": sum(run.n_screenshots for run in self.imported),
+            "labels": sum(run.n_labels for run in self.imported),
+            "evaluations": sum(run.n_evaluations for run in self.imported),
+            "redacted": sum(run.n_redacted for run in self.imported),
         }
         return {"counts": counts, **shown}
 
@@ -71,4 +74,9 @@ def _run(run: ImportedRun) -> dict[str, Any]:
         "run": str(run.run_id),
         "steps": run.n_steps,
         "screenshots": run.n_screenshots,
+        "labels": run.n_labels,
+        "evaluations": run.n_evaluations,
+        "gaps": run.n_gaps,
+        "dropped": run.n_dropped,
+        "redacted": run.n_redacted,
     }

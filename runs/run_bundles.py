@@ -88,6 +88,11 @@ def stored_run(bundle: RunBundle, content_hash: str) -> Run | None:
     return left if left and bundle_of(left).content_hash == content_hash else None
 
 
+def is_stored(bundle: RunBundle) -> bool:
+    """Whether a run with this content is here."""
+    return stored_run(bundle, bundle.content_hash) is not None
+
+
 def run_task_record(run: Run) -> TaskRecord:
     """The task as this run's source described it."""
     own = run.record.get(TASK_KEY)

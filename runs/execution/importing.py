@@ -1,20 +1,23 @@
-"""Carrying out the import of an uploaded file, once, whoever dies over it."""
+"""Looking at an uploaded file and importing it, once, whoever dies over it."""
 
 from __future__ import annotations
 
 import logging
-import time
+from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
+from django.utils import timezone
 
 from runs.bounds import import_bounds
 from runs.execution.holding import Hold, WorkLostError, sweep_work
 from runs.execution.storing import ImportedRun, import_runs
 from runs.import_reports import ImportReport
 from runs.models import ImportJob
-from webagent.trajectory.reading import Rejection, open_runs
+from runs.run_bundles import is_stored
+from webagent.trajectory.reading import Rejection, RunSource, open_runs
+from webagent.trajectory.surveys import Survey, survey
 
 logger = logging.getLogger(__name__)
 
@@ -22,46 +25,56 @@ logger = logging.getLogger(__name__)
 def import_upload(job_id: UUID) -> bool:
     """Import an uploaded file; False if it was not there to be had (a second message, say).
 
-    Runs are stored one by one, so a worker that takes up after a dead one finds them there.
+    Runs are stored one by one, so a worker that takes up after a dead one finds them there. A
+    file that is only to be looked at stays where it is, until its owner decides over it.
     """
     job = ImportJob.objects.claim(job_id, lease_s=settings.ENV.LEASE_S)
     if job is None:
         return False
     hold = Hold(job)
     with hold.kept():
-        state, changes = _import(job, hold)
+        state, changes = _carry_out(job, hold)
         hold.end(state, **changes)
-        Path(job.path).unlink(missing_ok=True)
+        if not job.only_looks or state is not ImportJob.State.FINISHED:
+            Path(job.path).unlink(missing_ok=True)
     return True
 
 
 def sweep_imports() -> None:
     """Fail what cannot be imported, and delete uploads that nobody needs any more."""
     sweep_work(ImportJob)
-    jobs = {job.path: job.is_active for job in ImportJob.objects.only("path", "state")}
-    long_ago = time.time() - settings.ENV.ORPHAN_GRACE_S
+    long_ago = timezone.now() - timedelta(seconds=settings.ENV.ORPHAN_GRACE_S)
+    jobs = ImportJob.objects.only("path", "state", "only_looks", "ended_at")
+    needed = {
+        job.path: job.is_active
+        or (job.awaits_word and bool(job.ended_at and job.ended_at > long_ago))
+        for job in jobs
+    }
     for path in settings.UPLOAD_DIR.iterdir():
-        is_active = jobs.get(str(path), path.stat().st_mtime > long_ago)
-        if not is_active:
+        if not needed.get(str(path), path.stat().st_mtime > long_ago.timestamp()):
             path.unlink(missing_ok=True)
 
 
-def _import(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, object]]:
-    """State and last changes of the import. Raises WorkLostError."""
+def _awaits_word(job: ImportJob, long_ago: datetime) -> bool:
+    """Whether it was looked at lately enough that its owner may still have it imported."""
+    return job.awaits_word and job.ended_at is not None and job.ended_at > long_ago
+
+
+def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, object]]:
+    """State and last changes of the look or the import. Raises WorkLostError."""
     report = ImportReport()
     try:
         with open_runs(
-            Path(job.path), format=job.format, bounds=import_bounds(), label=job.file_name
+            Path(job.path),
+            format=job.format,
+            bounds=import_bounds(),
+            label=job.file_name,
+            answers=job.answers,
         ) as source:
             hold.renew(n_total=source.total, n_done=0)
-            found = import_runs(
-                source, experiment_name=job.experiment_name or None, user=job.created_by
-            )
-            for item in found:
-                report.add(item)
-                # Hostile files may bring problems without end; only runs are progress.
-                if isinstance(item, ImportedRun | Rejection):
-                    hold.renew(n_done=report.n_done)
+            if job.only_looks:
+                return ImportJob.State.FINISHED, _look(source, hold)
+            _import(job, hold, source, report)
     except WorkLostError:
         raise
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
@@ -69,3 +82,23 @@ def _import(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, obje
         reason = f"{type(error).__name__}: {error}"
         return ImportJob.State.FAILED, {"report": report.summary(), "problem": reason}
     return ImportJob.State.FINISHED, {"report": report.summary(), "n_done": report.n_done}
+
+
+def _look(source: RunSource, hold: Hold) -> dict[str, object]:
+    """The changes that a first look brings. Raises WorkLostError."""
+
+    def note(found: Survey) -> None:
+        hold.renew(n_done=found.n_done)
+
+    found = survey(source, is_known=is_stored, on_run=note)
+    return {"survey": found.to_json(), "n_done": found.n_done}
+
+
+def _import(job: ImportJob, hold: Hold, source: RunSource, report: ImportReport) -> None:
+    """Store all runs, noting each in the report. Raises WorkLostError."""
+    found = import_runs(source, experiment_name=job.experiment_name or None, user=job.created_by)
+    for item in found:
+        report.add(item)
+        # Hostile files may bring problems without end; only runs are progress.
+        if isinstance(item, ImportedRun | Rejection):
+            hold.renew(n_done=report.n_done)

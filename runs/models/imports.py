@@ -8,7 +8,11 @@ from runs.models.leased_work import LeasedWork
 
 
 class ImportJob(LeasedWork):
-    """One uploaded archive on its way into the database, run by run, with its report."""
+    """One uploaded file on its way into the database, run by run, with its report.
+
+    One that only looks ends with a survey and its file kept: then its owner says whether it is
+    imported, with answers to what the survey asks.
+    """
 
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
     file_name = models.CharField(max_length=255)
@@ -16,6 +20,10 @@ class ImportJob(LeasedWork):
     size = models.BigIntegerField()
     format = models.CharField(max_length=40, default="auto")
     experiment_name = models.CharField(max_length=200, blank=True)
+    only_looks = models.BooleanField(default=False)
+    survey = models.JSONField(default=dict)
+    """What a first look found; see `webagent.trajectory.surveys`."""
+    answers = models.JSONField(default=dict)
     report = models.JSONField(default=dict)
 
     class Meta(LeasedWork.Meta):
@@ -23,3 +31,8 @@ class ImportJob(LeasedWork):
 
     def __str__(self) -> str:
         return self.file_name
+
+    @property
+    def awaits_word(self) -> bool:
+        """Whether it was looked at and its owner is to say what becomes of it."""
+        return self.only_looks and self.state == self.State.FINISHED

@@ -1,4 +1,4 @@
-"""Importing by upload: the form, the imports so far, and the report of each."""
+"""Importing by upload: the form, the imports so far, the first look and the report of each."""
 
 from typing import Any
 from uuid import UUID
@@ -9,12 +9,17 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.import_forms import ImportForm
+from runs.import_forms import AnswerForm, ImportForm
 from runs.models import ImportJob
-from runs.services.uploads import start_import
+from runs.services.uploads import (
+    GoneError,
+    discard_after_look,
+    import_after_look,
+    start_import,
+)
 from runs.views.fragments import AppRequest, wants_partial
 
 SHOWN = 50
@@ -30,7 +35,8 @@ def import_list(request: AppRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         try:
-            job = start_import(user=request.user, **form.cleaned_data)
+            looks = "look" in request.POST
+            job = start_import(user=request.user, only_looks=looks, **form.cleaned_data)
         except OSError:
             messages.error(request, _("The file cannot be kept: the disk is full or not writable."))
         else:
@@ -45,11 +51,35 @@ def import_list(request: AppRequest) -> HttpResponse:
 @vary_on_headers("HX-Request")
 @may_import
 def import_detail(request: AppRequest, job_id: UUID) -> HttpResponse:
-    """One import: how far it is, then what became of every run."""
+    """One import: how far it is, what a first look found, what became of every run."""
     job = get_object_or_404(_own_jobs(request), pk=job_id)
     name = "_import_report" if wants_partial(request) else "import_detail"
-    context: dict[str, Any] = {"job": job, "report": job.report}
+    form = AnswerForm(job.survey.get("questions", ()), initial=job.answers)
+    context: dict[str, Any] = {"job": job, "report": job.report, "form": form}
     return render(request, f"runs/{name}.html", context)
+
+
+@require_POST
+@may_import
+def import_decide(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """Import or discard a file that was looked at."""
+    job = get_object_or_404(_own_jobs(request), pk=job_id)
+    form = AnswerForm(job.survey.get("questions", ()), request.POST)
+    if not form.is_valid():
+        return render(
+            request,
+            "runs/import_detail.html",
+            {"job": job, "report": job.report, "form": form},
+            status=422,
+        )
+    try:
+        if "discard" in request.POST:
+            discard_after_look(job=job)
+        else:
+            import_after_look(job=job, answers=form.answers)
+    except GoneError:
+        messages.error(request, _("The file is not kept any more; send it again."))
+    return redirect("runs:import_detail", job.pk)
 
 
 def _own_jobs(request: AppRequest) -> QuerySet[ImportJob]:

@@ -551,7 +551,7 @@ CASES["runs:run_compare"] = lambda world: [
 ]
 case("runs:run_files", run_id=RUNS)
 case("runs:run_blob", run_id=RUNS, sha256=lambda w: [w.picture.pk, w.log.pk])
-case("runs:run_export", run_id=RUNS)
+case("runs:run_export", "format=atif", run_id=RUNS)
 case("runs:run_export_selected", post=lambda w: {"run": [str(pk) for pk in RUNS(w)]})
 case("runs:run_rerun", post=lambda _: {"trials": 1}, run_id=RUNS)
 case("runs:run_rerun_selected", post=lambda w: {"run": [str(pk) for pk in RUNS(w)]})

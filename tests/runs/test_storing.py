@@ -54,7 +54,14 @@ def test_a_run_is_stored_with_all_that_belongs_to_it(store):
     bundle = run_bundle(1)
     imported = import_bundle(bundle, user=user)
     assert imported == ImportedRun(
-        source="run-1", run_id=imported.run_id, is_new=True, n_steps=3, n_screenshots=3
+        source="run-1",
+        run_id=imported.run_id,
+        is_new=True,
+        n_steps=3,
+        n_screenshots=3,
+        n_labels=len(bundle.labels),
+        n_evaluations=len(bundle.evaluations),
+        n_gaps=len(bundle.run.gaps),
     )
     run: Any = Run.objects.get(pk=imported.run_id)
     assert (run.status, run.outcome, run.end_reason) == ("finished", "success", "task_ended")

@@ -92,6 +92,9 @@ def test_a_sent_file_becomes_runs(
         "problems": 0,
         "steps": 6,
         "screenshots": 6,
+        "labels": job.report["counts"]["labels"],
+        "evaluations": job.report["counts"]["evaluations"],
+        "redacted": 0,
     }
     assert job.ended_at is not None
     assert not Path(job.path).exists()
@@ -284,3 +287,48 @@ class TestPages:
         client.force_login(make_user())
         assert client.get(detail).status_code == 404
         assert client.post(detail).status_code == 405
+
+
+def test_a_first_look_stores_nothing_until_its_owner_says_so(
+    client, engineer, tmp_path, django_capture_on_commit_callbacks
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        url = send(client, archive(tmp_path, 1, 2), look="").url
+    job = ImportJob.objects.get()
+    assert import_upload(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.awaits_word, Run.objects.count()) == ("finished", True, 0)
+    (found,) = job.survey["formats"]
+    assert (found["format"], found["runs"], found["steps"]) == ("made-up", 2, 6)
+    sweep_imports()
+    assert Path(job.path).exists()
+    page = client.get(url).content.decode()
+    assert "nothing is stored yet" in page
+    decide = reverse("runs:import_decide", args=[job.pk])
+    assert decide in page
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(decide, {})
+    assert import_upload(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.awaits_word, Run.objects.count()) == ("finished", False, 2)
+    assert not Path(job.path).exists()
+    client.post(decide, {})
+    assert not import_upload(job.pk)
+
+
+def test_what_was_looked_at_can_be_discarded_and_does_not_lie_about_for_ever(
+    client, engineer, tmp_path, settings
+):
+    jobs = [make_job(engineer, archive(tmp_path), only_looks=True) for _ in range(2)]
+    for job in jobs:
+        assert import_upload(job.pk)
+    client.post(reverse("runs:import_decide", args=[jobs[0].pk]), {"discard": ""})
+    jobs[0].refresh_from_db()
+    assert (jobs[0].state, Path(jobs[0].path).exists()) == ("cancelled", False)
+    past = timezone.now() - timedelta(seconds=settings.ENV.ORPHAN_GRACE_S + 5)
+    ImportJob.objects.filter(pk=jobs[1].pk).update(ended_at=past)
+    sweep_imports()
+    assert not Path(jobs[1].path).exists()
+    answer = client.post(reverse("runs:import_decide", args=[jobs[1].pk]), {}, follow=True)
+    assert "send it again" in answer.content.decode()
+    assert Run.objects.count() == 0

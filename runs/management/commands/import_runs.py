@@ -7,42 +7,84 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.progress import Progress
 
 from runs.bounds import import_bounds
 from runs.execution.storing import import_runs
 from runs.import_reports import ImportReport
 from runs.management.progress import progress_bar
+from runs.run_bundles import is_stored
+from runs.survey_words import survey_lines
 from webagent.trajectory.reading import AUTO, format_names, open_runs
+from webagent.trajectory.surveys import survey
 
 SHOWN_PROBLEMS = 50
 
 
 class Command(BaseCommand):
     help = (
-        "Import runs from folders and zips. Each run is stored whole or not at all; runs that"
-        " are here already stay as they are. Exit code 1 if any was rejected."
+        "Import runs from folders, zips and JSON files. Each run is stored whole or not at all;"
+        " runs that are here already stay as they are. --dry-run says what is in there and"
+        " stores nothing. Exit code 1 if any was rejected."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
         parser.add_argument("--format", choices=format_names(), default=AUTO)
         parser.add_argument("--experiment", help="the experiment that the runs go to")
+        parser.add_argument(
+            "--answer",
+            action="append",
+            default=[],
+            metavar="KEY=CHOICE",
+            help="an answer to what a dry run asked",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="look, and store nothing")
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
     def handle(
-        self, *, paths: list[Path], format: str, experiment: str | None, json: bool, **_: Any
+        self,
+        *,
+        paths: list[Path],
+        format: str,
+        experiment: str | None,
+        answer: list[str],
+        dry_run: bool,
+        json: bool,
+        **_: Any,
     ) -> None:
+        answers = _answers(answer)
+        if dry_run:
+            self._look(paths, format, answers, as_json=json)
+            return
         report = ImportReport()
         with progress_bar(shown=not json) as progress:
             for path in paths:
-                _import(path, format, experiment, report, progress)
+                _import(path, format, experiment, answers, report, progress)
         if json:
             self.stdout.write(_as_json(report))
         else:
             self._tell(report)
         if report.rejected:
+            sys.exit(1)
+
+    def _look(
+        self, paths: list[Path], format: str, answers: dict[str, str], *, as_json: bool
+    ) -> None:
+        """Say what is in there; leave with 1 if something cannot be taken."""
+        surveys = {}
+        for path in paths:
+            with open_runs(
+                path, format=format, bounds=import_bounds(), label=str(path), answers=answers
+            ) as source:
+                surveys[str(path)] = survey(source, is_known=is_stored).to_json()
+        if as_json:
+            self.stdout.write(json.dumps(surveys, ensure_ascii=False, indent=2))
+        else:
+            for name, found in surveys.items():
+                self.stdout.write("\n".join(survey_lines(name, found)))
+        if any(found["rejected"] for found in surveys.values()):
             sys.exit(1)
 
     def _tell(self, report: ImportReport) -> None:
@@ -64,14 +106,29 @@ class Command(BaseCommand):
 
 
 def _import(
-    path: Path, format: str, experiment: str | None, report: ImportReport, progress: Progress
+    path: Path,
+    format: str,
+    experiment: str | None,
+    answers: dict[str, str],
+    report: ImportReport,
+    progress: Progress,
 ) -> None:
-    with open_runs(path, format=format, bounds=import_bounds(), label=str(path)) as source:
+    with open_runs(
+        path, format=format, bounds=import_bounds(), label=str(path), answers=answers
+    ) as source:
         bar = progress.add_task(path.name, total=source.total)
         before = report.n_done
         for item in import_runs(source, experiment_name=experiment):
             report.add(item)
             progress.update(bar, completed=report.n_done - before)
+
+
+def _answers(given: list[str]) -> dict[str, str]:
+    """Key -> choice. Raises CommandError."""
+    pairs = [answer.partition("=") for answer in given]
+    if wrong := [key for key, equals, choice in pairs if not (key and equals and choice)]:
+        raise CommandError(f"--answer {wrong[0]}: write KEY=CHOICE")
+    return {key: choice for key, _, choice in pairs}
 
 
 def _as_json(report: ImportReport) -> str:
