@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 from webagent.knowledge.hint_source import SourceRun
 from webagent.knowledge.leaks import leaks
+from webagent.knowledge.literals import quoted
 from webagent.knowledge.relevance import words_of
 
 FEWEST, MOST = 8, 15
@@ -20,7 +21,6 @@ TOO_ALIKE = 0.8
 _EXAMPLE = re.compile(
     r"\be\.\s?g\.|\bfor (?:example|instance)\b|\bsuch as\b|例えば|たとえば", re.IGNORECASE
 )
-_ADDRESS = re.compile(r"\w+://\S+|\bwww\.\S+|\b[\w.+-]+@[\w-]+\.\w+")
 _PLACEHOLDER = re.compile(r"<[^<>\n]{1,60}>|\{[^{}\n]{1,60}\}|\[[^\[\]\n]{1,60}\]")
 _NUMBER = re.compile(r"\d+")
 _ORDER = re.compile(
@@ -28,14 +28,13 @@ _ORDER = re.compile(
     r"(first|firstly|secondly|next|then|afterwards|after that|finally|lastly|subsequently)\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r'"([^"\n]{1,120})"|“([^”\n]{1,120})”|「([^」\n]{1,120})」')
 
 
 def concrete_problems(lines: Sequence[str], source: SourceRun) -> list[str]:
     """What a concrete procedure has made up: texts in quotes that the run never showed."""
     known = _flat(source.log.text)
     made_up = [
-        text for line in lines for text in _quoted(line) if _flat(text) and _flat(text) not in known
+        text for line in lines for text in quoted(line) if _flat(text) and _flat(text) not in known
     ]
     found = [f"{text!r} is in quotes but appears nowhere in the run" for text in made_up]
     return [*found, *_length_problems(lines)]
@@ -48,16 +47,15 @@ def abstract_problems(lines: Sequence[str], source: SourceRun) -> list[str]:
     for pattern, words in (
         (_NUMBER, "it has a number: {}"),
         (_EXAMPLE, "it gives an example: {}"),
-        (_ADDRESS, "it has an address: {}"),
         (_PLACEHOLDER, "it has a placeholder: {}"),
     ):
         found += [words.format(each[0]) for each in pattern.finditer(text)]
     labels = _flat(source.labels)
     found += [
-        f"{quoted!r} is in quotes but is no label of an element that the run acted on"
+        f"{label!r} is in quotes but is no label of an element that the run acted on"
         for line in lines
-        for quoted in _quoted(line)
-        if _flat(quoted) not in labels
+        for label in quoted(line)
+        if _flat(label) not in labels
     ]
     return [*dict.fromkeys(found), *_length_problems(lines)]
 
@@ -69,11 +67,8 @@ def insight_problems(lines: Sequence[str], source: SourceRun) -> list[str]:
         found.append(f"there are {len(lines)} insights; there must be {FEWEST} to {MOST}")
     for number, line in enumerate(lines, start=1):
         found += [f"insight {number} tells an order: {each[1]!r}" for each in _ORDER.finditer(line)]
-        found += [f"insight {number} has an address" for _ in _ADDRESS.finditer(line)]
-        found += [f"insight {number} quotes {each!r}" for each in _quoted(line)]
-    found += [
-        f"it names the value {value!r} of this task" for value in _leaked("\n".join(lines), source)
-    ]
+        found += [f"insight {number} quotes {each!r}" for each in quoted(line)]
+    found += _leaked("\n".join(lines), source)
     for (one, first), (other, second) in combinations(enumerate(lines, start=1), 2):
         if _likeness(first, second) > TOO_ALIKE:
             found.append(f"insights {one} and {other} say the same")
@@ -82,11 +77,6 @@ def insight_problems(lines: Sequence[str], source: SourceRun) -> list[str]:
 
 def _leaked(text: str, source: SourceRun) -> list[str]:
     return [f"it has {leak}" for leak in leaks(text, source.literals)]
-
-
-def _quoted(line: str) -> Iterator[str]:
-    for found in _QUOTED.finditer(line):
-        yield next(text for text in found.groups() if text is not None)
 
 
 def _likeness(one: str, other: str) -> float:

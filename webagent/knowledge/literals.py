@@ -40,8 +40,8 @@ INTERFACE = frozenset((Path(__file__).parent / "interface_words.txt").read_text(
 
 _TOKEN = re.compile(r"[^\W_]+")
 _QUOTED = re.compile(
-    r"""(?<!\w)(["'`])(?P<straight>[^"'`\n]{2,120})\1(?!\w)|“(?P<curly>[^”\n]{2,120})”"""
-    r"|‘(?P<single>[^’\n]{2,120})’|«(?P<angle>[^»\n]{2,120})»"
+    r"""(?<!\w)(["'`])(?P<straight>[^"'`\n]{1,120})\1(?!\w)|“(?P<curly>[^”\n]{1,120})”"""
+    r"|‘(?P<single>[^’\n]{1,120})’|«(?P<angle>[^»\n]{1,120})»"
     r"|「(?P<corner>[^」\n]{1,120})」|『(?P<white>[^』\n]{1,120})』"
 )
 _NAME = re.compile(
@@ -132,13 +132,13 @@ def _plain_texts(log: RunLog) -> Iterator[str]:
         yield from step.labels
         yield step.title
     rest = log.goal
-    for value in sorted({*_quoted(log.goal), *_names(log)}, key=len, reverse=True):
+    for value in sorted({*quoted(log.goal), *_names(log)}, key=len, reverse=True):
         rest = rest.replace(value, "\n")
     yield from rest.splitlines()
 
 
 def _values(log: RunLog) -> Iterator[str]:
-    yield from _quoted(log.goal)
+    yield from quoted(log.goal)
     yield from _names(log)
     for step in log.steps:
         yield from step.typed
@@ -146,7 +146,8 @@ def _values(log: RunLog) -> Iterator[str]:
         yield from _address_values(step)
 
 
-def _quoted(text: str) -> list[str]:
+def quoted(text: str) -> list[str]:
+    """Texts in quotation marks of any kind; apostrophes inside words are none."""
     found = (match.groupdict().values() for match in _QUOTED.finditer(text))
     return [value for values in found for value in values if value]
 

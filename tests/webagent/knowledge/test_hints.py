@@ -83,6 +83,7 @@ def test_without_a_template_a_label_that_the_goal_names_belongs_to_the_task() ->
         ("Click the element a12", "number"),
         ("Type <customer> into the field", "placeholder"),
         ('Press "Find it all" to go on', "no label"),
+        ("Press 'Find it all' to go on", "no label"),
     ],
 )
 def test_an_abstract_procedure_holds_no_value(line: str, word: str) -> None:
@@ -115,6 +116,8 @@ def test_a_concrete_procedure_makes_nothing_up() -> None:
         ([*INSIGHTS[:7], INSIGHTS[0].upper()], "say the same"),
         ([*INSIGHTS[:7], "Search for Quill when nothing else helps."], "Quill"),
         ([*INSIGHTS[:7], 'The button "Search" reloads the table.'], "quotes"),
+        ([*INSIGHTS[:7], "The button `Search` reloads the table."], "quotes"),
+        ([*INSIGHTS[:7], "Look at https://shop/help when lost."], "it has an address"),
     ],
 )
 def test_insights_are_counted_independent_and_general(insights: list[str], word: str) -> None:
