@@ -12,6 +12,8 @@ from django.db.models import (
     Avg,
     Case,
     Count,
+    DateTimeField,
+    F,
     IntegerField,
     OuterRef,
     Q,
@@ -52,23 +54,30 @@ class RerunRow:
 
 
 def rerun_list_of(user: User) -> QuerySet[Run]:
-    """Runs made here that the person may see: what moves first, then the newest."""
+    """Runs made here that the person may see.
+
+    First what is under way, then what waits, the oldest first as it will be taken, then the rest,
+    the newest first.
+    """
     last_picture = (
         Step.objects.filter(run=OuterRef("pk"), screenshot__isnull=False)
         .order_by("-index")
         .values("screenshot__thumbnail")[:1]
     )
+    waits = Q(status=RunStatus.QUEUED)
     order = Case(
+        When(waits, then=Value(1)),
         When(status__in=RunStatus.active(), then=Value(0)),
-        default=Value(1),
+        default=Value(2),
         output_field=IntegerField(),
     )
+    since = Case(When(waits, then=F("created_at")), default=None, output_field=DateTimeField())
     return (
         Run.objects.shown_to(user)
         .filter(QUEUED_HERE, superseded=False)
         .for_list()
         .annotate(last_picture=Subquery(last_picture))
-        .order_by(order, "-created_at", "-pk")
+        .order_by(order, since.asc(), "-created_at", "-pk")
     )
 
 

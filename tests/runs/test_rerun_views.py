@@ -284,3 +284,10 @@ def test_experiments_count_what_the_table_would_show(engineer: Client):
     assert "Gardens &amp; hoses" in page
     assert f"{reverse('runs:run_list')}?experiment=Gardens%20%26%20hoses" in page
     assert sorted(re.findall(r">(\d+ runs?)</td>", page)) == ["0 runs", "1 run"]
+
+
+def test_what_is_under_way_stands_first_then_what_is_next(engineer: Client):
+    rows = [ended(), ours(), ours(), ours(status=RunStatus.RUNNING)]
+    live = engineer.get(reverse("runs:rerun_list")).content.decode()
+    shown = re.findall('data-run="([^"]+)"', live)
+    assert shown == [str(rows[at].pk) for at in (3, 1, 2, 0)]
