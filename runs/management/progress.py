@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 from django.db.models import QuerySet
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from runs.models import Run
-from runs.services.exporting import export_runs
-from webagent.trajectory.bundles import BlobError
+from runs.services.exporting import ExportFormat, export_atif, export_runs
+from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.native.blinding import Blinding
 
 
@@ -33,7 +41,13 @@ def progress_bar(*, shown: bool = True) -> Iterator[Progress]:
 
 
 def export_with_progress(
-    out: Path, runs: QuerySet[Run], *, blind: bool = False, hide_agent: bool = False, **_: Any
+    out: Path,
+    runs: QuerySet[Run],
+    *,
+    blind: bool = False,
+    hide_agent: bool = False,
+    format: str = ExportFormat.NATIVE,
+    **_: Any,
 ) -> str:
     """Export with a bar; what was written, in words.
 
@@ -44,9 +58,11 @@ def export_with_progress(
     try:
         with progress_bar() as progress:
             bar = progress.add_task(out.name, total=runs.count())
-            manifest = export_runs(
-                out, runs, blinding=blinding, on_run=lambda _bundle: progress.advance(bar)
-            )
+            on_run = partial(_advance, progress, bar)
+            if format == ExportFormat.ATIF:
+                n = export_atif(out, runs, blinding=blinding, on_run=on_run)
+                return f"Wrote {n} runs as ATIF documents to {out}."
+            manifest = export_runs(out, runs, blinding=blinding, on_run=on_run)
     except FileExistsError:
         raise CommandError(f"{out} is not empty") from None
     except (BlobError, OSError) as error:
@@ -55,3 +71,7 @@ def export_with_progress(
         f"{file.count} {name.removesuffix('.jsonl')}" for name, file in manifest.files.items()
     )
     return f"Wrote {counts} and {manifest.blobs.count} files to {out}."
+
+
+def _advance(progress: Progress, bar: TaskID, _bundle: RunBundle) -> None:
+    progress.advance(bar)

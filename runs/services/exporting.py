@@ -1,10 +1,12 @@
-"""Writing runs out in the native format, for programs and for people with a limited view."""
+"""Writing runs out, natively or as ATIF, for programs and for people with a limited view."""
 
 from __future__ import annotations
 
 import os
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 from uuid import UUID
@@ -14,6 +16,7 @@ from django.db.models import QuerySet
 from runs.models import Run, User
 from runs.querysets.runs import RunQuerySet
 from runs.run_bundles import bundles_of
+from webagent.trajectory.atif.writer import write_atif
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.native.blinding import Blinding
 from webagent.trajectory.native.manifest import Manifest
@@ -23,6 +26,13 @@ if TYPE_CHECKING:
     from runs.visibility import ShownRun
 
 OnRun = Callable[[RunBundle], None]
+
+
+class ExportFormat(StrEnum):
+    """What runs can be written as."""
+
+    NATIVE = "native"
+    ATIF = "atif"
 
 
 def export_runs(
@@ -44,16 +54,36 @@ def export_runs(
     bundles = _told(bundles_of(runs.order_by("pk")), on_run)
     if target.suffix != ".zip":
         return write_folder(target, bundles, blinding=blinding)
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        manifest = write_zip(unfinished, bundles, blinding=blinding)
-        os.replace(unfinished, target)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return manifest
+    with _replacing(target) as unfinished:
+        return write_zip(unfinished, bundles, blinding=blinding)
 
 
-def export_for(user: User, target: BinaryIO, runs: RunQuerySet[Run]) -> Manifest:
+def export_atif(
+    target: Path,
+    runs: QuerySet[Run],
+    *,
+    blinding: Blinding | None = None,
+    on_run: OnRun | None = None,
+) -> int:
+    """The same as ATIF documents with their pictures; how many runs.
+
+    Raises:
+        FileExistsError: the folder holds something already.
+        BlobError: a blob is missing in the store.
+    """
+    bundles = _told(bundles_of(runs.order_by("pk")), on_run)
+    if target.suffix != ".zip":
+        return write_atif(target, bundles, blinding=blinding)
+    with _replacing(target) as unfinished, unfinished.open("wb") as file:
+        return write_atif(file, bundles, blinding=blinding)
+
+
+def export_for(
+    user: User,
+    target: BinaryIO,
+    runs: RunQuerySet[Run],
+    format: ExportFormat = ExportFormat.NATIVE,
+) -> None:
     """Write to an open, seekable file those of the runs that the person may see, as they may.
 
     Runs on which they are blind go out blind, and without names where those are hidden too.
@@ -63,7 +93,22 @@ def export_for(user: User, target: BinaryIO, runs: RunQuerySet[Run]) -> Manifest
     blind = frozenset(run.pk for run in looks if run.is_blind)
     anonymous = frozenset(run.pk for run in looks if run.is_anonymous)
     bundles = bundles_of(shown.order_by("pk"))
-    return write_zip(target, (_as_shown(bundle, blind, anonymous) for bundle in bundles))
+    shown_as = (_as_shown(bundle, blind, anonymous) for bundle in bundles)
+    if format is ExportFormat.ATIF:
+        write_atif(target, shown_as)
+    else:
+        write_zip(target, shown_as)
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """A path to write to; what stands there in the end takes the target's place at once."""
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        yield unfinished
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _as_shown(bundle: RunBundle, blind: frozenset[UUID], anonymous: frozenset[UUID]) -> RunBundle:

@@ -1,4 +1,4 @@
-"""Downloads of runs in the native format."""
+"""Downloads of runs, in the native format or as ATIF."""
 
 import tempfile
 from uuid import UUID
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from runs.links import as_uuid
 from runs.models import Run, RunStatus
 from runs.querysets.runs import RunQuerySet
-from runs.services.exporting import export_for
+from runs.services.exporting import ExportFormat, export_for
 from runs.views.fragments import AppRequest
 from webagent.trajectory.bundles import BlobError
 
@@ -30,7 +30,9 @@ def run_export(request: AppRequest, run_id: UUID) -> HttpResponseBase:
     """The run as a zip; a blind one for whoever is blind on it."""
     ended = Run.objects.filter(status__in=RunStatus.ended())
     run = get_object_or_404(ended.shown_to(request.user), pk=run_id)
-    return _download(request, Run.objects.filter(pk=run.pk), f"run-{run.pk}.zip")
+    format = _format(request.GET.get("format"))
+    name = f"run-{run.pk}.zip" if format is ExportFormat.NATIVE else f"run-{run.pk}-{format}.zip"
+    return _download(request, Run.objects.filter(pk=run.pk), name, format)
 
 
 @require_POST
@@ -42,14 +44,22 @@ def run_export_selected(request: AppRequest) -> HttpResponseBase:
         words = _("Select between 1 and %(max)d runs; manage.py export_runs takes any number.")
         messages.error(request, words % {"max": MAX_RUNS})
         return redirect("runs:run_list")
-    return _download(request, Run.objects.filter(pk__in=ids), "runs.zip")
+    format = _format(request.POST.get("format"))
+    return _download(request, Run.objects.filter(pk__in=ids), "runs.zip", format)
 
 
-def _download(request: AppRequest, runs: RunQuerySet[Run], name: str) -> HttpResponseBase:
+def _format(asked: str | None) -> ExportFormat:
+    """The format asked for; the native one if it is none."""
+    return ExportFormat.ATIF if asked == ExportFormat.ATIF else ExportFormat.NATIVE
+
+
+def _download(
+    request: AppRequest, runs: RunQuerySet[Run], name: str, format: ExportFormat
+) -> HttpResponseBase:
     # Has no name in the file system, so nothing is left of it when the answer has been sent.
     file = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115 (the answer closes it)
     try:
-        export_for(request.user, file, runs)
+        export_for(request.user, file, runs, format)
     except (BlobError, OSError) as error:
         file.close()
         messages.error(request, _("The export failed: %(why)s") % {"why": error})

@@ -216,6 +216,18 @@ class TestCommand:
         with pytest.raises(CommandError, match=missing):
             call_command("export_runs", tmp_path / "x.zip", "--run", missing)
 
+    def test_atif_comes_back_as_the_same_runs(self, store, tmp_path, capsys):
+        run_id = import_bundle(run_bundle(1)).run_id
+        call_command("export_runs", tmp_path / "runs.zip", "--format", "atif")
+        assert "1 runs as ATIF" in capsys.readouterr().out
+        before = rows()
+        assert [(item.run_id, item.is_new) for item in read_back(tmp_path / "runs.zip")] == [
+            (run_id, False)
+        ]
+        assert rows() == before
+        call_command("export_study", Study.objects.get().name, tmp_path / "out", format="atif")
+        assert (tmp_path / "out" / str(run_id) / "trajectory.json").exists()
+
     def test_a_study_with_its_labels(self, store, tmp_path):
         import_bundle(run_bundle(1))
         study = Study.objects.get()
@@ -256,11 +268,14 @@ class TestPages:
         StudyItem.objects.create(study=study, run=run, position=0)
         StudyMember.objects.create(study=study, user=user, part=StudyMember.Part.ANNOTATOR)
         client.force_login(user)
-        archive = self.download(client.get(reverse("runs:run_export", args=[run.pk])))
-        with zipfile.ZipFile(io.BytesIO(archive)) as file:
-            content = b"".join(file.read(name) for name in file.namelist())
-        assert b"SECRET" not in content
-        assert b"0.125" not in content
+        for query in ({}, {"format": "atif"}):
+            url = reverse("runs:run_export", args=[run.pk])
+            archive = self.download(client.get(url, query))
+            with zipfile.ZipFile(io.BytesIO(archive)) as file:
+                content = b"".join(file.read(name) for name in file.namelist())
+                assert any(n.endswith("trajectory.json") for n in file.namelist()) is bool(query)
+            assert b"SECRET" not in content
+            assert b"0.125" not in content
 
     def test_who_may_not(self, store, client):
         run_id = import_bundle(run_bundle(1)).run_id

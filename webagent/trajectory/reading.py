@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, Self
 
 from webagent.trajectory.agentlab.reader import AgentLabReader
+from webagent.trajectory.agentrewardbench.reader import AgentRewardBenchReader
+from webagent.trajectory.atif.reader import AtifReader
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.browser_use.reader import BrowserUseReader
 from webagent.trajectory.bundles import BlobError, Problem, Rejection, RunBundle
@@ -62,10 +64,12 @@ class Reader(Protocol):
 READERS: tuple[Reader, ...] = (
     NativeReader(),
     AgentLabReader(),
+    AgentRewardBenchReader(),
     BrowserUseReader(),
     WebArenaReader(),
     WebArenaVerifiedReader(),
     PlaywrightReader(),
+    AtifReader(),
 )
 
 

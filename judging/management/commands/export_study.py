@@ -10,17 +10,24 @@ from django.core.management.base import BaseCommand, CommandParser
 from judging.management.arguments import study_named
 from runs.management.progress import export_with_progress
 from runs.models import Run
+from runs.services.exporting import ExportFormat
 
 
 class Command(BaseCommand):
     help = (
         "Export the runs of a study, with labels and verdicts, to a zip or (if OUT does not end"
-        " in .zip) a folder in the native format."
+        " in .zip) a folder, in the native format or as ATIF."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY", help="number or name of the study")
         parser.add_argument("out", type=Path, metavar="OUT")
+        parser.add_argument(
+            "--format",
+            choices=list(ExportFormat),
+            default=ExportFormat.NATIVE,
+            help="native (lossless, the default) or ATIF documents with their pictures",
+        )
         parser.add_argument(
             "--blind", action="store_true", help="without references, rewards and verdicts"
         )

@@ -1,4 +1,4 @@
-"""`manage.py export_runs OUT`: write runs in the native format."""
+"""`manage.py export_runs OUT`: write runs in the native format or as ATIF."""
 
 from __future__ import annotations
 
@@ -10,16 +10,23 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs.management.progress import export_with_progress
 from runs.models import Experiment, Run, RunStatus
+from runs.services.exporting import ExportFormat
 
 
 class Command(BaseCommand):
     help = (
         "Export runs, with everything said of them, to a zip or (if OUT does not end in .zip) a"
-        " folder in the native format. All runs that have ended, unless some are chosen."
+        " folder, natively or as ATIF. All runs that have ended, unless some are chosen."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("out", type=Path, metavar="OUT")
+        parser.add_argument(
+            "--format",
+            choices=list(ExportFormat),
+            default=ExportFormat.NATIVE,
+            help="native (lossless, the default) or ATIF documents with their pictures",
+        )
         parser.add_argument("--experiment", help="only runs of this experiment")
         parser.add_argument("--run", nargs="+", type=UUID, metavar="ID", help="only these runs")
         parser.add_argument(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.images import ImageError, look_at_image
 from webagent.trajectory.records import BlobPart, BlobRecord, Gap, Record
+from webagent.trajectory.trees import TreeError
 
 R = TypeVar("R", bound=Record)
 
@@ -61,3 +65,15 @@ def _strip(value: Any, hashes: frozenset[str]) -> Any:
         kept = tuple(new for item in value if (new := _strip(item, hashes)) is not None)
         return kept if kept != value else value
     return value
+
+
+def verify(blob: BlobRecord, content: bytes, bounds: Bounds) -> None:
+    """That these are the bytes that the record speaks of. Raises TreeError or ImageError."""
+    if hashlib.sha256(content).hexdigest() != blob.sha256:
+        raise TreeError("the bytes are not those that the hash names")
+    if len(content) != blob.bytes:
+        raise TreeError(f"{len(content)} bytes instead of {blob.bytes}")
+    if blob.media_type.startswith("image/"):
+        facts = look_at_image(content, bounds)
+        if facts.media_type != blob.media_type:
+            raise ImageError(f"{facts.media_type} instead of {blob.media_type}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
@@ -10,11 +9,12 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from webagent.misfits import first_misfit
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.cut_archives import CutZipTree
-from webagent.trajectory.images import ImageError, look_at_image
-from webagent.trajectory.native.blobs import Missing, without_missing
+from webagent.trajectory.images import ImageError
+from webagent.trajectory.native.blobs import Missing, verify, without_missing
 from webagent.trajectory.native.lines import LineError, Lines, read_json
 from webagent.trajectory.native.manifest import (
     ADJUDICATIONS,
@@ -107,7 +107,7 @@ def _manifest(tree: Tree, root: str, bounds: Bounds) -> Manifest | Rejection | N
         content = read_json(read_file(tree, root + MANIFEST, bounds.json_bytes), bounds)
         manifest = Manifest.model_validate(content)
     except ValidationError as error:
-        return refuse(*_first(error))
+        return refuse(*first_misfit(error))
     except (LineError, TreeError, BoundError) as error:
         return refuse("", str(error))
     if manifest.version > FORMAT_VERSION:
@@ -117,12 +117,6 @@ def _manifest(tree: Tree, root: str, bounds: Bounds) -> Manifest | Rejection | N
 
 def _source(tree: Tree, root: str) -> str:
     return f"{tree.label}/{root}".rstrip("/")
-
-
-def _first(error: ValidationError) -> tuple[str, str]:
-    """Field and reason of the first thing that is wrong."""
-    detail = error.errors(include_url=False, include_input=False)[0]
-    return ".".join(str(part) for part in detail["loc"]), detail["msg"]
 
 
 class _NativeFile:
@@ -237,7 +231,7 @@ class _NativeFile:
             try:
                 if name is None:
                     raise TreeError("not in the file")
-                _verify(blob, read_file(self._tree, name, self._limit(blob)), self._bounds)
+                verify(blob, read_file(self._tree, name, self._limit(blob)), self._bounds)
             except (TreeError, BoundError, ImageError) as error:
                 missing.append(Missing(blob, name or f"{self._root}{BLOBS}", str(error)))
             else:
@@ -251,22 +245,11 @@ class _NativeFile:
         return self._bounds.video_bytes if video else self._bounds.blob_bytes
 
 
-def _verify(blob: BlobRecord, content: bytes, bounds: Bounds) -> None:
-    if hashlib.sha256(content).hexdigest() != blob.sha256:
-        raise TreeError("the bytes are not those that the hash names")
-    if len(content) != blob.bytes:
-        raise TreeError(f"{len(content)} bytes instead of {blob.bytes}")
-    if blob.media_type.startswith("image/"):
-        facts = look_at_image(content, bounds)
-        if facts.media_type != blob.media_type:
-            raise ImageError(f"{facts.media_type} instead of {blob.media_type}")
-
-
 def _parse(kind: type[R], number: int, line: dict[str, Any]) -> R:
     try:
         return kind.model_validate(line)
     except ValidationError as error:
-        field, reason = _first(error)
+        field, reason = first_misfit(error)
         raise LineError(reason, f"line {number} {field}") from error
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import IO, BinaryIO, Protocol
+from typing import IO, BinaryIO
 
 from webagent.trajectory.bundles import BlobSource, RunBundle
 from webagent.trajectory.canonical import canonical_json
@@ -31,10 +31,8 @@ from webagent.trajectory.native.manifest import (
     blob_name,
 )
 from webagent.trajectory.records import Record, TaskRecord
+from webagent.trajectory.sinks import FolderSink, Sink, ZipSink
 
-_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
-_STORED_ENDINGS = (".png", ".jpg", ".webp", ".gif", ".webm", ".mp4")
-_CHUNK = 1 << 16
 PRODUCER = Producer(name="crosscheck", version="0.1.0")
 
 
@@ -58,7 +56,7 @@ def write_zip(
         BlobError: a blob that is mentioned cannot be read.
     """
     with zipfile.ZipFile(target, "w") as archive:
-        return _write(_ZipSink(archive), bundles, blinding, created, producer)
+        return _write(ZipSink(archive), bundles, blinding, created, producer)
 
 
 def write_folder(
@@ -77,45 +75,7 @@ def write_folder(
     """
     if target.exists() and any(target.iterdir()):
         raise FileExistsError(target)
-    return _write(_FolderSink(target), bundles, blinding, created, producer)
-
-
-class _Sink(Protocol):
-    def add(self, name: str, content: IO[bytes] | bytes, size: int) -> None: ...
-
-
-class _ZipSink:
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
-
-    def add(self, name: str, content: IO[bytes] | bytes, size: int) -> None:
-        entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
-        entry.create_system = 3
-        entry.external_attr = 0o100644 << 16
-        stored = name.endswith(_STORED_ENDINGS)
-        entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
-        entry.file_size = size
-        with self._archive.open(entry, "w") as out:
-            _copy(content, out)
-
-
-class _FolderSink:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def add(self, name: str, content: IO[bytes] | bytes, size: int) -> None:
-        path = self._folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as out:
-            _copy(content, out)
-
-
-def _copy(content: IO[bytes] | bytes, out: IO[bytes]) -> None:
-    if isinstance(content, bytes):
-        out.write(content)
-        return
-    while chunk := content.read(_CHUNK):
-        out.write(chunk)
+    return _write(FolderSink(target), bundles, blinding, created, producer)
 
 
 class _LineFileWriter:
@@ -153,7 +113,7 @@ class _TaskIds:
 
 
 def _write(
-    sink: _Sink,
+    sink: Sink,
     bundles: Iterable[RunBundle],
     blinding: Blinding | None,
     created: datetime | None,

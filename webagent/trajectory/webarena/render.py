@@ -75,10 +75,10 @@ def read_render(text: str, most_steps: int) -> Rendered:
         marks.append(mark)
         if len(marks) > most_steps:
             raise ValueError(f"more than {most_steps} steps")
-    starts = [mark.end() for mark in marks]
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     config = read_config(text[: marks[0].start()] if marks else text)
-    steps = (_step(text[start:end]) for start, end in zip(starts, ends, strict=True))
+    # Without a mark there is one end too many.
+    steps = (_step(text[mark.end() : end]) for mark, end in zip(marks, ends, strict=False))
     return Rendered(config, tuple(steps))
 
 

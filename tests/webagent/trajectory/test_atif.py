@@ -1,0 +1,211 @@
+"""ATIF in and out."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.webagent.trajectory.formats import DATA, copied, read, rejections, runs, truth
+from tests.webagent.trajectory.samples import run_bundle
+from webagent.trajectory.atif.writer import write_atif
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.native.blinding import Blinding
+from webagent.trajectory.records import EndReason, Outcome
+
+SAMPLES = DATA / "atif"
+TRUTH = truth("atif")
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    return runs(SAMPLES)
+
+
+@pytest.mark.parametrize("name", TRUTH)
+def test_each_document_is_as_its_truth_says(found, name):
+    true, bundle = TRUTH[name], found[name]
+    actions = [action for step in bundle.steps for action in step.actions]
+    assert len(bundle.steps) == true["n_agent_steps"]
+    assert bundle.n_screenshots == true["n_screenshots"]
+    assert [[action.name, action.named_args] for action in actions] == true["tool_calls"]
+    assert [action.raw for action in actions] == true["raw_actions"]
+    assert sum(action.status == "error" for action in actions) == true["n_error_results"]
+    assert bundle.run.totals.input_tokens == true["prompt_tokens"]
+    assert bundle.run.totals.output_tokens == true["completion_tokens"]
+    assert float(bundle.run.totals.cost) == true["cost"]
+    assert bundle.run.reward == true["cum_reward"]
+    assert not bundle.problems
+
+
+def test_a_result_is_what_comes_after_its_turn(found):
+    first, second, *_ = found["find_price"].steps
+    assert first.before.url.endswith("/index.html")
+    assert first.after is None
+    assert second.before.url.endswith("/product-kettle.html")
+    assert second.before.screenshot != first.before.screenshot
+    assert found["find_price"].steps[-1].after.screenshot is not None
+
+
+def test_what_converters_put_into_extra_is_read(found):
+    run = found["find_price"].run
+    assert (run.outcome, run.end_reason) == (Outcome.SUCCESS, EndReason.TASK_ENDED)
+    assert (run.final_answer, run.seed) == ("24.90", 0)
+    assert found["bad_bid"].run.end_reason is EndReason.MAX_STEPS
+    assert found["bad_bid"].steps[0].actions[0].error.startswith("Error: ValueError")
+
+
+def test_what_goes_out_comes_back_with_the_same_hash(tmp_path):
+    given = [run_bundle(number) for number in (1, 2)]
+    assert write_atif(tmp_path / "runs", given) == 2
+    back = runs(tmp_path / "runs")
+    for bundle in given:
+        again = back[bundle.run.id]
+        assert again.content_hash == bundle.content_hash
+        assert again.task == bundle.task
+        assert again.steps == bundle.steps
+        assert again.evaluations == bundle.evaluations
+        assert again.labels == bundle.labels
+        assert again.adjudications == bundle.adjudications
+        for blob in bundle.blob_records():
+            assert again.read_blob(blob.sha256) == bundle.read_blob(blob.sha256)
+        assert not again.problems
+    for name in ("one.zip", "two.zip"):
+        write_atif(tmp_path / name, given)
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    assert runs(tmp_path / "one.zip").keys() == back.keys()
+
+
+KNOWN = {
+    "": {
+        *("schema_version", "session_id", "trajectory_id", "agent", "steps", "notes"),
+        *("final_metrics", "extra"),
+    },
+    "agent": {"name", "version", "model_name", "tool_definitions", "extra"},
+    "step": {
+        *("step_id", "timestamp", "source", "model_name", "message", "reasoning_content"),
+        *("tool_calls", "observation", "metrics", "extra"),
+    },
+    "call": {"tool_call_id", "function_name", "arguments"},
+    "metrics": {"prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd"},
+}
+
+
+def test_what_goes_out_has_no_key_that_the_format_forbids(found, tmp_path):
+    write_atif(tmp_path / "out", [run_bundle(1), found["bad_bid"], found["multi"]])
+    documents = [json.loads(path.read_text()) for path in (tmp_path / "out").glob("*/*.json")]
+    assert len(documents) == 3
+    for value in documents:
+        assert value.keys() <= KNOWN[""]
+        assert value["agent"].keys() <= KNOWN["agent"]
+        assert [step["step_id"] for step in value["steps"]] == [*range(1, len(value["steps"]) + 1)]
+        for step in value["steps"]:
+            assert step.keys() <= KNOWN["step"]
+            assert step.get("metrics", {}).keys() <= KNOWN["metrics"]
+            calls = step.get("tool_calls", [])
+            assert all(call.keys() == KNOWN["call"] for call in calls)
+            ids = {call["tool_call_id"] for call in calls}
+            for result in step.get("observation", {}).get("results", []):
+                assert result.get("source_call_id", None) in ids | {None}
+
+
+def test_a_foreign_reader_finds_words_actions_and_pictures(found, tmp_path):
+    write_atif(tmp_path / "out", [found["bad_bid"]])
+    [path] = (tmp_path / "out").glob("*/trajectory.json")
+    value = json.loads(path.read_text())
+    del value["extra"]["crosscheck"]  # as another tool would leave it
+    path.write_text(json.dumps(value))
+    [again] = runs(tmp_path / "out").values()
+    before = found["bad_bid"]
+    assert [s.thought for s in again.steps] == [s.thought for s in before.steps]
+    assert again.n_screenshots == before.n_screenshots
+    assert [s.actions[0].status for s in again.steps] == [s.actions[0].status for s in before.steps]
+    assert again.run.reward == before.run.reward
+
+
+def test_a_blind_export_gives_nothing_away(tmp_path):
+    write_atif(tmp_path / "runs.zip", [run_bundle(1)], blinding=Blinding(hide_agent=True))
+    with zipfile.ZipFile(tmp_path / "runs.zip") as archive:
+        [name] = [name for name in archive.namelist() if name.endswith("trajectory.json")]
+        value = json.loads(archive.read(name))
+    assert value["agent"] == {"name": "hidden", "version": "unknown"}
+    assert value["extra"].keys() & {"cum_reward", "err_msg"} == set()
+    assert value["extra"]["outcome"] == "unknown"
+    assert value["extra"]["crosscheck"]["evaluations"] == []
+
+
+def test_pictures_outside_the_document_s_folder_are_not_taken(tmp_path):
+    folder = copied("atif", tmp_path) / "multi"
+    path = folder / "trajectory.json"
+    value = json.loads(path.read_text())
+    paths = ["../find_price/images/000.png", "/etc/passwd", "http://s/a.png", "images/none.png"]
+    value["steps"][0]["message"] = [{"type": "text", "text": "Go"}] + [
+        {"type": "image", "source": {"path": outside}} for outside in paths
+    ]
+    path.write_text(json.dumps(value))
+    [bundle] = runs(folder).values()
+    assert [gap.why for gap in bundle.run.gaps] == ["not in the document's folder"]
+
+
+def test_turns_of_users_systems_and_earlier_runs_are_no_steps(tmp_path):
+    turns = [
+        {"step_id": 1, "source": "system", "message": "Be good."},
+        {"step_id": 2, "source": "user", "message": "Do it."},
+        {"step_id": 3, "source": "agent", "message": "old", "is_copied_context": True},
+        {
+            "step_id": 4,
+            "source": "agent",
+            "message": "thinking",
+            "tool_calls": [
+                {"tool_call_id": "a", "function_name": "click", "arguments": {"x": 3, "y": 4}},
+                {"tool_call_id": "b", "function_name": "wait", "arguments": {}},
+            ],
+        },
+        {"step_id": 5, "source": "user", "message": "Really?"},
+        {"step_id": 6, "source": "agent", "message": "It is done."},
+    ]
+    value = {"schema_version": "ATIF-v1.2", "agent": {"name": "a"}, "steps": turns}
+    (tmp_path / "t.json").write_text(json.dumps(value))
+    [bundle] = runs(tmp_path / "t.json").values()
+    acting, answering = bundle.steps
+    assert [action.name for action in acting.actions] == ["click", "wait"]
+    assert (acting.actions[0].point.x, acting.source_index) == (3, 4)
+    assert answering.events[0]["text"] == "Really?"
+    assert bundle.run.final_answer == "It is done."
+    assert bundle.run.outcome is Outcome.UNKNOWN
+    assert "".join(part.text for part in bundle.task.goal) == "Do it."
+    assert [gap.what for gap in bundle.run.source.dropped] == ["step"]
+
+
+def test_our_own_records_are_checked_like_all_others(tmp_path):
+    write_atif(tmp_path / "out", [run_bundle(1)])
+    [path] = (tmp_path / "out").glob("*/trajectory.json")
+    value = json.loads(path.read_text())
+    value["extra"]["crosscheck"]["run"]["trial"] = "many"
+    path.write_text(json.dumps(value))
+    [bundle] = runs(tmp_path / "out").values()  # read as another tool's document
+    assert any(gap.where == "extra.crosscheck" for gap in bundle.run.gaps)
+    for image in (path.parent / "images").iterdir():
+        image.write_bytes(b"<svg onload=alert(1)>")
+    assert not [item for item in runs(tmp_path / "out").values() if item.n_screenshots]
+
+
+def test_a_broken_document_costs_its_own_run_only(tmp_path):
+    folder = copied("atif", tmp_path)
+    (folder / "multi" / "trajectory.json").write_text('{"schema_version": "ATIF-v1.8", "steps": 3')
+    [rejection] = rejections(folder)
+    assert rejection.file == "multi/trajectory.json"
+    assert sum(isinstance(item, RunBundle) for item in read(folder)) == 2
+
+
+def test_folders_of_runs_with_odd_ids_stay_apart(tmp_path):
+    odd = [
+        replace(bundle, run=bundle.run.model_copy(update={"id": run_id}), steps=(), evaluations=(),
+                labels=(), adjudications=())
+        for bundle, run_id in zip([run_bundle(1)] * 3, ["a/b", "a b", "../.."], strict=True)
+    ]  # fmt: skip
+    write_atif(tmp_path / "out", odd)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["_", "a_b", "a_b-2"]

@@ -1,0 +1,194 @@
+"""WebArena's own results: render files that are not escaped, logs, traces beside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.webagent.trajectory.formats import (
+    DATA,
+    blind_text,
+    copied,
+    read,
+    rejections,
+    runs,
+    stored_text,
+    truth,
+    zipped,
+)
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
+from webagent.trajectory.webarena.actions import call, read_action, stop_answer
+from webagent.trajectory.webarena.logs import read_log
+from webagent.trajectory.webarena.render import read_render
+
+SAMPLES = DATA / "webarena_native"
+TRUTH = truth("webarena_native")
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    return {bundle.task.external_id: bundle for bundle in runs(SAMPLES).values()}
+
+
+@pytest.mark.parametrize("name", TRUTH)
+def test_each_run_is_as_its_truth_says(found, name):
+    true = TRUTH[name]
+    bundle = found[str(true["task_id"])]
+    steps = bundle.steps
+    assert "".join(part.text for part in bundle.run.goal) == true["intent"]
+    assert [step.before.url for step in steps] == true["urls"]
+    assert [step.thought or "" for step in steps] == true["raw_predictions"]
+    assert [step.extra["parsed_action"] for step in steps] == true["parsed_actions"]
+    assert bundle.n_screenshots == true["n_screenshots"]
+    assert (bundle.run.outcome is Outcome.SUCCESS) is true["success"]
+    traced = [blob for blob in bundle.run.source.originals if blob.media_type == "application/zip"]
+    assert bool(traced) is (name == "render_903.html")
+    assert not bundle.problems
+
+
+def test_endings_tell_the_agent_from_the_harness(found):
+    assert found["901"].run.end_reason is EndReason.AGENT_STOPPED
+    assert found["901"].run.final_answer == "24.90"
+    assert found["905"].run.end_reason is EndReason.HARNESS_LOOP_STOP
+    assert found["905"].run.final_answer is None
+    assert found["905"].steps[-1].extra["by_harness"] is True
+
+
+def test_an_answer_without_an_action_is_an_error_of_that_step(found):
+    unreadable = found["903"].steps[1].actions[0]
+    assert (unreadable.raw, unreadable.name) == ("hover [None]", "none")
+    assert unreadable.status == "error"
+    assert found["905"].steps[0].actions[0].raw == "please click the first button"
+
+
+def test_the_element_is_told_by_the_harness_own_words(found):
+    action = found["901"].steps[0].actions[0]
+    assert (action.name, action.args) == ("click", ("51",))
+    assert (action.target.role, action.target.text) == ("link", "Copper Kettle")
+    assert action.raw == "click [51]"
+
+
+def test_the_log_is_the_verdict_and_the_blind_see_neither_it_nor_the_reference(found):
+    bundle = found["901"]
+    [evaluation] = bundle.evaluations
+    assert (evaluation.verdict, evaluation.score) == ("passed", 1.0)
+    assert bundle.task.eval["reference_answers"] == {"exact_match": "24.90"}
+    assert bundle.run.totals.seconds == pytest.approx(2.569)
+    blind = blind_text(bundle)
+    assert "exact_match" not in blind
+    assert "PASS" not in blind
+
+
+def test_an_exception_is_an_error_and_no_failure(tmp_path):
+    folder = copied("webarena_native", tmp_path) / "results"
+    (folder / "merged_log.txt").write_text(
+        "2026-11-21 04:36:01,084 - INFO - [Config file]: config_files/901.json\n"
+        "2026-11-21 04:36:02,084 - INFO - [Unhandled Error] Error('Page.goto: net::ERR_FAILED')\n"
+        "2026-11-21 04:36:03,695 - INFO - [Config file]: /tmp/903.json\n"
+        "2026-11-21 04:36:09,316 - INFO - [OpenAI Error] RateLimitError('slow down')\n"
+    )
+    (folder / "error.txt").write_text(
+        "[Config file]: config_files/901.json\n[Unhandled Error] Error('Page.goto: net::ERR')\n"
+        'Traceback (most recent call last):\n  File "run.py", line 1\nError: x\n'
+    )
+    found = {bundle.task.external_id: bundle.run for bundle in runs(folder).values()}
+    assert (found["901"].outcome, found["901"].end_reason) == (Outcome.ERROR, EndReason.EXCEPTION)
+    assert found["901"].error.origin is ErrorOrigin.ENVIRONMENT
+    assert found["901"].error.stack.startswith("Traceback")
+    assert found["901"].reward is None
+    assert found["903"].error.origin is ErrorOrigin.MODEL
+    assert found["905"].outcome is Outcome.UNKNOWN  # no line about it at all
+
+
+def page(observation: str) -> str:
+    return (
+        "<h2>New Page</h2>\n<h3 class='url'><a href=http://s/>URL: http://s/</a></h3>\n"
+        f"<div class='state_obv'><pre>{observation}</pre><div>\n"
+        "<div class='prev_action' style='background-color:pink'>None</div>\n"
+        "<div class='predict_action'><div class='raw_parsed_prediction'"
+        " style='background-color:grey'><pre>```stop [a]```</pre></div>"
+        "<div class='action_object' style='background-color:grey'><pre>{}</pre></div>"
+        "<div class='parsed_action' style='background-color:yellow'><pre>stop [a]</pre></div>"
+        "</div>\n"
+    )
+
+
+HEAD = "<!DOCTYPE html>\n<head>\n</head>\n<html>\n<body>\n<pre>task_id: 7\nintent: Go\n</pre>\n"
+
+
+def test_page_text_that_looks_like_the_file_stays_text():
+    text = "</pre></div><script>alert(1)</script><h2>New Page</h2><pre>task_id: 8"
+    [step] = read_render(HEAD + page(text) + "</body>", 10).steps
+    assert step.observation == text
+    assert step.parsed == "stop [a]"
+
+
+def test_a_page_that_holds_the_end_of_the_body_costs_its_own_step_only():
+    cut = page("before </body> after").partition("</body>")[0]  # as the writer reads it back
+    first, second = read_render(HEAD + cut + page("next") + "</body>", 10).steps
+    assert (first.whole, first.observation, first.parsed) == (False, "before", None)
+    assert (second.whole, second.observation) == (True, "next")
+
+
+def test_an_intent_stays_text_whatever_it_looks_like():
+    head = HEAD.replace("intent: Go", "intent: 1e999\nsites: ['a']\nodd: {'a': [1, None]}")
+    config = read_render(head, 10).config
+    assert (config["intent"], config["sites"], config["odd"]) == ("1e999", ["a"], {"a": [1, None]})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("type [164] [a ] [b] [1]", ("type", ("164", "a ] [b", "1"))),
+        ("type [164] [two\nlines]", ("type", ("164", "two\nlines"))),
+        ("scroll [down]", ("scroll", ("down",))),
+        ("new_tab", ("new_tab", ())),
+        ("stop [N/A [x]]", ("stop", ("N/A [x]",))),
+        ("", (None, ())),
+        ("][", (None, ())),
+    ],
+)
+def test_actions(text, expected):
+    assert call(text) == expected
+
+
+def test_an_early_stop_is_no_answer():
+    action = read_action("", "stop [Early stop: Reach max steps 30]")
+    assert action is not None
+    assert action.name == "stop"
+    assert stop_answer(action) is None
+
+
+def test_a_task_that_was_run_again_counts_as_the_last_time():
+    log = "[Config file]: a/1.json\n[Result] (PASS) a/1.json\n[Config file]: a/1.json\n"
+    assert read_log(log)["1"].verdict is None
+    assert read_log(log + "[Result] (FAIL) a/1.json")["1"].verdict == "FAIL"
+
+
+def test_a_broken_file_costs_its_own_run_only(tmp_path):
+    folder = copied("webarena_native", tmp_path) / "results"
+    broken = folder / "render_903.html"
+    broken.write_text(broken.read_text().replace("task_id: 903", "nothing"))
+    [rejection] = rejections(folder)
+    assert (rejection.file, rejection.field) == ("render_903.html", "task")
+    assert sum(isinstance(item, RunBundle) for item in read(folder)) == 2
+
+
+def test_a_password_that_was_typed_stands_nowhere(tmp_path):
+    folder = copied("webarena_native", tmp_path) / "results"
+    path = folder / "render_901.html"
+    typed = "type [51] [hunter22x] where [51] is [51] textbox 'Password' required: False"
+    text = path.read_text().replace("```click [51]```", "```type [51] [hunter22x]```")
+    start = text.index("<pre>click [51] where")
+    end = text.index("</pre>", start)
+    path.write_text(f"{text[:start]}<pre>{typed}{text[end:]}")
+    bundle = next(b for b in runs(folder).values() if b.task.external_id == "901")
+    assert "hunter22x" not in stored_text(bundle)
+    assert bundle.run.source.redacted["password"] > 1
+
+
+def test_a_zip_holds_the_same(found, tmp_path):
+    again = runs(zipped(SAMPLES, tmp_path / "upload.zip"))
+    assert {b.content_hash for b in again.values()} == {b.content_hash for b in found.values()}

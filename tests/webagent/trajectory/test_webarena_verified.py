@@ -1,0 +1,156 @@
+"""WebArena-Verified's task folders: answers, traces, verdicts and their checksums."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.webagent.trajectory.formats import (
+    DATA,
+    blind_text,
+    copied,
+    read,
+    rejections,
+    runs,
+    stored_text,
+    truth,
+)
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.records import ErrorOrigin, Outcome
+from webagent.trajectory.webarena_verified.har import page_loads, requests_of
+from webagent.trajectory.webarena_verified.results import read_answer, read_result
+
+SAMPLES = DATA / "webarena_verified"
+TRUTH = truth("webarena_verified")
+OUTCOMES = {
+    "success": Outcome.SUCCESS,
+    "failure": Outcome.FAILURE,
+    "error": Outcome.ERROR,
+    None: Outcome.INCOMPLETE,
+}
+CHECKSUM = "35c3385b1db4b3378657589f95f50defd4234bd36e5b93d44733fd561b01db4e"
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    return {bundle.task.external_id: bundle for bundle in runs(SAMPLES).values()}
+
+
+@pytest.mark.parametrize("name", TRUTH)
+def test_each_task_is_as_its_truth_says(found, name):
+    true, bundle = TRUTH[name], found[name]
+    assert [step.before.url for step in bundle.steps] == true["document_urls"]
+    assert sum(len(step.events) for step in bundle.steps) == true["n_har_entries"]
+    assert bundle.n_screenshots == true["n_screenshots"] == 0
+    assert bundle.run.outcome is OUTCOMES[true["eval_status"]]
+    assert [item.score for item in bundle.evaluations] == [true["score"]] * (
+        true["score"] is not None
+    )
+    claims = {"SUCCESS": True, None: None}.get(
+        true["status_field"] and true["status_field"].upper()
+    )
+    assert (bundle.run.claimed_success is True) is (claims is True)
+    assert any(gap.what == "answer" for gap in bundle.run.gaps) is not true["has_agent_response"]
+
+
+def test_a_failing_evaluator_is_no_failing_agent(found):
+    bundle = found["24"]
+    [evaluation] = bundle.evaluations
+    assert (evaluation.verdict, evaluation.score, bundle.run.reward) == ("error", 0.0, None)
+    assert bundle.run.error.origin is ErrorOrigin.HARNESS
+    assert "Schema type" in evaluation.rationale
+
+
+def test_the_checksums_are_the_evaluator_s_version(found):
+    evaluator = found["21"].evaluations[0].evaluator
+    assert evaluator.version == f"1.2.3+{CHECKSUM[:12]}.d65275660814"
+    assert evaluator.model_extra["config"]["webarena_verified_evaluator_checksum"] == CHECKSUM
+    assert evaluator == found["24"].evaluations[0].evaluator
+
+
+def test_the_expected_answer_is_hidden_from_the_blind(found):
+    bundle = found["24"]
+    assert bundle.task.reference["status"] == "not_found_error"
+    assert "not_found_error" not in blind_text(bundle)
+
+
+def test_an_older_key_and_an_answer_without_data(found):
+    assert found["49"].run.extra["task_type"] == "RETRIEVE"
+    assert found["22"].run.infeasible_claim == "NOT_FOUND_ERROR: No review mentions it."
+
+
+def test_prose_is_an_answer_too():
+    answer = read_answer("I found nothing.\n")
+    assert (answer.is_json, answer.words, answer.claims_success) == (
+        False,
+        "I found nothing.",
+        None,
+    )
+
+
+def test_each_evaluator_and_assertion_is_a_check():
+    assertion = {"assertion_name": "a", "status": "failure", "assertion_msgs": ["one", "two"]}
+    result = read_result(
+        {
+            "status": "partial_match",
+            "evaluators_results": [
+                {"evaluator_name": "E", "status": "success", "assertions": [assertion]}
+            ],
+        }
+    )
+    assert result is not None
+    assert result.verdict == "failed"
+    assert [(c.name, c.verdict, c.message) for c in result.checks] == [
+        ("E", "passed", None),
+        ("E: a", "failed", "one\ntwo"),
+    ]
+    assert read_result({"status": "odd", "evaluators_results": []}) is None
+
+
+def entry(url: str, **more: object) -> dict[str, Any]:
+    return {"request": {"url": url, "headers": []}, "response": {"status": 200}, **more}
+
+
+def test_pages_are_told_where_the_writer_trimmed_their_types_away():
+    navigation = entry("http://s/a")
+    navigation["request"]["headers"] = [{"name": "Sec-Fetch-Dest", "value": "document"}]
+    html = entry("http://s/b")
+    html["response"]["content"] = {"mimeType": "text/html; charset=utf-8"}
+    har = {"log": {"entries": [entry("http://s/x.js"), navigation, entry("http://s/y"), html, 3]}}
+    loads = page_loads(requests_of(har), {})
+    assert [load.page.url if load.page else None for load in loads] == [
+        None,
+        "http://s/a",
+        "http://s/b",
+    ]
+
+
+def test_cookies_and_log_ins_are_taken_out(tmp_path):
+    folder = copied("webarena_verified", tmp_path) / "output" / "21"
+    har = json.loads((folder / "network.har").read_text())
+    request = har["log"]["entries"][0]["request"]
+    request["headers"].append({"name": "Cookie", "value": "PHPSESSID=cookie-secret"})
+    request["postData"] = {"text": "username=a&password=hunter22x", "mimeType": "x"}
+    request["url"] = "http://u:hunter33x@127.0.0.1:8951/login?token=hunter44x"
+    (folder / "network.har").write_text(json.dumps(har))
+    (folder / "storage_state.json").write_text('{"cookies": [{"value": "cookie-secret"}]}')
+    bundle = next(b for b in runs(folder.parent).values() if b.task.external_id == "21")
+    stored = stored_text(bundle)
+    for secret in ("cookie-secret", "hunter22x", "hunter33x", "hunter44x"):
+        assert secret not in stored
+    assert {"address", "cookie", "log-in"} <= bundle.run.source.redacted.keys()
+    assert [gap.where for gap in bundle.run.source.dropped] == ["storage_state.json"]
+
+
+def test_damage_is_said_and_costs_the_least(tmp_path):
+    folder = copied("webarena_verified", tmp_path) / "output"
+    (folder / "21" / "network.har").write_text("{")
+    (folder / "49" / "eval_result.json").write_text('{"evaluators_results": 3}')
+    (folder / "26" / "network.har").write_text("[" * 100_000)
+    found = {b.task.external_id: b for b in read(folder) if isinstance(b, RunBundle)}
+    assert [gap.what for gap in found["21"].run.gaps if gap.where == "network.har"] == ["file"]
+    assert found["21"].run.outcome is Outcome.SUCCESS
+    assert found["49"].evaluations == ()
+    assert [rejection.file for rejection in rejections(folder)] == ["26"]

@@ -1,0 +1,293 @@
+"""Read ATIF documents; those that we wrote ourselves come back as they were."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE
+from webagent.trajectory.agentlab.reader import REWARD_EVALUATOR
+from webagent.trajectory.assembling import (
+    NAME_CHARS,
+    UnreadableError,
+    clean,
+    clean_json,
+    goal_of,
+    guarded,
+    last_url,
+    source_record,
+)
+from webagent.trajectory.atif.documents import (
+    SCHEMA,
+    Document,
+    file_beside,
+    find_documents,
+    named_paths,
+)
+from webagent.trajectory.atif.restoring import restored
+from webagent.trajectory.atif.steps import Steps
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EndReason,
+    ErrorRecord,
+    EvaluationRecord,
+    Outcome,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+    TaskRecord,
+    TaskSetRecord,
+    Totals,
+)
+from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.task_sets import UNKNOWN_VERSION, task_set_of
+from webagent.trajectory.trees import Tree
+from webagent.trajectory.untyped import cost, count, flag, items, mapping, number, text, whole
+
+FORMAT = "atif"
+
+
+class AtifReader:
+    """Every JSON document whose `schema_version` is ATIF's is a run."""
+
+    name = FORMAT
+    signs = "JSON documents whose schema_version begins with ATIF"
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The documents, and what lies in their folders."""
+        documents = find_documents(tree)
+        folders = {document.folder for document in documents if document.folder}
+        beside = {
+            name
+            for name in tree.names
+            if any(name.startswith(f"{folder}/{kind}/") for folder in folders for kind in _BESIDE)
+        }
+        own = {document.name for document in documents}
+        return Recognition(runs=len(own), files=frozenset(own), uses=frozenset(beside - own))
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each document in turn."""
+        for document in find_documents(tree):
+            files = RunFiles(tree, document.place, {document.name: document.name}, bounds)
+            yield guarded(files.source, document.name, partial(_bundle, tree, files, document))
+
+
+_BESIDE = ("images", "files", "audio")
+
+
+def _bundle(tree: Tree, files: RunFiles, document: Document) -> RunBundle:
+    value = mapping(files.read_json(document.name))
+    if not (text(value.get("schema_version")) or "").startswith(SCHEMA):
+        why = files.gaps[-1].why if files.gaps else "no ATIF document"
+        raise UnreadableError(document.name, "schema_version", why)
+    paths = {path: file_beside(tree, document, path) for path in named_paths(value)}
+    files.files = {document.name: document.name} | {p: n for p, n in paths.items() if n}
+    own = restored(tree, files, value, partial(_source, files, document, value, is_ours=True))
+    return own or _foreign(files, document, value)
+
+
+def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunBundle:
+    """A document of another tool."""
+    agent, extra = mapping(value.get("agent")), mapping(value.get("extra"))
+    run_id = document.place[-NAME_CHARS:]
+    model = text(agent.get("model_name"))
+    turns = items(value.get("steps"))
+    if not turns:
+        raise UnreadableError(document.name, "steps", "none")
+    goal = _goal_words(turns)
+    files.redactor = Redactor(goal)
+    reader = Steps(files, run_id, model, partial(_picture, files))
+    steps = reader.read(turns)
+    _note_what_is_elsewhere(files, value)
+    task = _task(files, "\n".join(reader.told.goal) or goal, extra)
+    run = _run(files, value, task, run_id, steps, reader.final_answer)
+    source = _source(files, document, value)
+    experiment = document.folder.rpartition("/")[0].rpartition("/")[2] or (
+        files.given_name if document.folder else ""
+    )
+    changes = {
+        "source": source,
+        "gaps": tuple(files.gaps),
+        "experiment": experiment[:NAME_CHARS] or None,
+    }
+    return RunBundle(
+        source=files.source,
+        task=task,
+        run=run.model_copy(update=changes),
+        steps=steps,
+        evaluations=_evaluation(run),
+        blobs=files.stash,
+        problems=tuple(files.problems),
+    )
+
+
+def _source(
+    files: RunFiles, document: Document, value: dict[str, Any], *, is_ours: bool = False
+) -> SourceRecord:
+    """Where the run came from; of our own export nothing needs to be kept beside."""
+    kept = None if is_ours else files.original(document.name, _cleaned(files, value))
+    return source_record(
+        files,
+        FORMAT,
+        document.name,
+        format_version=text(value.get("schema_version")),
+        originals=(kept,),
+    )
+
+
+def _cleaned(files: RunFiles, value: dict[str, Any]) -> dict[str, Any]:
+    """The document without secrets; its `session_id` names the run and opens nothing."""
+    named = {key: value[key] for key in ("session_id",) if isinstance(value.get(key), str)}
+    rest = {key: item for key, item in value.items() if key not in named}
+    return mapping(clean_json(files, rest)) | named
+
+
+def _goal_words(turns: list[Any]) -> str:
+    """What the user said first, however it is written."""
+    for turn in map(mapping, turns):
+        if turn.get("source") == "user":
+            message = turn.get("message")
+            parts = [text(mapping(part).get("text")) or "" for part in items(message)]
+            return message if isinstance(message, str) else "\n".join(filter(None, parts))
+    return ""
+
+
+def _task(files: RunFiles, goal: str, extra: dict[str, Any]) -> TaskRecord:
+    """The task by its name, where the writer gave one; else by the words of its goal."""
+    named = clean(files, extra.get("task"), NAME_CHARS) or clean(
+        files, extra.get("task_id"), NAME_CHARS
+    )
+    if named:
+        task_set = task_set_of(named, {})
+    else:
+        named = hashlib.sha256(goal.encode("utf-8", "replace")).hexdigest()[:16]
+        task_set = TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION)
+    return TaskRecord(
+        id=f"{task_set.name}@{task_set.version}:{named}"[:NAME_CHARS],
+        task_set=task_set,
+        external_id=named,
+        goal=goal_of(goal, files.bounds.text_chars),
+    )
+
+
+def _run(
+    files: RunFiles,
+    value: dict[str, Any],
+    task: TaskRecord,
+    run_id: str,
+    steps: tuple[StepRecord, ...],
+    answer: str | None,
+) -> RunRecord:
+    agent, extra = mapping(value.get("agent")), mapping(value.get("extra"))
+    totals = mapping(value.get("final_metrics"))
+    money = cost(totals.get("total_cost_usd"))
+    version = text(agent.get("version"))
+    config = {key: agent[key] for key in ("tool_definitions", "extra") if agent.get(key)}
+    times = [step.started_at for step in steps if step.started_at]
+    models = [text(agent.get("model_name")), *(c.model for s in steps for c in s.llm_calls)]
+    outcome, reason, error = _ending(files, extra)
+    kept = {
+        "session_id": value.get("session_id"),
+        "trajectory_id": value.get("trajectory_id"),
+        "notes": value.get("notes"),
+        "extra": {key: item for key, item in extra.items() if key not in _READ_EXTRA},
+    }
+    return RunRecord(
+        id=run_id,
+        task_id=task.id,
+        source=SourceRecord(format=FORMAT),
+        agent=AgentRecord(
+            name=clean(files, agent.get("name"), NAME_CHARS) or "unknown",
+            version=version[:NAME_CHARS] if version else None,
+            config=clean_json(files, config) or None,
+        ),
+        models=tuple(dict.fromkeys(m[:NAME_CHARS] for m in models if m)),
+        goal=task.goal,
+        seed=whole(extra.get("seed")),
+        started_at=min(times, default=None),
+        ended_at=max(times, default=None),
+        outcome=outcome,
+        end_reason=reason,
+        reward=_reward(extra),
+        final_answer=answer,
+        final_url=last_url(steps),
+        error=error,
+        totals=Totals(
+            input_tokens=count(totals.get("total_prompt_tokens")),
+            cached_tokens=count(totals.get("total_cached_tokens")),
+            output_tokens=count(totals.get("total_completion_tokens")),
+            cost=money,
+            currency="USD" if isinstance(money, Decimal) else None,
+        ),
+        extra=files.free_form({k: v for k, v in _cleaned(files, kept).items() if v}, "extra"),
+    )
+
+
+_READ_EXTRA = frozenset(
+    ("task", "task_id", "seed", "cum_reward", "reward", "terminated", "truncated", "err_msg")
+)
+
+
+def _reward(extra: dict[str, Any]) -> float | None:
+    reward = number(extra.get("cum_reward"))
+    return number(extra.get("reward")) if reward is None else reward
+
+
+def _ending(
+    files: RunFiles, extra: dict[str, Any]
+) -> tuple[Outcome, EndReason, ErrorRecord | None]:
+    """ATIF has no outcome; what converters put into `extra` is read as AgentLab's summary."""
+    if message := clean(files, extra.get("err_msg")):
+        return Outcome.ERROR, EndReason.EXCEPTION, ErrorRecord(message=message)
+    reward = _reward(extra)
+    outcome = Outcome.UNKNOWN
+    if reward is not None:
+        outcome = Outcome.SUCCESS if reward > SUCCESS_ABOVE else Outcome.FAILURE
+    if flag(extra.get("terminated")):
+        return outcome, EndReason.TASK_ENDED, None
+    if flag(extra.get("truncated")):
+        return outcome, EndReason.MAX_STEPS, None
+    return outcome, EndReason.UNKNOWN, None
+
+
+def _evaluation(run: RunRecord) -> tuple[EvaluationRecord, ...]:
+    if run.reward is None:
+        return ()
+    errored = run.outcome is Outcome.ERROR
+    passed = "passed" if run.reward > SUCCESS_ABOVE else "failed"
+    record = EvaluationRecord.model_validate(
+        {
+            "id": f"{run.id}-reward"[-NAME_CHARS:],
+            "run_id": run.id,
+            "evaluator": REWARD_EVALUATOR,
+            "verdict": "error" if errored else passed,
+            "score": run.reward,
+            "scale": f"passed above {SUCCESS_ABOVE}",
+        }
+    )
+    return (record,)
+
+
+def _note_what_is_elsewhere(files: RunFiles, value: dict[str, Any]) -> None:
+    if others := items(value.get("subagent_trajectories")):
+        why = f"{len(others)} agents that were called are kept in the original, not as runs"
+        files.note("subagent", "subagent_trajectories", why)
+    if value.get("continued_trajectory_ref"):
+        files.note("step", "continued_trajectory_ref", "the run goes on in another document")
+
+
+def _picture(files: RunFiles, path: str, where: str) -> BlobRecord | None:
+    if path not in files.files:
+        files.note("screenshot", f"{where}: {path}", "not in the document's folder")
+        return None
+    return files.picture(path, "screenshot")
