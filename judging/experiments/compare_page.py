@@ -137,8 +137,7 @@ def comparison_table(comparison: Comparison) -> Table:
     rows += [
         [pair.cell.value, str(pair.first.run), str(pair.second.run), None, None, None, None]
         + [pair.first.task[1]]
-        for pair in comparison.pairing.pairs
-        if pair.cell in FLIPPED
+        for pair in comparison.pairing.flipped
     ]
     note = _("Verdicts: %(source)s. %(rule)s") % {
         "source": comparison.source.name,

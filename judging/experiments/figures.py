@@ -54,7 +54,11 @@ class Amount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """One configuration. `standings` counts all its runs, the rest speaks of those that count."""
+    """One configuration. `standings` counts all that may be told of it, the rest what counts.
+
+    Runs that the reader still judges are in neither: how many of them a configuration has would
+    tell, by what it lacks beside others, whose the runs are that are not even counted as hidden.
+    """
 
     agent: AgentConfiguration
     name: str
@@ -126,8 +130,8 @@ class ExperimentFigures:
     @property
     def standings(self) -> Counter[Standing]:
         total: Counter[Standing] = Counter()
-        for each in self.configurations:
-            total.update(each.standings)
+        for each in self.sums:
+            total[each.standing] += each.runs
         return total
 
     @property
@@ -221,7 +225,7 @@ def _figures(agent: AgentConfiguration, name: str, sums: Sequence[Sums]) -> Figu
     counted = [each for each in told if each.standing in COUNTED]
     standings: Counter[Standing] = Counter()
     trials: defaultdict[int, Counter[Standing]] = defaultdict(Counter)
-    for each in sums:
+    for each in told:
         standings[each.standing] += each.runs
         if each.standing in DECIDED:
             trials[each.task][each.standing] += each.runs

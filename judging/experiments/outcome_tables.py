@@ -13,7 +13,7 @@ from judging.experiments.figures import Amount, Figures
 from judging.experiments.groups import GROUPINGS, groups_of, placed_tasks
 from judging.experiments.lengths import lengths_of
 from judging.experiments.pairs import Cell, pair_all
-from judging.experiments.population import LEFT_OUT
+from judging.experiments.population import TOLD_LEFT_OUT
 from judging.experiments.table_parts import CONFIGURATION, SHARE, titled
 from judging.experiments.trials import selector_words, trials_of
 from judging.reports import Column, Table, Value
@@ -33,7 +33,7 @@ def configurations_table(asked: Asked) -> Table:
         Column("tasks", gettext_lazy("tasks")),
         Column("failures", gettext_lazy("failures")),
         Column("no_verdict", gettext_lazy("no verdict")),
-        *(Column(f"left_out_{standing}", words) for standing, words in LEFT_OUT.items()),
+        *(Column(f"left_out_{standing}", words) for standing, words in TOLD_LEFT_OUT.items()),
         Column("mean_seconds", gettext_lazy("seconds per run")),
         Column("total_seconds", gettext_lazy("seconds in all")),
         Column("timed", gettext_lazy("runs with a known time")),
@@ -183,7 +183,7 @@ def _configuration(each: Figures) -> list[Value]:
         each.tasks,
         each.failures,
         each.undecided,
-        *(each.standings.get(standing, 0) for standing in LEFT_OUT),
+        *(each.standings.get(standing, 0) for standing in TOLD_LEFT_OUT),
         each.seconds.mean,
         _total(each.seconds),
         each.seconds.known,

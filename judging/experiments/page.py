@@ -10,7 +10,7 @@ from django.utils.http import urlencode
 
 from judging.experiments.asked import Asked
 from judging.experiments.figures import Figures
-from judging.experiments.population import DECIDED, LEFT_OUT, Standing
+from judging.experiments.population import DECIDED, LEFT_OUT, TOLD_LEFT_OUT, Standing
 from judging.experiments.selection import joined, runs_url
 from judging.experiments.sources import Choice
 from judging.triangle_links import Linked
@@ -83,7 +83,7 @@ def _row(asked: Asked, each: Figures) -> ConfigurationRow:
         undecided=linked(Standing.NONE),
         left_out=[
             (words, linked(standing))
-            for standing, words in LEFT_OUT.items()
+            for standing, words in TOLD_LEFT_OUT.items()
             if standings.get(standing)
         ],
     )

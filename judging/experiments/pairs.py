@@ -116,6 +116,11 @@ class Pairing:
         return Counter(pair.cell for pair in self.pairs)
 
     @property
+    def flipped(self) -> list[Pair]:
+        """Those on which just one succeeds."""
+        return [pair for pair in self.pairs if pair.cell in FLIPPED]
+
+    @property
     def decided(self) -> int:
         """Pairs in which both runs have a verdict."""
         return len(self.pairs) - self.counts[Cell.NO_VERDICT]

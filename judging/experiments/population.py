@@ -57,6 +57,8 @@ LEFT_OUT: Mapping[Standing, Promise] = {
     Standing.HIDDEN: _("that you still judge"),
 }
 """What is said of the runs that no figure counts."""
+TOLD_LEFT_OUT = {each: words for each, words in LEFT_OUT.items() if each is not Standing.HIDDEN}
+"""What may be said of them by configuration."""
 WORDS: Mapping[Standing, Promise] = {
     Standing.SUCCESS: _("success"),
     Standing.FAILURE: _("failure"),

@@ -72,10 +72,11 @@ class Selection:
         """Whether the list is one of failures, in which it is told how they failed."""
         return "mode" in self.chosen or self.chosen.get("standing") == Standing.FAILURE
 
-    @property
-    def chips(self) -> list[tuple[str, str, str]]:
+    def chips(self, scope: Scope) -> list[tuple[str, str, str]]:
         """What is chosen: name, value in words, and the query without it."""
-        return [(str(NAMES[key]), self._words(key), self._without(key)) for key in self.chosen]
+        return [
+            (str(NAMES[key]), self._words(key, scope), self._without(key)) for key in self.chosen
+        ]
 
     def runs(self, scope: Scope) -> QuerySet[Any]:
         """The runs, with `standing`, `detections` and `recoveries`; hidden ones never."""
@@ -95,12 +96,14 @@ class Selection:
                 runs = runs.filter(**_condition(key, value))
         return runs
 
-    def _words(self, key: str) -> str:
+    def _words(self, key: str, scope: Scope) -> str:
         value = self.chosen[key]
         if key == "standing":
             return ", ".join(str(WORDS[each]) for each in _standings(value))
         if key == "agent":
-            return str(AgentConfiguration.objects.filter(pk=value).first() or value)
+            # Only agents that are known to have acted here are named.
+            acted = scope.told.order_by().values("agent")
+            return str(AgentConfiguration.objects.filter(pk__in=acted, pk=value).first() or value)
         if key == "mode":
             return word_in_words(value)
         if key == "by":

@@ -157,7 +157,7 @@ def cell_page(effects: HintEffects, condition: Condition, user: User) -> CellPag
 
     def row(effect: TaskEffect) -> TaskRow:
         trials = effects.trials(effect.task, condition)
-        ids.extend(run.run for _n, *sides in trials for run in sides if run and run.run)
+        ids.extend(run.run for _n, *sides in trials for run in sides if run)
         return TaskRow(
             task=effects.tasks[effect.task],
             effect=effect,
@@ -178,10 +178,10 @@ def _pair(number: int, without: TrialRun | None, hinted: TrialRun | None) -> Tri
     first = without.standing.value if without else MISSING
     second = hinted.standing.value if hinted else MISSING
     url = ""
-    if without and hinted and without.run and hinted.run:
+    if without and hinted:
         query = urlencode({"a": str(without.run), "b": str(hinted.run)})
         url = f"{reverse('runs:run_compare')}?{query}"
-    elif one := next((each.run for each in (without, hinted) if each and each.run), None):
+    elif one := next((each.run for each in (without, hinted) if each), None):
         url = reverse("runs:run_detail", args=[one])
     return TrialPair(
         number, standing_words(first), standing_words(second), url, has_changed=first != second

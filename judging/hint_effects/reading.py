@@ -19,9 +19,9 @@ from webagent.knowledge.levels import Level, Relatedness
 
 
 class TrialRun(NamedTuple):
-    """One trial. `run` is None where nothing may be told of it."""
+    """One trial."""
 
-    run: UUID | None
+    run: UUID
     agent: int
     task: int
     trial: int
@@ -34,6 +34,7 @@ class HintEffects:
     """Every condition against the baseline.
 
     `others` are configurations of the experiment that are neither: they have no part in it.
+    Tasks of which something is hidden from the reader are left out for all conditions alike.
     """
 
     asked: Asked
@@ -45,6 +46,9 @@ class HintEffects:
     runs: Mapping[tuple[int, int], Mapping[int, TrialRun]]
     """By configuration and task: the trials by their number."""
     tasks: Mapping[int, Task]
+    hidden_tasks: int = 0
+    further: int = 0
+    """Runs beside the planned trials, such as reruns into the experiment: no figure counts them."""
 
     @property
     def levels(self) -> list[Level]:
@@ -68,9 +72,8 @@ class HintEffects:
 
     @property
     def run_ids(self) -> list[UUID]:
-        """Every run that something may be told of."""
-        found = (run.run for trials in self.runs.values() for run in trials.values())
-        return [run for run in found if run is not None]
+        """Every run that takes part."""
+        return [run.run for trials in self.runs.values() for run in trials.values()]
 
     @property
     def baseline_tasks(self) -> Sequence[TaskEffect]:
@@ -106,10 +109,13 @@ class HintEffects:
 def hint_effects(asked: Asked) -> HintEffects:
     """The effects, in four queries however many runs there are.
 
-    Of each trial the last attempt counts. The baseline is the configuration that differs from
+    Of each trial the last attempt counts, and of several runs of a trial the first, lest somebody
+    draws again until a trial succeeds. The baseline is the configuration that differs from
     the hinted ones in nothing but the hints.
     """
-    rows = _trial_runs(asked)
+    every = _trial_runs(asked)
+    rows = [row for row in every if row.standing is not Standing.HIDDEN]
+    planned = _planned(asked, rows)
     agents = AgentConfiguration.objects.in_bulk({row.agent for row in rows})
     named = {pk: str(agent.config.get(CONFIG_KEY) or "") for pk, agent in agents.items()}
     sets = {each.key: each for each in HintSet.objects.filter(key__in=set(named.values()))}
@@ -125,19 +131,26 @@ def hint_effects(asked: Asked) -> HintEffects:
     }
     parts = {each.pk for each in conditions.values()} | ({baseline.pk} if baseline else set())
     runs: defaultdict[tuple[int, int], dict[int, TrialRun]] = defaultdict(dict)
+    further = 0
     for row in rows:
         if row.agent in parts:
-            runs[row.agent, row.task][row.trial] = row
+            trials = runs[row.agent, row.task]
+            is_planned = row.trial <= planned and row.trial not in trials
+            further += not is_planned
+            if is_planned:
+                trials[row.trial] = row
     tasks = Task.objects.select_related("task_set").in_bulk({task for _agent, task in runs})
     return HintEffects(
         asked=asked,
-        planned=_planned(asked, rows),
+        planned=planned,
         baseline=baseline,
         sets={condition_of(sets[named[each.pk]]): sets[named[each.pk]] for each in hinted},
         agents=conditions,
         others=[agent for pk, agent in agents.items() if pk not in parts],
         runs=runs,
         tasks=dict(sorted(tasks.items())),
+        hidden_tasks=len({row.task for row in every if row.standing is Standing.HIDDEN}),
+        further=further,
     )
 
 
@@ -154,7 +167,7 @@ def _trial_runs(asked: Asked) -> list[TrialRun]:
         .values_list("pk", "agent", "task", "trial", "seed", "standing")
     )
     return [
-        TrialRun(None if word == Standing.HIDDEN else pk, agent, task, trial, seed, Standing(word))
+        TrialRun(pk, agent, task, trial, seed, Standing(word))
         for pk, agent, task, trial, seed, word in rows
     ]
 

@@ -89,7 +89,7 @@ def tasks_table(effects: HintEffects) -> Table:
 
 
 def trials_table(effects: HintEffects) -> Table:
-    """One row a trial: what everything else is counted from. What is hidden is left out."""
+    """One row a trial: what everything else is counted from."""
     columns = [
         *_CONDITION,
         *_TASK,
@@ -114,7 +114,6 @@ def trials_table(effects: HintEffects) -> Table:
         ]
         for trials in effects.runs.values()
         for run in trials.values()
-        if run.run is not None
     ]
     return _table(effects, "hint-trials", columns, rows)
 
@@ -124,8 +123,8 @@ HINT_TABLES: Mapping[str, Callable[[HintEffects], Table]] = {
     "hint-tasks": tasks_table,
     "hint-trials": trials_table,
 }
-PER_RUN = "hint-trials"
-"""The table that lists runs with their verdicts."""
+PER_RUN = frozenset({"hint-tasks", "hint-trials"})
+"""Tables that tell verdicts of single runs, or of the few of a task."""
 HINT_TABLE_NAMES: Mapping[str, Promise] = {
     "hint-cells": gettext_lazy("Effects of hints, by condition"),
     "hint-tasks": gettext_lazy("Effects of hints, by task"),

@@ -1,10 +1,13 @@
 """Two experiments, or two configurations, held against each other."""
 
+from collections.abc import Sequence
+from uuid import UUID
+
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from judging.experiments.compare_page import ComparePage, compare_page, comparison_table
+from judging.experiments.compare_page import compare_page, comparison_table
 from judging.experiments.comparison import Comparison, compare
 from judging.experiments.figures import configuration_names
 from judging.experiments.pairs import Cell, Side
@@ -45,7 +48,7 @@ def experiment_compare(request: AppRequest) -> HttpResponse:
         choices = choices_of(sides[0].scope)
         source = source_of(request, choices)
         page = compare_page(_compared(request, sides, source), _cell(request), request.GET)
-        _record(request, page, source)
+        _record(request, page.listed, source)
         kept = [(key, value) for key, value in request.GET.items() if key in KEPT]
         context |= {"page": page, "choices": choices, "source": source, "kept": kept}
     return render(request, "judging/experiment_compare.html", context)
@@ -59,7 +62,9 @@ def experiment_compare_file(request: AppRequest, ending: str) -> HttpResponse:
     if sides is None or ending not in FORMATS:
         raise Http404
     source = source_of(request, choices_of(sides[0].scope))
-    return as_file(comparison_table(_compared(request, sides, source)), ending)
+    compared = _compared(request, sides, source)
+    _record(request, [run.run for pair in compared.pairing.flipped for run in pair], source)
+    return as_file(comparison_table(compared), ending)
 
 
 def _compared(request: AppRequest, sides: tuple[Side, Side], source: Source) -> Comparison:
@@ -97,8 +102,8 @@ def _cell(request: AppRequest) -> Cell | None:
         raise Http404 from error
 
 
-def _record(request: AppRequest, page: ComparePage, source: Source) -> None:
+def _record(request: AppRequest, run_ids: Sequence[UUID], source: Source) -> None:
     """Whoever reads verdicts of runs is noted, as in the lists of an audit."""
     if source.tells_judgements:
-        items = StudyItem.objects.filter(run__in=page.listed)
+        items = StudyItem.objects.filter(run__in=run_ids)
         record_unblindings(user=request.user, items=items, reason="runs of compared experiments")

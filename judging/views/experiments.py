@@ -83,6 +83,7 @@ def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
         "experiment": scope.experiment,
         "asked": asked,
         "selection": selection,
+        "chips": selection.chips(scope),
         "page": page,
         "listed": with_told(page.object_list) if selection.tells_failures else page.object_list,
         "formats": FORMATS,

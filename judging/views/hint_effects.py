@@ -70,7 +70,7 @@ def hint_table(request: AppRequest, scope: Scope, name: str, ending: str) -> Htt
     if name not in HINT_TABLES or ending not in FORMATS:
         raise Http404
     effects = hint_effects(asked_of(request, scope))
-    if name == PER_RUN:
+    if name in PER_RUN:
         _record(request, effects, effects.run_ids)
     return as_file(HINT_TABLES[name](effects), ending)
 

@@ -127,6 +127,10 @@ def test_runs_under_the_readers_own_judgement_are_in_no_figure(two: Experiment) 
     # The run, and the other configuration's run of the same task.
     assert "2 that you still judge" in text
     assert "20 runs with a verdict" in text
+    # By configuration their number would tell whose the runs are that are not counted at all.
+    assert text.count("that you still judge") == 1
+    address = made.address("experiment_table", two.pk, "configurations", "json")
+    assert "hidden" not in client.get(address).content.decode()
     listed = page(client, "experiment_runs", two.pk)
     assert str(hidden.pk) not in listed
     rows = client.get(made.address("experiment_table", two.pk, "runs", "json")).json()["rows"]
@@ -151,6 +155,20 @@ def test_seeing_verdicts_of_runs_is_recorded_and_rewards_are_not(two: Experiment
     assert not Unblinding.objects.exists()
     page(client, "experiment_runs", two.pk, verdict="reference")
     assert [*Unblinding.objects.values_list("item__run", flat=True)] == [run.pk]
+
+
+def test_a_file_of_pairs_that_flip_is_recorded_as_their_list_is(two: Experiment) -> None:
+    one, other = (
+        Run.objects.filter(experiment=two, reward=reward, agent__model="gpt-5-mini")[0]
+        for reward in (1.0, 0.0)
+    )
+    partner = Run.objects.exclude(pk=one.pk).get(experiment=two, task=one.task)
+    for run, verdict in ((one, "success"), (partner, "failure"), (other, "failure")):
+        made.settle(run, verdict)
+    sides = f"?a={two.pk}&a_agent={one.agent_id}&b={two.pk}&b_agent={partner.agent_id}"
+    address = made.address("experiment_compare_file", "csv") + sides
+    made.reader().get(f"{address}&verdict=reference")
+    assert {*Unblinding.objects.values_list("item__run", flat=True)} == {one.pk, partner.pk}
 
 
 @pytest.mark.parametrize("name", ["experiment_detail", "experiment_runs", *PARTS])

@@ -156,8 +156,27 @@ def test_hidden_runs_leave_their_tasks_out_and_are_listed_nowhere(hints: Experim
         str(pk)
         for pk in Run.objects.filter(task__external_id="made-0").values_list("pk", flat=True)
     }
-    page = body(client, made.address("hint_cell", hints.pk, "concrete", "same_task"))
-    assert str(hidden.pk) not in page
+    # No condition lists the task: a trial missing in one of them would tell who acted.
+    for key in RESULTS:
+        page = body(client, made.address("hint_cell", hints.pk, *key.split(".")))
+        assert str(hidden.pk) not in page
+        assert "made-0" not in page
+    assert "made-0" not in {row["task"] for row in rows(client, hints, "hint-tasks")}
+    assert "1 task that you still judge" in body(client, made.address("hint_report", hints.pk))
+
+
+def test_of_several_runs_of_a_trial_the_first_counts_and_the_others_are_told() -> None:
+    of = hint_experiment({"concrete.same_task": ["sff"]}, ["fff"], name="again")
+    failed = Run.objects.get(experiment=of, agent__config__has_key="hints", trial=2)
+    again = [made.run_row(of, failed.task, failed.agent, 1.0, trial=trial) for trial in (2, 7)]
+    made.store(again)
+
+    (cell,) = rows(reader(), of, "hint-cells")
+
+    assert (cell["improvements"], cell["undecided"]) == ("1", "")
+    assert "2 runs beside the planned trials" in body(
+        reader("two"), made.address("hint_report", of.pk)
+    )
 
 
 def test_whoever_reads_verdicts_of_people_is_noted(hints: Experiment) -> None:
