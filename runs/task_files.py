@@ -14,6 +14,7 @@ from typing import Annotated, Any, TextIO
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
 from runs.json_arrays import ArrayError, array_items
+from webagent.misfits import first_misfit
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 from webagent.trajectory.texts import storable_json
 
@@ -97,9 +98,7 @@ def _checked(item: Any, number: int) -> _WebArenaTask | _VerifiedTask:
             raise ValueError("holds characters or numbers that cannot be stored")
         return _kind(item).model_validate(item)
     except ValidationError as error:
-        problem = error.errors()[0]
-        field = ".".join(map(str, problem["loc"]))
-        raise TaskFileError(f"{where}: {field}: {problem['msg']}") from error
+        raise TaskFileError(f"{where}: {first_misfit(error)}") from error
     except ValueError as error:
         raise TaskFileError(f"{where}: {error}") from error
 

@@ -19,6 +19,7 @@ from webagent.llm.interface import (
     Reply,
     Request,
 )
+from webagent.misfits import misfits
 
 LONGEST_REPLY = 50_000
 
@@ -95,16 +96,7 @@ def read_json(text: str, form: type[Form]) -> Form:
     try:
         return form.model_validate_json(text)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        raise InvalidReplyError(
-            "; ".join(_in_words(dict(fault)) for fault in faults[:5])
-        ) from error
-
-
-def _in_words(fault: dict[str, object]) -> str:
-    location = fault["loc"]
-    path = ".".join(str(part) for part in location) if isinstance(location, tuple) else ""
-    return f"{path}: {fault['msg']}" if path else str(fault["msg"])
+        raise InvalidReplyError("; ".join(map(str, misfits(error)[:5]))) from error
 
 
 def _again(request: Request, text: str, problem: str, repair: str) -> Request:

@@ -24,6 +24,7 @@ from runs.task_patches.changes import (
 )
 from runs.task_patches.reading import PatchEntry, TaskPatch
 from runs.task_rows import evaluation_kind, task_content, task_record
+from webagent.misfits import first_misfit
 from webagent.trajectory.records import TaskSetRecord, TextPart
 
 BATCH = 500
@@ -243,9 +244,9 @@ def _checked(content: Content) -> Content:
     try:
         _Content.model_validate(content)
     except ValidationError as error:
-        problem = error.errors()[0]
-        place = "/".join(map(str, problem["loc"]))
-        raise ChangeError(f"/{place}: would no longer fit: {problem['msg']}") from error
+        field, reason = first_misfit(error)
+        place = field.replace(".", "/")
+        raise ChangeError(f"/{place}: would no longer fit: {reason}") from error
     return content
 
 

@@ -22,6 +22,7 @@ from webagent.agents.scripted import (
     Stuck,
     Wrong,
 )
+from webagent.misfits import misfits
 
 
 class UnknownAgent(LookupError):
@@ -95,5 +96,4 @@ def make_agent(name: str, config: Mapping[str, JsonValue] | None = None) -> Agen
 def _in_one_line(error: TypeError | ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
-    problems = error.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in problems)
+    return "; ".join(map(str, misfits(error)))

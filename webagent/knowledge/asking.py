@@ -14,6 +14,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from webagent.llm.interface import LanguageModel, Message, Request
+from webagent.misfits import misfits
 
 FOLDER = Path(__file__).parent / "knowledge_prompts"
 VERSION = "1"
@@ -122,7 +123,4 @@ def _read(text: str, form: type[Form]) -> Form:
     try:
         return form.model_validate_json(text)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        raise BadReply(
-            "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults[:5])
-        ) from None
+        raise BadReply("; ".join(map(str, misfits(error)[:5]))) from None

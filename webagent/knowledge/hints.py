@@ -19,6 +19,7 @@ from webagent.knowledge.hint_source import SourceRun
 from webagent.knowledge.levels import Level
 from webagent.llm.interface import LanguageModel, Message, Reply, Request
 from webagent.llm.untrusted import marked_block, visible, word_outside
+from webagent.misfits import misfits
 
 FOLDER = Path(__file__).parent / "hint_prompts"
 VERSION = "1"
@@ -191,8 +192,7 @@ def _read(
     try:
         read = form.model_validate_json(text)
     except ValidationError as error:
-        errors = error.errors(include_url=False, include_context=False, include_input=False)
-        return None, [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors]
+        return None, list(map(str, misfits(error)))
     return read, check(read.lines(), source)
 
 

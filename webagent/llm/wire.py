@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from webagent.llm.failures import unreadable
 from webagent.llm.interface import FailureKind, ImagePart, ModelFailure, Request, Usage
 from webagent.llm.registry import ModelEntry, SchemaMode
+from webagent.misfits import first_misfit
 
 JsonObject = dict[str, object]
 T = TypeVar("T", bound="Shape")
@@ -55,9 +56,7 @@ def read_shape(shape: type[T], content: bytes | JsonObject, name: str) -> T:
             return shape.model_validate_json(content)
         return shape.model_validate(content)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise unreadable(name, f"{place}: {first['msg']}" if place else first["msg"]) from None
+        raise unreadable(name, str(first_misfit(error))) from None
 
 
 def events_of(stream: Iterable[object], media_type: str, name: str) -> Iterator[JsonObject]:

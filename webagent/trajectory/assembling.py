@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from webagent.misfits import first_misfit
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.records import BlobRecord, GoalPart, SourceRecord, StepRecord, TextPart
 from webagent.trajectory.run_files import RunFiles
@@ -39,9 +40,7 @@ def guarded(source: str, file: str, read: Callable[[], RunBundle]) -> RunBundle 
     except UnreadableError as error:
         return Rejection(source, error.file or file, error.field, str(error))
     except ValidationError as error:
-        detail = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in detail["loc"])
-        return Rejection(source, file, field, detail["msg"])
+        return Rejection(source, file, *first_misfit(error))
     except Exception as error:
         log.exception("run %s could not be read", source)
         return Rejection(source, file, "", f"unexpected: {type(error).__name__}")

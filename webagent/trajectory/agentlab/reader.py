@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from webagent.misfits import first_misfit
 from webagent.trajectory.agentlab.attempts import Place, places
 from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE, Ending, ending
 from webagent.trajectory.agentlab.folders import (
@@ -121,9 +122,7 @@ class RunInFolder:
         try:
             return self._bundle(place)
         except ValidationError as error:
-            detail = error.errors(include_url=False, include_input=False)[0]
-            field = ".".join(str(part) for part in detail["loc"])
-            return Rejection(source, self.folder.name, field, detail["msg"])
+            return Rejection(source, self.folder.name, *first_misfit(error))
         # One run's odd content must not cost the other runs of an import.
         except Exception as error:
             log.exception("run folder %s could not be read", source)
@@ -164,7 +163,7 @@ class RunInFolder:
             task=task,
             run=run.model_copy(update={"goal": task.goal}),
             steps=records,
-            evaluations=(_reward(run, end),),
+            evaluations=(reward_evaluation(run, end),),
             blobs=files.stash,
             problems=tuple(files.problems),
         )
@@ -256,7 +255,7 @@ class RunInFolder:
             final_url=_final_url(records),
             infeasible_claim=claimed_infeasible(chat),
             error=end.error,
-            totals=_totals(summary, steps),
+            totals=reported_totals(summary, steps.stats),
             environment=self._environment(packages),
             max_steps=exp.max_steps,
             logs=logs,
@@ -333,7 +332,7 @@ def _present(blobs: list[BlobRecord | None]) -> tuple[BlobRecord, ...]:
     return tuple(blob for blob in blobs if blob is not None)
 
 
-def _reward(run: RunRecord, end: Ending) -> EvaluationRecord:
+def reward_evaluation(run: RunRecord, end: Ending) -> EvaluationRecord:
     """The benchmark's own verdict; a run that broke off has none, whatever its reward says."""
     if end.outcome in (Outcome.ERROR, Outcome.INCOMPLETE) or end.reward is None:
         why = "the run ended in an error" if end.outcome is Outcome.ERROR else "the run broke off"
@@ -386,19 +385,19 @@ def _ended(records: tuple[StepRecord, ...]) -> datetime | None:
     return None
 
 
-def _totals(summary: dict[str, Any], steps: Steps) -> Totals:
-    """Sums as the summary has them; where it is missing, over the step files."""
+def reported_totals(summary: dict[str, Any], every: list[dict[str, Any]]) -> Totals:
+    """Sums as the summary has them; where it is missing, over the steps' statistics."""
 
     def total(key: str) -> float | None:
         if (claimed := number(summary.get(f"stats.cum_{key}"))) is not None:
             return claimed
-        found = [n for stats in steps.stats if (n := number(stats.get(key))) is not None]
+        found = [n for stats in every if (n := number(stats.get(key))) is not None]
         return sum(found) if found else None
 
     retries = total("n_retry")
     calls = total("n_llm_calls")
     if calls is None and retries is not None:
-        calls = retries + sum("input_tokens" in stats for stats in steps.stats)
+        calls = retries + sum("input_tokens" in stats for stats in every)
     money = cost(total("cost"))
     return Totals(
         input_tokens=count(total("input_tokens")),
