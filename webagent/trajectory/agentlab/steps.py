@@ -27,8 +27,13 @@ class Steps:
     """Reads a run's step files one after another and puts the steps together."""
 
     def __init__(
-        self, files: RunFiles, pickles: PickleReader, run_id: str, models: tuple[str, ...]
+        self,
+        files: RunFiles,
+        pickles: PickleReader | None,
+        run_id: str,
+        models: tuple[str, ...],
     ) -> None:
+        """`pickles` is needed where steps are pickled files, as AgentLab writes them."""
         self._files = files
         self._pickles = pickles
         self._run_id = run_id
@@ -67,7 +72,7 @@ class Steps:
             self._files.note("step", f"step_{number_}.pkl.gz", "missing")
             return None
         content = self._files.read(path, self._files.bounds.pickle_bytes)
-        if content is None:
+        if content is None or self._pickles is None:
             return None
         try:
             step, suspicious = read_step_file(self._pickles, content, number_)

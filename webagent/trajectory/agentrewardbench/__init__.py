@@ -1,0 +1,1 @@
+"""AgentRewardBench: trajectories, people's annotations and judges' verdicts side by side."""

@@ -1,0 +1,272 @@
+"""Read AgentRewardBench's trajectories with what people and judges said of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
+from webagent.trajectory.agentlab.endings import Ending, ending
+from webagent.trajectory.agentlab.reader import reported_totals, reward_evaluation
+from webagent.trajectory.agentlab.runfiles import RunFiles
+from webagent.trajectory.agentrewardbench.annotations import (
+    Annotation,
+    label,
+    primary_verdict,
+    read_annotations,
+    written,
+)
+from webagent.trajectory.agentrewardbench.judgments import evaluation
+from webagent.trajectory.agentrewardbench.layout import (
+    Key,
+    Layout,
+    Trajectory,
+    find_layout,
+    same_task,
+)
+from webagent.trajectory.agentrewardbench.steps import (
+    JsonSteps,
+    numbered,
+    passwords,
+    run_folder,
+    tell_dropped,
+)
+from webagent.trajectory.assembling import (
+    NAME_CHARS,
+    UnreadableError,
+    goal_of,
+    guarded,
+    last_url,
+    source_record,
+)
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EnvironmentRecord,
+    EvaluationRecord,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+)
+from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.task_sets import read_packages, task_set_of
+from webagent.trajectory.texts import storable_json, storable_text
+from webagent.trajectory.trees import Tree, TreeError, read_file
+from webagent.trajectory.untyped import flag, mapping, text, whole
+
+FORMAT = "agentrewardbench"
+_SHOWN_PACKAGES = ("agentlab", "browsergym", "playwright", "openai", "anthropic", "litellm")
+
+
+class AgentRewardBenchReader:
+    """Every trajectory is a run; judgments and annotations are found by content."""
+
+    name = FORMAT
+    signs = "JSON trajectories with benchmark, agent, goal and summary_info (AgentRewardBench)"
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The trajectories, and what else belongs to them."""
+        layout = find_layout(tree)
+        own = frozenset(trajectory.name for trajectory in layout.trajectories)
+        return Recognition(runs=len(own), files=own, uses=layout.uses() - own)
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """What belongs to no trajectory first, then each run in the order of the names."""
+        layout = find_layout(tree)
+        annotations: dict[Key, list[Annotation]] = defaultdict(list)
+        for name in layout.annotations:
+            yield from _read_annotations(tree, name, bounds, annotations)
+        yield from _strays(tree, layout, annotations)
+        for trajectory in layout.trajectories:
+            run = _Run(tree, trajectory, annotations.get(trajectory.key, []), bounds)
+            yield guarded(f"{tree.label}/{trajectory.name}", trajectory.name, run.read)
+
+
+def _read_annotations(
+    tree: Tree, name: str, bounds: Bounds, found: dict[Key, list[Annotation]]
+) -> Iterator[Problem]:
+    try:
+        content = read_file(tree, name, bounds.json_bytes).decode("utf-8-sig", "replace")
+    except (TreeError, BoundError) as error:
+        yield Problem(tree.label, name, "", str(error))
+        return
+    for annotation in read_annotations(content):
+        row = annotation.row
+        key = (
+            row["benchmark"].strip(),
+            row["model_name"].strip(),
+            same_task(row["task_id"].strip()),
+        )
+        found[key].append(annotation)
+
+
+def _strays(
+    tree: Tree, layout: Layout, annotations: dict[Key, list[Annotation]]
+) -> Iterator[Problem]:
+    """Verdicts of trajectories that are not in the upload."""
+    here = {trajectory.key for trajectory in layout.trajectories}
+    if lost := sum(len(rows) for key, rows in annotations.items() if key not in here):
+        why = f"{lost} rows are of trajectories that are not in the upload"
+        yield Problem(tree.label, ", ".join(layout.annotations), "task_id", why)
+    if layout.strays:
+        why = f"{len(layout.strays)} judgments are of trajectories that are not in the upload"
+        yield Problem(tree.label, layout.strays[0], "task_id", why)
+
+
+class _Run:
+    """One trajectory with what was said of it."""
+
+    def __init__(
+        self, tree: Tree, trajectory: Trajectory, annotations: list[Annotation], bounds: Bounds
+    ) -> None:
+        self._tree = tree
+        self._trajectory = trajectory
+        self._annotations = annotations
+        self._bounds = bounds
+
+    def read(self) -> RunBundle:
+        """The run with its steps and verdicts. Raises UnreadableError."""
+        trajectory, last = self._trajectory, self._trajectory.name.rpartition("/")[2]
+        files = RunFiles(self._tree, run_folder(trajectory.name, trajectory.pictures), self._bounds)
+        document = mapping(files.read_json(last))
+        if not isinstance(document.get("steps"), list):
+            raise UnreadableError(trajectory.name, "steps", "not readable as a trajectory")
+        document = _without_secrets(files, document)
+        listed = numbered(document, self._bounds.steps_per_run)
+        files.folder.steps.update({number: f"step {number}" for number in listed})
+        tell_dropped(files, listed)
+        run_id = f"{FORMAT}:{trajectory.name}"[-NAME_CHARS:]
+        summary = mapping(document.get("summary_info"))
+        model = text(document.get("model"))
+        steps = JsonSteps(files, run_id, (model,) if model else (), listed, summary)
+        records = steps.read()
+        end = ending(summary, steps.last, bool(listed), "")
+        task = self._task(files, document, steps)
+        originals = [files.original(last, document)]
+        evaluations = [*self._judged(files, run_id, originals)]
+        labels = tuple(
+            found for each in self._annotations if (found := label(each, run_id)) is not None
+        )
+        if self._annotations:
+            words = written(self._annotations)
+            originals.append(files.text_blob(words, "source", "annotations.csv", "text/csv"))
+        run = self._run(files, run_id, task, document, records, steps, end, originals)
+        verdict = primary_verdict(labels, run_id)
+        return RunBundle(
+            source=files.source,
+            task=task,
+            run=run,
+            steps=records,
+            evaluations=(reward_evaluation(run, end), *evaluations),
+            labels=labels,
+            adjudications=(verdict,) if verdict else (),
+            blobs=files.stash,
+            problems=tuple(files.problems),
+        )
+
+    def _judged(
+        self, files: RunFiles, run_id: str, originals: list[BlobRecord]
+    ) -> Iterator[EvaluationRecord]:
+        for name in self._trajectory.judgments:
+            judge = name.rpartition("/")[0].rpartition("/")[2]
+            path = f"judgments/{judge}/{name.rpartition('/')[2]}"
+            reader = RunFiles(self._tree, run_folder(name, {}), self._bounds)
+            content = reader.read_json(name.rpartition("/")[2])
+            files.imported += reader.imported
+            if content is None:
+                files.note("judgment", path, "not readable as JSON")
+                continue
+            judgment = files.redactor.json(content)
+            raw = files.json_blob(judgment, "response", path)
+            originals.append(raw.model_copy(update={"role": "source"}))
+            yield evaluation(mapping(judgment), run_id, raw, name)
+
+    def _task(self, files: RunFiles, document: dict[str, Any], steps: JsonSteps) -> TaskRecord:
+        name = storable_text(self._trajectory.task_id, NAME_CHARS)
+        task_set = task_set_of(name, read_packages(text(document.get("package_version")) or ""))
+        url = steps.first.obs.get("url") if steps.first else None
+        web = isinstance(url, str) and url.startswith(("http://", "https://"))
+        goal = (text(document.get("goal")) or "").removesuffix("\n")
+        return TaskRecord(
+            id=f"{task_set.name}@{task_set.version}:{name}"[:NAME_CHARS],
+            task_set=task_set,
+            external_id=name,
+            goal=goal_of(goal, files.bounds.text_chars),
+            start_urls=(storable_text(str(url), 2_000),) if web else (),
+        )
+
+    def _run(
+        self,
+        files: RunFiles,
+        run_id: str,
+        task: TaskRecord,
+        document: dict[str, Any],
+        records: tuple[StepRecord, ...],
+        steps: JsonSteps,
+        end: Ending,
+        originals: list[BlobRecord],
+    ) -> RunRecord:
+        if flag(document.get("valid")) is False:
+            files.note("valid", "valid", "the benchmark calls this trajectory not valid")
+        config = {k: document[k] for k in ("model_args", "flags") if document.get(k)}
+        depth = files.bounds.json_depth - 8
+        packages = read_packages(text(document.get("package_version")) or "")
+        shown = sorted(name for name in packages if name.startswith(_SHOWN_PACKAGES))
+        model = text(document.get("model"))
+        return RunRecord(
+            id=run_id,
+            task_id=task.id,
+            source=source_record(
+                files,
+                FORMAT,
+                self._trajectory.name,
+                tool="agentlab",
+                tool_version=packages.get("agentlab"),
+                originals=originals,
+            ),
+            agent=AgentRecord(
+                name=storable_text(text(document.get("agent")) or "unknown", NAME_CHARS),
+                config=storable_json(config, files.bounds.text_chars, depth) or None,
+            ),
+            models=(storable_text(model, NAME_CHARS),) if model else (),
+            experiment=storable_text(text(document.get("experiment")) or "", NAME_CHARS) or None,
+            goal=task.goal,
+            seed=whole(document.get("seed")),
+            outcome=end.outcome,
+            end_reason=end.end_reason,
+            reward=end.reward,
+            final_answer=_said(records, "send_msg_to_user"),
+            infeasible_claim=_said(records, "report_infeasible"),
+            final_url=last_url(records),
+            error=end.error,
+            totals=reported_totals(mapping(document.get("summary_info")), steps.stats),
+            environment=EnvironmentRecord(
+                packages=tuple(f"{name}=={packages[name]}" for name in shown)
+            ),
+            gaps=tuple(files.gaps),
+        )
+
+
+def _without_secrets(files: RunFiles, document: dict[str, Any]) -> dict[str, Any]:
+    """The document without secrets, and without paths of the machine that made it."""
+    files.redactor = Redactor(text(document.get("goal")) or "")
+    listed = numbered(document, files.bounds.steps_per_run)
+    for password in passwords(listed, files.bounds.text_chars):
+        files.redactor.learn(password)
+    here = {k: v for k, v in document.items() if k not in ("trajectory_dir", "logs")}
+    return mapping(files.redactor.json(here))
+
+
+def _said(records: tuple[StepRecord, ...], name: str) -> str | None:
+    """The last message of that kind to the user."""
+    for record in reversed(records):
+        for action in reversed(record.actions):
+            if action.name == name and name in MESSAGE_ACTIONS:
+                return message_text(action)
+    return None
