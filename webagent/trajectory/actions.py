@@ -55,7 +55,7 @@ _NAMES_OF_KIND: dict[ActionKind, str] = {
     ActionKind.KEY: (
         "press keyboard_press keyboard_down keyboard_up key keypress hold_key send_keys"
     ),
-    ActionKind.MESSAGE: "send_msg_to_user report_infeasible stop done answer",
+    ActionKind.MESSAGE: "send_msg_to_user report_infeasible stop done answer task_complete",
     ActionKind.WAIT: "noop wait none",
     ActionKind.TAB: (
         "new_tab tab_close tab_focus close_tab page_focus switch_tab open_tab switch close"

@@ -18,6 +18,7 @@ from webagent.trajectory.browser_use.reader import BrowserUseReader
 from webagent.trajectory.bundles import BlobError, Problem, Rejection, RunBundle
 from webagent.trajectory.checking import why_refused
 from webagent.trajectory.native.reader import NativeReader
+from webagent.trajectory.online_mind2web.reader import OnlineMind2WebReader
 from webagent.trajectory.opening import open_tree
 from webagent.trajectory.playwright.reader import PlaywrightReader
 from webagent.trajectory.recognition import Answers, HidingTree, Question, Recognition, claims
@@ -66,6 +67,7 @@ READERS: tuple[Reader, ...] = (
     AgentLabReader(),
     AgentRewardBenchReader(),
     BrowserUseReader(),
+    OnlineMind2WebReader(),
     WebArenaReader(),
     WebArenaVerifiedReader(),
     PlaywrightReader(),

@@ -1,0 +1,1 @@
+"""Submissions to Online-Mind2Web, of both versions, with human labels and judges' output."""

@@ -1,0 +1,67 @@
+"""The benchmark's automatic judges as evaluations, from the lines they write."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from webagent.trajectory.assembling import NAME_CHARS
+from webagent.trajectory.records import BlobRecord, EvaluationRecord, EvaluatorRecord
+from webagent.trajectory.untyped import mapping, text, whole
+
+_FILE = re.compile(
+    r"^(?P<mode>.+_eval|WebJudge\w*?)_(?P<model>.+?)_score_threshold_(?P<threshold>\d+)_auto_eval",
+    re.IGNORECASE,
+)
+
+
+def lines_of(content: str, task_id: str) -> list[dict[str, Any]]:
+    """What a judge wrote of one task; lines that are no JSON are passed over."""
+    found = []
+    for line in content.splitlines():
+        if task_id not in line:
+            continue
+        try:
+            entry = mapping(json.loads(line))
+        except (ValueError, RecursionError):
+            continue
+        if text(entry.get("task_id")) == task_id:
+            found.append(entry)
+    return found
+
+
+def evaluation(
+    entry: dict[str, Any], run_id: str, file_name: str, raw: BlobRecord
+) -> EvaluationRecord:
+    """One judge's verdict. `file_name` says which judge it was, with which model."""
+    details = mapping(entry.get("evaluation_details"))
+    predicted = whole(entry.get("predicted_label"))
+    if predicted is None:
+        predicted = whole(details.get("predicted_label"))
+    beside = {"key_points": entry["key_points"]} if entry.get("key_points") else {}
+    return EvaluationRecord(
+        id=f"{run_id}-{file_name}"[-NAME_CHARS:],
+        run_id=run_id,
+        evaluator=_evaluator(file_name),
+        verdict={1: "passed", 0: "failed"}.get(-1 if predicted is None else predicted, "error"),
+        rationale=text(details.get("response")) or text(entry.get("evaluation_details")),
+        raw=raw,
+        extra={"details": beside} if beside else None,
+    )
+
+
+def _evaluator(file_name: str) -> EvaluatorRecord:
+    match = _FILE.match(file_name)
+    stem = file_name.rpartition(".")[0] or file_name
+    config: dict[str, Any] = {"imported_from": "online_mind2web"}
+    if match:
+        config |= {"model": match["model"], "score_threshold": int(match["threshold"])}
+    return EvaluatorRecord.model_validate(
+        {
+            "name": (match["mode"] if match else stem)[:100],
+            "kind": "judge",
+            "version": (match["model"] if match else "unknown")[:100],
+            "config": config,
+        }
+    )
