@@ -31,20 +31,6 @@ class MissingBlobError(LookupError):
     """A row or a file of the store is not there, or no longer what it was."""
 
 
-def store_blob(content: bytes, media_type: str) -> Blob:
-    """Keep these bytes, once; the row that stands for them, saved.
-
-    See `BlobBatch.add` for what is made of the media type.
-    """
-    known = Blob.objects.filter(pk=hashlib.sha256(content).hexdigest()).first()
-    if known is not None:
-        return known
-    batch = BlobBatch()
-    blob = batch.add(content, media_type)
-    batch.save()
-    return Blob.objects.get(pk=blob.pk)
-
-
 def read_blob(blob: str | Blob) -> bytes:
     """The bytes of a blob, given its hash or its row. They are not hashed again.
 

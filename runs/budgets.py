@@ -50,11 +50,6 @@ def experiment_budgets(experiment: Experiment) -> list[Budget]:
     return [budget for budget in budgets if budget is not None]
 
 
-def policy_budget_spent(experiment: Experiment) -> list[Budget]:
-    """Those that are used up."""
-    return [budget for budget in experiment_budgets(experiment) if budget.is_spent]
-
-
 def spent_by(runs: QuerySet[Run]) -> Spent:
     """What these runs took, those under way up to their last step. Attempts count each."""
     ended = Q(status__in=RunStatus.ended())

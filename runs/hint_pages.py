@@ -47,10 +47,6 @@ class JobRow:
     def cost(self) -> str:
         return cost_in_words(self.job)
 
-    @property
-    def n_hints(self) -> int:
-        return sum(n for _level, n in self.by_level)
-
 
 @dataclass(frozen=True)
 class SourceRow:

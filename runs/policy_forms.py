@@ -19,7 +19,6 @@ from webagent.recovery.policy import RecoveryPolicy
 from webagent.recovery.retry_policy import WORTH_RETRYING, Infrastructure, PolicyBody
 from webagent.trajectory.records import Json
 
-LATER = gettext_lazy("Every save makes the next version; what was used before stays as it was.")
 _WATCH = RecoveryPolicy()
 _RETRY = Infrastructure()
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from runs.agent_choices import OfferedAgents
 from runs.models import RetryPolicy, Run, RunStatus, User
@@ -54,18 +54,15 @@ class ListedPolicy:
 
     policy: RetryPolicy
     parts: list[PartInWords]
-    n_versions: int
     n_runs: int
 
 
 def listed_policies(user: User) -> list[ListedPolicy]:
     """Every policy by its name, in words."""
-    versions = Counter(RetryPolicy.objects.values_list("name", flat=True))
-    used: Counter[str] = Counter(
-        _shown_runs(user).filter(policy__isnull=False).values_list("policy__name", flat=True)
-    )
+    runs = _shown_runs(user).filter(policy__isnull=False).order_by()
+    used = dict(runs.values_list("policy__name").annotate(n=Count("pk")))
     return [
-        ListedPolicy(policy, in_words(body_of(policy)), versions[policy.name], used[policy.name])
+        ListedPolicy(policy, in_words(body_of(policy)), used.get(policy.name, 0))
         for policy in RetryPolicy.objects.latest_versions().select_related("created_by")
     ]
 

@@ -16,7 +16,6 @@ from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Reason
 from judging.statistics.proportions import Share
 
-ERRORS = (Shown.FN, Shown.FP)
 REPAIRABLE = (Repair.TASK_DATA, Repair.EVALUATION_LOGIC)
 _FN = Q(
     error=CauseTag.Error.FN,

@@ -60,10 +60,6 @@ class RunVoices:
         """What this voice said."""
         return self.said.get(voice.key, NOTHING)
 
-    def label_of(self, annotator: str) -> Labelled | None:
-        """What this person said."""
-        return next((each for each in self.labels if each.annotator == annotator), None)
-
 
 def voices_on(
     items: Sequence[StudyItem], voices: Voices, wanted: Sequence[Voice]

@@ -14,8 +14,6 @@ from runs.models import Experiment, HintLevel, TaskSet, User
 from runs.work_forms import CostLimitField
 from webagent.knowledge.levels import Level
 
-MOST_EXPERIMENTS = 200
-
 
 class HintWritingForm(forms.Form):
     """Where sources come from, whose verdicts count, and what is written by which model."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from runs.models import User
 
 # The words of `judging.models`, which stands above this layer.
-OPEN, DISPUTED, SETTLED = "open", "disputed", "settled"
+OPEN = "open"
 LEASED, SKIPPED = "leased", "skipped"
 
 StudyRow = TypeVar("StudyRow", bound=models.Model, covariant=True)
@@ -31,15 +31,6 @@ class StudyQuerySet(models.QuerySet[StudyRow]):
     def listed_for(self, user: User) -> Self:
         """Studies that the person may open: all with the permission, else their own."""
         return self.all() if user.has_perm("judging.view_study") else self.of(user)
-
-    def with_progress(self) -> Self:
-        """Adds `n_items`, `n_open`, `n_disputed`, `n_settled`."""
-        return self.annotate(
-            n_items=Count("items"),
-            n_open=Count("items", filter=Q(items__status=OPEN)),
-            n_disputed=Count("items", filter=Q(items__status=DISPUTED)),
-            n_settled=Count("items", filter=Q(items__status=SETTLED)),
-        )
 
 
 class StudyItemQuerySet(models.QuerySet[ItemRow]):

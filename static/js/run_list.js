@@ -1,26 +1,10 @@
-// The runs table: rows by key, selection with its bar of actions, menus that survive a swap.
+// The runs table: selection with its bar of actions, menus that survive a swap.
 (() => {
   "use strict";
   const root = () => document.getElementById("run-table");
-  const rows = () => [...root().querySelectorAll("tr[data-run]")];
   const boxes = () => [...root().querySelectorAll('input[name="run"]')];
-  const current = () => root().querySelector("tr.current");
   let openMenu = null;
   let focused = null;
-
-  function moveTo(row) {
-    current()?.classList.remove("current");
-    row.classList.add("current");
-    row.querySelector(".row-link").focus({ preventScroll: true });
-    row.scrollIntoView({ block: "nearest" });
-  }
-
-  function move(by) {
-    const all = rows();
-    if (!all.length) return;
-    const at = all.indexOf(current());
-    moveTo(all[Math.min(Math.max(at + by, 0), all.length - 1)]);
-  }
 
   function showSelection() {
     const chosen = boxes().filter((box) => box.checked);
@@ -58,35 +42,15 @@
       boxes().forEach((box) => (box.checked = false));
       showSelection();
     }
-    const row = event.target.closest("tr[data-run]");
-    if (row && !event.target.closest("a, input, button, label") && !getSelection().toString()) {
-      row.querySelector(".row-link").click();
-    }
   });
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest("input:not([type=checkbox]), textarea, select, dialog, summary, .sheet")) return;
-    const act = {
-      j: () => move(1),
-      k: () => move(-1),
-      o: () => current()?.querySelector(".row-link").click(),
-      x: () => {
-        const box = current()?.querySelector('input[name="run"]');
-        select(box, !box?.checked);
-      },
-    }[event.key];
-    if (!act) return;
+    if (event.key !== "x") return;
     event.preventDefault();
-    act();
-  });
-
-  document.addEventListener("focusin", (event) => {
-    const row = event.target.closest("tr[data-run]");
-    if (row && row !== current()) {
-      current()?.classList.remove("current");
-      row.classList.add("current");
-    }
+    const box = root().querySelector('tr.current input[name="run"]');
+    select(box, !box?.checked);
   });
 
   document.addEventListener("htmx:beforeSwap", (event) => {

@@ -12,7 +12,6 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 from PIL import Image, ImageDraw
 
-from runs.blobs import store_blob
 from runs.models import (
     AgentConfiguration,
     Blob,
@@ -25,6 +24,7 @@ from runs.models import (
     TaskSet,
     User,
 )
+from tests.runs.stores import store_blob
 from webagent.trajectory.actions import ActionKind
 
 PASSWORD = "correct horse battery"

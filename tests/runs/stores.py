@@ -1,9 +1,13 @@
 """Blob stores of their own for tests that look into them or break them."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 from django.core.files.storage import storages
+
+from runs.blobs import BlobBatch
+from runs.models import Blob
 
 STATIC = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 
@@ -24,3 +28,17 @@ def use_store(settings: Any, folder: Path, *, fails_at: int | None = None) -> Pa
 def files_in(folder: Path) -> list[Path]:
     """Every file in the store."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def store_blob(content: bytes, media_type: str) -> Blob:
+    """Keep these bytes, once; the row that stands for them, saved.
+
+    See `BlobBatch.add` for what is made of the media type.
+    """
+    known = Blob.objects.filter(pk=hashlib.sha256(content).hexdigest()).first()
+    if known is not None:
+        return known
+    batch = BlobBatch()
+    blob = batch.add(content, media_type)
+    batch.save()
+    return Blob.objects.get(pk=blob.pk)

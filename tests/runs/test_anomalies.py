@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.core.management import call_command
 
-from runs.blobs import store_blob
 from runs.models import Event, Run, Step
 from runs.services.anomalies import mark_anomalies
 from runs.signals import run_ended
 from tests.runs.factories import make_run
+from tests.runs.stores import store_blob
 
 pytestmark = pytest.mark.django_db
 

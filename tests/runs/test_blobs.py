@@ -15,18 +15,10 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from PIL import Image
 
-from runs.blobs import (
-    BlobBatch,
-    MissingBlobError,
-    known_hashes,
-    open_blob,
-    read_blob,
-    storage_name,
-    store_blob,
-)
+from runs.blobs import BlobBatch, MissingBlobError, known_hashes, open_blob, read_blob, storage_name
 from runs.models import Blob
 from runs.storage import UNFINISHED
-from tests.runs.stores import files_in, use_store
+from tests.runs.stores import files_in, store_blob, use_store
 from webagent.settings.environment import REPOSITORY
 
 pytestmark = pytest.mark.django_db

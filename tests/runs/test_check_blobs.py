@@ -10,10 +10,10 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.management import call_command
 
-from runs.blobs import read_blob, storage_name, store_blob
+from runs.blobs import read_blob, storage_name
 from runs.models import Blob, Run
 from tests.runs.factories import make_picture, make_run
-from tests.runs.stores import files_in, use_store
+from tests.runs.stores import files_in, store_blob, use_store
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = time.time() - 10 * 24 * 3600

@@ -122,7 +122,6 @@ class RerunWhen(StrEnum):
 
 
 NEEDS_SUBJECT = frozenset({RerunWhen.FAILED_EVALUATOR, RerunWhen.MARKED})
-NEEDS_JUDGEMENTS = NEEDS_SUBJECT | {RerunWhen.FAILED_REFERENCE}
 
 
 class RerunRule(_Part):

@@ -90,10 +90,6 @@ class Redactor:
         if long:
             self._learned = re.compile("|".join(re.escape(s) for s in reversed(long)))
 
-    def is_secret(self, value: object) -> bool:
-        """Whether exactly this was learned."""
-        return isinstance(value, str) and value in self._secrets
-
     def text(self, value: str) -> str:
         """The text with every secret in it replaced."""
         if value in self._secrets:

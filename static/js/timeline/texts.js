@@ -67,6 +67,7 @@ export class Texts {
     if (tokensIn !== null || tokensOut !== null) {
       const shown = (count) => (count === null ? "—" : count.toLocaleString(document.documentElement.lang));
       parts.push(phrase(words.tokens, { in: shown(tokensIn), out: shown(tokensOut) }));
+      if (texts.cost === null) parts.push(words.no_price);
     }
     if (texts.cost) parts.push(`$${Number(texts.cost).toFixed(4)}`);
     return parts.filter(Boolean).join(" · ") || "—";

@@ -11,7 +11,6 @@ from django.test import override_settings
 
 from judging.evaluators.judges import JUDGES
 from judging.evaluators.progress import stored_progress
-from runs.blobs import store_blob
 from runs.milestones import digest_of_task
 from runs.models import Run, Step, Task
 from runs.services.milestones import set_milestones
@@ -20,6 +19,7 @@ from tests.judging.judges.scripted import Scripted, equivalence, inclusion, mess
 from tests.judging.judges.test_milestones import reply as milestones
 from tests.judging.judges.test_milestones import said
 from tests.judging.judges.test_trajectory import FINE, picture, reply
+from tests.runs.stores import store_blob
 from webagent.llm.interface import FailureKind, ModelFailure
 from webagent.milestones.definition import Definition
 
