@@ -22,6 +22,11 @@ urlpatterns = [
         name="experiment_detail",
     ),
     path(
+        "experiments/<int:experiment_id>/freshness/",
+        experiments.experiment_freshness,
+        name="experiment_freshness",
+    ),
+    path(
         "experiments/<int:experiment_id>/parts/<slug:name>/",
         experiments.experiment_part,
         name="experiment_part",

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from judging.experiments.comparison import Comparison, Spending
 from judging.experiments.pairs import CELLS, FLIPPED, RULES, By, Cell, Pair, Paired, Side
+from judging.gate.reading import ALL
 from judging.reports import Column, Table, Value
 from judging.table_values import number, value_and_ends
 from judging.triangle_links import Linked
@@ -53,6 +54,19 @@ class ComparePage:
     @property
     def cell_words(self) -> Promise | None:
         return CELLS[self.cell] if self.cell else None
+
+    @property
+    def gate_command(self) -> str:
+        """What holds the second side against the first in CI, by the same verdicts."""
+        comparison = self.comparison
+        sides = (("baseline", comparison.first), ("candidate", comparison.second))
+        named = " ".join(
+            f"--{name} {side.scope.experiment.pk} "
+            f"--{name}-agent {side.agent.pk if side.agent else ALL}"
+            for name, side in sides
+        )
+        source = comparison.source.key
+        return f"manage.py regression_gate {named} --metric success --source {source} --max-drop 5"
 
     @property
     def listed(self) -> list[UUID]:

@@ -4,6 +4,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from judging.experiments.freshness import freshness
 from judging.experiments.population import Scope
 from judging.models import StudyItem
 from judging.progress_rates.asked import ProgressAsked, read_options
@@ -32,6 +33,7 @@ def experiment_progress_rates(request: AppRequest, scope: Scope) -> HttpResponse
     choices = progress_choices_of(scope)
     context = {
         "experiment": scope.experiment,
+        "freshness": freshness(scope.experiment, request.user),
         "asked": asked.asked,
         "page": progress_page(asked, choices),
         "choices": choices_of(scope),

@@ -11,6 +11,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.experiments.asked import Asked
 from judging.experiments.drawing import QUESTIONS, picture
+from judging.experiments.freshness import freshness, freshness_since
 from judging.experiments.page import experiment_page
 from judging.experiments.parts import PARTS
 from judging.experiments.population import Scope
@@ -41,11 +42,23 @@ def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
     context = {
         "experiment": scope.experiment,
         "page": experiment_page(asked, choices),
+        "freshness": freshness(scope.experiment, request.user),
         "parts": PARTS,
         "tables": TABLE_NAMES,
         "formats": FORMATS,
     }
     return render(request, "judging/experiment.html", context)
+
+
+@require_safe
+@for_readers
+def experiment_freshness(request: AppRequest, scope: Scope) -> HttpResponse:
+    """Whether runs have ended since the figures of a page were made, for that page to ask."""
+    try:
+        found = freshness_since(request.GET, scope.experiment, request.user)
+    except ValueError as error:
+        raise Http404 from error
+    return render(request, "judging/_experiment_freshness.html", {"freshness": found})
 
 
 @require_safe

@@ -7,6 +7,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from judging.experiments.freshness import freshness
 from judging.experiments.population import Scope
 from judging.hint_effects.drawing import MAPS, heat_map
 from judging.hint_effects.page import all_undecided, baseline_share, cell_page, cell_rows
@@ -30,6 +31,7 @@ def hint_report(request: AppRequest, scope: Scope) -> HttpResponse:
     pictures = [(name, each, heat_map(effects, name)) for name, each in MAPS.items()]
     context = {
         "experiment": scope.experiment,
+        "freshness": freshness(scope.experiment, request.user),
         "asked": effects.asked,
         "effects": effects,
         "choices": choices_of(scope),

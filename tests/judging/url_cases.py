@@ -344,6 +344,7 @@ def EXPERIMENTS(world: World) -> list[int]:  # noqa: N802
 
 
 case("judging:experiment_detail", *SOURCES, experiment_id=EXPERIMENTS)
+case("judging:experiment_freshness", "done=0&at=1", experiment_id=EXPERIMENTS)
 case(
     "judging:experiment_part",
     *SOURCES,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -94,6 +96,24 @@ def test_two_experiments_flip_and_differ_with_intervals(two: Experiment) -> None
     assert found["only_second"]["second"] is not None  # the row of a pair comes last
 
 
+def test_two_sides_name_the_gate_that_holds_them_against_each_other(two: Experiment) -> None:
+    other = made.two_models({"both": 5, "a": 4, "b": 0, "neither": 2}, made.experiment("After"))
+    agent = make_agent("generic", "gpt-5-mini")
+    text = unescape(
+        page(
+            made.reader(),
+            "experiment_compare",
+            a=two.pk,
+            a_agent=agent.pk,
+            b=other.pk,
+            verdict="reward",
+        )
+    )
+    (command,) = re.findall(r"<code>manage\.py (.*?)</code>", text)
+    call_command(*command.split(), "--strict")
+    assert f"--baseline {two.pk} --baseline-agent {agent.pk} " in command
+
+
 def test_choosing_nobody_or_something_strange_is_answered(two: Experiment) -> None:
     client = made.reader()
     assert "Choose two experiments" in page(client, "experiment_compare")
@@ -136,6 +156,27 @@ def test_runs_under_the_readers_own_judgement_are_in_no_figure(two: Experiment) 
     rows = client.get(made.address("experiment_table", two.pk, "runs", "json")).json()["rows"]
     assert len(rows) == 20
     assert str(hidden.pk) not in {row["run"] for row in rows}
+
+
+def test_figures_say_of_when_they_are_while_runs_are_under_way(two: Experiment) -> None:
+    client = made.reader()
+    assert "Figures as of" not in page(client, "experiment_detail", two.pk)
+    done = Run.objects.filter(experiment=two)[0]
+    again = made.run_row(two, done.task, done.agent, None, trial=2, status="queued")
+    (waiting,) = made.store([again])
+    for name in ("experiment_detail", "experiment_progress_rates", "hint_report"):
+        text = page(client, name, two.pk)
+        (asks,) = re.findall(r'hx-get="([^"]*freshness[^"]*)" hx-trigger="every 10s"', text)
+        assert "Figures as of" in text
+    nothing = client.get(unescape(asks)).content.decode()
+    assert "ended since" not in nothing
+    assert "every 10s" in nothing
+    Run.objects.filter(pk=waiting.pk).update(status="finished")
+    told = client.get(unescape(asks)).content.decode()
+    assert "1 run has ended since" in told
+    assert "every 10s" not in told
+    for wrong in ("", "?done=x&at=1", f"?done=1&at={10**20}"):
+        assert client.get(made.address("experiment_freshness", two.pk) + wrong).status_code == 404
 
 
 def test_an_experiment_that_would_tell_the_agent_is_not_there(two: Experiment) -> None:
