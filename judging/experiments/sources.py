@@ -92,7 +92,9 @@ def read_source(text: str) -> Source:
         evaluator = EvaluatorVersion.objects.filter(pk=int(number)).first()
         if evaluator is not None:
             return Source(evaluator)
-    raise ValueError(f"{text} gives no verdicts")
+    raise ValueError(
+        f"{text} gives no verdicts: it takes reward, reference, or evaluator: and a number or name"
+    )
 
 
 def source_named(text: str) -> Source:
@@ -108,7 +110,8 @@ def source_named(text: str) -> Source:
     if len(fitting) == 1:
         return Source(fitting[0])
     if not fitting:
-        raise ValueError(f"there is no evaluator {name}")
+        there = ", ".join(sorted({each.name for each in EvaluatorVersion.objects.all()}))
+        raise ValueError(f"there is no evaluator {name}; those that said something here: {there}")
     versions = ", ".join(f"{EVALUATOR}{each.pk} is {each}" for each in fitting)
     raise ValueError(f"{name} has several versions: {versions}")
 

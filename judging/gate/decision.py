@@ -7,7 +7,8 @@ knows that trials share tasks, and that some tasks are hard for both sides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -134,7 +135,7 @@ def decide(
         for task in sorted(baseline.keys() | candidate.keys())
     ]
     drops = [line.drop for line in lines if line.drop is not None]
-    _demand_enough(len(lines), len(drops), rule)
+    _demand_enough(lines, len(drops), rule, k)
     lines.sort(key=lambda line: (line.drop is None, -(line.drop or 0.0), line.task))
     compared = [line.scores for line in lines if line.drop is not None]
     drop, interval = mean_drop(drops, one_trial=_one_trial(lines, metric, k))
@@ -206,17 +207,39 @@ def _one_trial(lines: Sequence[TaskLine], metric: Metric, k: int) -> float:
     return (k if metric is Metric.PASS_AT_K else 1) / fewest
 
 
-def _demand_enough(tasks: int, compared: int, rule: Rule) -> None:
+def _demand_enough(lines: Sequence[TaskLine], compared: int, rule: Rule, k: int) -> None:
+    tasks, missing = len(lines), len(lines) - compared
     if compared < LEAST_TASKS:
-        raise CannotTellError(
-            f"{compared} of {tasks} tasks have a value on both sides; it takes {LEAST_TASKS}"
-        )
-    missing = tasks - compared
-    if missing > rule.max_missing * tasks:
-        raise CannotTellError(
+        problem = f"{compared} of {tasks} tasks have a value on both sides; it takes {LEAST_TASKS}"
+    elif missing > rule.max_missing * tasks:
+        problem = (
             f"{missing} of {tasks} tasks cannot be compared, more than --max-missing "
-            f"{100 * rule.max_missing:g} % allows: a side has no verdict on them, or too few trials"
+            f"{100 * rule.max_missing:g} % allows"
         )
+    else:
+        return
+    raise CannotTellError("; ".join([problem, *_whys(lines, k)]))
+
+
+def _whys(lines: Sequence[TaskLine], k: int) -> Iterator[str]:
+    """Of each side why tasks have no score there, the most frequent reason first."""
+    for number, side in enumerate(("baseline", "candidate")):
+        reasons = Counter(
+            _why((line.baseline, line.candidate)[number], k)
+            for line in lines
+            if line.scores[number] is None
+        )
+        if reasons:
+            told = (f"{why}: {n}" for why, n in reasons.most_common())
+            yield f"tasks of the {side} {', '.join(told)}"
+
+
+def _why(trials: Trials, k: int) -> str:
+    if not trials.all:
+        return "without a run"
+    if trials.values:
+        return f"with fewer than {k} trials that have a verdict"
+    return f"whose runs say nothing ({max(trials.silent, key=lambda why: trials.silent[why])})"
 
 
 def _mean(values: Sequence[float | None]) -> float:

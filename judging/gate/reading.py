@@ -25,6 +25,8 @@ NO_TRIALS = (Standing.SUPERSEDED, Standing.INFEASIBLE)
 """An earlier attempt is no trial of its own, and what nobody can do is asked of no side."""
 UNENDED = "not ended yet"
 ALL = "all"
+NAMED = 5
+"""So many experiments are named where one is not found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,5 +181,7 @@ def _experiment(named: str) -> Experiment:
     if found is None and (number := read_number(named)) is not None:
         found = Experiment.objects.filter(pk=number).first()
     if found is None:
-        raise CannotTellError(f"there is no experiment {named}")
+        newest = Experiment.objects.order_by("-pk").values_list("name", flat=True)[:NAMED]
+        there = f"; the newest are: {', '.join(newest)}" if newest else ", nor any other"
+        raise CannotTellError(f"there is no experiment {named}{there}")
     return found

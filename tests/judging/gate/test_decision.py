@@ -138,6 +138,17 @@ def test_too_little_to_compare_is_said_in_a_line() -> None:
     assert len(success(before, after, Rule(max_missing=0.2)).not_compared) == 2
 
 
+def test_why_nothing_can_be_compared_is_said_of_either_side() -> None:
+    silent = {("set", f"{n:03d}"): Trials((), Counter({"no verdict": 2})) for n in range(3)}
+    with pytest.raises(CannotTellError) as caught:
+        success(side([1.0], [1.0], [0.0]), silent)
+    assert str(caught.value).endswith(
+        "tasks of the candidate whose runs say nothing (no verdict): 3"
+    )
+    with pytest.raises(CannotTellError, match="with fewer than 4 trials that have a verdict: 2"):
+        decide(side([1.0], [0.0]), side([1.0], [0.0]), Metric.PASS_AT_K, FIVE, 4)
+
+
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=4)
 
 
