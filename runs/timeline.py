@@ -158,6 +158,7 @@ def _words() -> dict[str, str]:
         "progress_lost": _("lost: %n"),
         "seconds": _("%n s"),
         "tokens": _("%in in, %out out"),
+        "no_price": _("price unknown"),
         "loading": _("Loading …"),
         "failed_load": _("Could not be loaded. Choose the step again to retry."),
     }

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from runs.hint_pages import hint_facts
 from runs.models import Run
 from runs.run_policy_facts import policy_facts
+from runs.run_spending import spending_facts
 from runs.sites import sites_during
 from runs.step_calls import step_calls
 from runs.step_details import step_details
@@ -76,6 +77,7 @@ def run_context(run: Run, request: AppRequest) -> dict[str, Any]:
         # That a site was not ready hints at how the run ended.
         "sites": () if hides_something(run) else sites_during(run),
         **policy_facts(run),
+        **spending_facts(run),
         **hint_facts(run, request.user),
         **timeline_context(run, request.user),
     }

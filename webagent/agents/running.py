@@ -120,7 +120,7 @@ def run_episode(
     finally:
         environment.close()
     record = _ended(_with_course(record, episode), ending)
-    return _with_limits(_with_recovery(record, episode, recorder.steps), episode.spending)
+    return _with_spending(_with_recovery(record, episode, recorder.steps), episode.spending)
 
 
 def _with_evidence(
@@ -139,7 +139,7 @@ def _with_course(record: RunRecord, episode: Episode) -> RunRecord:
     first, last = episode.first, episode.last
     if first is None or last is None:
         return record
-    said = last.messages[len(first.messages) :]
+    said, calls = last.messages[len(first.messages) :], episode.spending.calls
     update: dict[str, object] = {
         # The pictures went to the sink with the first step.
         "goal": goal_parts(first, {}),
@@ -147,8 +147,8 @@ def _with_course(record: RunRecord, episode: Episode) -> RunRecord:
         "infeasible_claim": _last_text(said, "infeasible"),
         "final_url": last.url,
         "claimed_success": episode.claimed_success,
-        "models": tuple(dict.fromkeys(call.model for call in episode.spending.calls)),
-        "totals": _totals(episode.spending.calls),
+        "models": tuple(dict.fromkeys(call.model for call in calls)),
+        "totals": _totals(calls),
     }
     if (result := episode.result) is not None and result.scored:
         reward = result.recorded_reward
@@ -166,12 +166,14 @@ def _with_recovery(record: RunRecord, episode: Episode, n_steps: int) -> RunReco
     return record.model_copy(update={"events": events, "extra": extra})
 
 
-def _with_limits(record: RunRecord, spending: Spending) -> RunRecord:
-    """The record with the limits on model calls that held for it, if there were any."""
-    limits = spending.summary()
-    if limits is None:
-        return record
-    return record.model_copy(update={"extra": {**(record.extra or {}), "limits": limits}})
+def _with_spending(record: RunRecord, spending: Spending) -> RunRecord:
+    """The record with the limits on model calls, and how many calls its cost leaves out."""
+    extra: Json = {}
+    if (limits := spending.summary()) is not None:
+        extra["limits"] = limits
+    if spending.unpriced:
+        extra["unpriced_calls"] = spending.unpriced
+    return record.model_copy(update={"extra": {**(record.extra or {}), **extra} or None})
 
 
 def _ended(record: RunRecord, ending: Ending) -> RunRecord:

@@ -13,7 +13,8 @@ from webagent.trajectory.records import EndReason, Json, LlmCall
 class Spending:
     """Sums over every call, those of other agents and of abandoned branches included.
 
-    A call whose price is not known adds nothing to the money; `unpriced` counts such calls.
+    A call whose price is not known adds nothing to the money; `unpriced` counts such calls, but
+    not those of which nothing came.
     """
 
     max_tokens: int | None = None
@@ -28,10 +29,10 @@ class Spending:
         for call in calls:
             self.calls.append(call)
             self.tokens += (call.input_tokens or 0) + (call.output_tokens or 0)
-            if call.cost is None:
-                self.unpriced += 1
-            else:
+            if call.cost is not None:
                 self.cost += call.cost
+            elif call.input_tokens:
+                self.unpriced += 1
 
     @property
     def end(self) -> EndReason | None:

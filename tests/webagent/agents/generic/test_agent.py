@@ -298,7 +298,11 @@ def test_a_run_whose_provider_fails_is_an_error_that_keeps_its_cost():
     failure = ModelFailure(FailureKind.NOT_AUTHORISED, "bad key")
     record, steps, kept = run(Scripted("No.", failure))
     assert (record.outcome, record.error.origin) == (Outcome.ERROR, ErrorOrigin.MODEL)
-    assert record.extra == {"error_kind": "not_authorised", "retriable": False}
+    assert record.extra == {
+        "error_kind": "not_authorised",
+        "retriable": False,
+        "unpriced_calls": 1,  # the first one, which said no
+    }
     assert record.totals.input_tokens == 100
     assert len(steps[0].llm_calls) == 2
     assert steps[0].llm_calls[1].request.sha256 in kept
