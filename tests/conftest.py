@@ -1,5 +1,6 @@
 """What every test may use."""
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -7,6 +8,38 @@ import pytest
 from tests.webagent.llm.stub import LLMStub, running_stub
 from tests.webagent.llm.stub_models import ENVIRONMENT, stub_registry
 from webagent.llm.client import Client, Patience
+
+# Every other fixture of a database asks for one of these.
+DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--database",
+        choices=("with", "without"),
+        help="run only the tests that use the database, or only the others",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = config.getoption("database")
+    if wanted is None:
+        return
+    others = [item for item in items if uses_database(item) is not (wanted == "with")]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if uses_database(item) is (wanted == "with")]
+
+
+def uses_database(item: pytest.Item) -> bool:
+    """Whether the test, or what it starts, reads or writes the database."""
+    marked = any(item.get_closest_marker(name) for name in ("django_db", "worker"))
+    return marked or not DATABASE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: garbage collection need not look through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

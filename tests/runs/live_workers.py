@@ -6,11 +6,12 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -160,13 +161,16 @@ class Site:
 def live_site(directory: Path, redis_url: str | None = None) -> Iterator[Site]:
     """A fresh site; the tests' own queries go to its database meanwhile.
 
-    `redis_url` names a Redis of its own, instead of a part of the one of all tests.
+    Its database is a copy of the tests' own where that is made already: it is empty between two
+    tests, and migrated. `redis_url` names a Redis of its own, instead of a part of the one of all.
     """
     url = os.environ.get("DATABASE_URL")
     name = f"crosscheck_workers_{os.getpid()}"
+    connection.close()
+    migrated = _tests_own_database()
     if url:
         with psycopg.connect(url, autocommit=True) as server:
-            server.execute(f'CREATE DATABASE "{name}"')
+            server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{migrated or "template1"}"')
         url = urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
     environment = {**os.environ, **TIMING, "DATA_DIR": str(directory)}
     environment |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "webagent.settings.test"}
@@ -180,8 +184,13 @@ def live_site(directory: Path, redis_url: str | None = None) -> Iterator[Site]:
     for folder in ("queue/messages", "queue/control"):
         (directory / folder).mkdir(parents=True)
     before = connections.databases["default"]
-    connection.close()
     settings_of_site = {**before, **database(url, directory)}
+    if migrated and not url:
+        with (
+            closing(sqlite3.connect(migrated)) as old,
+            closing(sqlite3.connect(settings_of_site["NAME"])) as new,
+        ):
+            old.backup(new)
     connection.settings_dict = settings_of_site
     connections.databases["default"] = settings_of_site
     try:
@@ -195,6 +204,12 @@ def live_site(directory: Path, redis_url: str | None = None) -> Iterator[Site]:
             with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
                 server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _tests_own_database() -> str | None:
+    """Its name, once a test has asked for it: till then Django knows another one."""
+    name = str(connections.databases["default"]["NAME"])
+    return name if Path(name).name.startswith("test") else None
 
 
 def _broker(environment: dict[str, str], directory: Path) -> Celery:
