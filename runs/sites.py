@@ -20,6 +20,8 @@ from webagent.trajectory.records import Json
 
 FRESH_S = 20.0
 """So long an answer holds: many runs start in a row, and each asks."""
+AT_END_S = 2.0
+"""The same where a run ends: what was true when it began says nothing of how the site was left."""
 
 _asking = threading.Lock()
 _known: dict[tuple[str, str], tuple[float, SiteState]] = {}
@@ -65,8 +67,9 @@ def unready_sites(tasks: Iterable[Task], *, max_age_s: float | None = None) -> l
     return [state for state in site_states(wanted, max_age_s=max_age_s) if not state.is_ready]
 
 
-def sites_now(task: Task) -> list[Json]:
+def sites_now(task: Task, *, at_end: bool = False) -> list[Json]:
     """How the task's sites are, as a run's record keeps it; empty where it uses none."""
+    max_age_s = min(AT_END_S, FRESH_S) if at_end else None
     return [
         {
             "site": state.site,
@@ -75,7 +78,7 @@ def sites_now(task: Task) -> list[Json]:
             "seconds": max((probe.seconds for probe in state.probes), default=0.0),
             **({} if state.is_ready else {"why": state.why[:500]}),
         }
-        for state in site_states(sites_of(task))
+        for state in site_states(sites_of(task), max_age_s=max_age_s)
     ]
 
 

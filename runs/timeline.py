@@ -82,7 +82,7 @@ def timeline_data(
         "texts_url": reverse("runs:run_steps", args=[run.pk]),
         "step_url": reverse("runs:run_step", args=[run.pk, 0]),
         "kinds": _kind_words(),
-        "words": _words(),
+        "words": _words(is_active=run.is_active),
     }
 
 
@@ -128,12 +128,14 @@ def _kind_words() -> dict[str, str]:
     }
 
 
-def _words() -> dict[str, str]:
+def _words(*, is_active: bool) -> dict[str, str]:
     """Phrases that the script puts together; %n and the like are filled in there."""
     return {
         "no_action": _("no action"),
         "no_picture": _("No screenshot was recorded here."),
-        "no_steps": _("No steps were recorded of this run."),
+        "no_steps": _("No step has been taken yet.")
+        if is_active
+        else _("No steps were recorded of this run."),
         "no_tree": _("No accessibility tree was recorded here."),
         "failed": _("error"),
         "superseded": _("given up"),

@@ -131,7 +131,7 @@ def _play(
     is_ours = is_stopping() and not (heartbeat.is_cancelled or should_stop())
     if record.end_reason is EndReason.CANCELLED and is_ours:
         record = _handed_back(record)
-    sites["end"] = sites_now(run.task)
+    sites["end"] = sites_now(run.task, at_end=True)
     return record.model_copy(update=_place(run) | {"extra": _extra(run, record, sites, choice)})
 
 

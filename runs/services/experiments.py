@@ -21,7 +21,7 @@ from runs.runnable import (
     environment_problem,
     task_name,
 )
-from runs.task_rows import store_task
+from runs.task_rows import store_task, task_columns
 from runs.tasks import ask_for_sweep, wake_workers
 from webagent.environment.registry import task_record
 
@@ -120,7 +120,7 @@ def _readiness(plan: Plan) -> tuple[ExperimentState, str]:
         PlanError: a task cannot run here, or a site is not ready and nobody wants to wait.
     """
     _demand_runnable(plan)
-    unready = unready_words(plan.tasks)
+    unready = unready_words(map(_specified, plan.tasks))
     if not unready:
         return ExperimentState.RUNNING, ""
     if plan.waits_for_sites:
@@ -158,6 +158,11 @@ def _queue(plan: Plan, experiment: Experiment, token: UUID, user: User | None) -
         for agent in agents
     )
     Run.objects.bulk_create(runs, batch_size=ROWS_PER_QUERY)
+
+
+def _specified(task: Task) -> Task:
+    """The task with what its suite says of it, its sites above all; not stored if it was not."""
+    return task if task.pk else Task(**task_columns(task_record(task_name(task))))
 
 
 def _stored(task: Task) -> Task:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
+from collections.abc import Iterable
 from io import StringIO
 from typing import Any
 
@@ -281,6 +282,15 @@ def test_a_site_that_is_not_ready_is_named_and_nothing_is_queued(unready: list[s
     with pytest.raises(PlanError, match="shopping: 503"):
         launch()
     assert not Run.objects.exists()
+
+
+def test_sites_of_tasks_that_no_run_had_yet_are_asked_too(monkeypatch: pytest.MonkeyPatch):
+    def all_are_ill(tasks: Iterable[Task]) -> str:
+        return ", ".join(site for task in tasks for site in task.sites)
+
+    monkeypatch.setattr("runs.services.experiments.unready_words", all_are_ill)
+    with pytest.raises(PlanError, match="miniwob, miniwob"):
+        launch()
 
 
 def test_an_experiment_can_wait_for_its_sites(unready: list[str]):

@@ -85,7 +85,7 @@ export class StepList {
     // What went wrong stands first: where there is no room, the end is cut.
     if (step.failed) meta.append(element("span", "failed", `✕ ${words.failed}`));
     if (step.problem) meta.append(element("span", "failed problem", `⚠ ${words.problem}`));
-    meta.append(parts.filter(Boolean).join(" · "));
+    meta.append(element("span", "truncate", parts.filter(Boolean).join(" · ")));
     row.append(
       element("span", "n", String(step.i)),
       thumb,
