@@ -22,16 +22,17 @@ from webagent.trajectory.trees import FolderTree, Tree
 
 
 class Claiming:
-    """A reader that takes every JSON file for its own."""
+    """A reader that takes every file with an ending for its own."""
 
     signs = "any JSON"
 
-    def __init__(self, name: str, uses: str = "") -> None:
+    def __init__(self, name: str, own: str = ".json", uses: str = "") -> None:
         self.name = name
+        self._own = own
         self._uses = uses
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        own = frozenset(n for n in tree.names if n.endswith(".json") and n != self._uses)
+        own = frozenset(n for n in tree.names if n.endswith(self._own) and n != self._uses)
         uses = frozenset(n for n in tree.names if n == self._uses)
         return Recognition(runs=len(own), files=own, uses=uses)
 
@@ -89,10 +90,7 @@ def test_files_that_one_format_uses_are_hidden_from_the_others(
 ) -> None:
     for name in ("a.json", "b.json", "c.txt"):
         (tmp_path / name).write_text("{}")
-    other = Claiming("two")
-    other.find = lambda tree, bounds: Recognition(
-        runs=1, files=frozenset({"c.txt"}), uses=frozenset({"b.json"})
-    )  # type: ignore[method-assign]
+    other = Claiming("two", own="c.txt", uses="b.json")
     monkeypatch.setattr(reading, "READERS", (Claiming("one", uses="b.json"), other))
     with open_runs(tmp_path) as source:
         assert source.unread == ()

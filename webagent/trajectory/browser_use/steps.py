@@ -107,7 +107,8 @@ class Steps:
             self._n_pictures += 1
             return kept
         if sha256 := text(embedded.get(KEPT_PICTURE)):
-            return self._found(f"step {index}", f"blobs/{sha256}")
+            found = self._found(f"step {index}", f"blobs/{sha256}")
+            return found.model_copy(update={"name": None}) if found else None
         path = text(state.get("screenshot_path"))
         if path is None:
             self._missing.append((f"step {index}", "the history has none"))

@@ -1,0 +1,253 @@
+"""AgentRewardBench: trajectories as their truth says, annotations as labels, judges' answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webagent.trajectory.agentrewardbench.annotations import label as label_of
+from webagent.trajectory.agentrewardbench.annotations import (
+    optimality,
+    primary_verdict,
+    read_annotations,
+)
+from webagent.trajectory.agentrewardbench.judgments import Said, evaluation, read_answer
+from webagent.trajectory.agentrewardbench.layout import same_task
+from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.originals import KeptTree
+from webagent.trajectory.reading import open_runs, source_of
+from webagent.trajectory.records import BlobRecord
+from webagent.trajectory.redaction import REDACTED
+
+DATA = Path(__file__).parents[2] / "data" / "agentrewardbench"
+TRUTH: dict[str, dict[str, Any]] = json.loads((DATA / "truth.json").read_text())
+AGENT = "GenericAgent-stub-scripted-v1"
+CLEANED = f"trajectories/cleaned/miniwob/{AGENT}/{AGENT}_on_miniwob"
+RAW = BlobRecord(sha256="0" * 64, media_type="application/json", bytes=1, role="response")
+
+
+@pytest.fixture(scope="module")
+def found() -> list[RunBundle | Problem]:
+    with open_runs(DATA) as source:
+        assert (source.formats, source.total) == (("agentrewardbench",), len(TRUTH))
+        assert source.unread == ("README.md", "truth.json")
+        return list(source)
+
+
+@pytest.fixture(scope="module")
+def bundles(found: list[RunBundle | Problem]) -> dict[str, RunBundle]:
+    return {b.task.external_id: b for b in found if isinstance(b, RunBundle)}
+
+
+@pytest.mark.parametrize("task", TRUTH)
+def test_a_trajectory_is_as_its_truth_says(bundles: dict[str, RunBundle], task: str) -> None:
+    bundle, truth = bundles[task], TRUTH[task]
+    actions = ["".join(str(a.raw) for a in step.actions) for step in bundle.steps]
+    assert [*actions, None] == truth["actions"]
+    # The last file is what the last action led to.
+    assert len(bundle.steps) + 1 == truth["n_steps"]
+    assert bundle.n_screenshots == truth["n_screenshots"]
+    assert bundle.run.reward == truth["cum_reward"]
+    outcome = "error" if truth["err_msg"] else "success" if truth["success"] else "failure"
+    assert bundle.run.outcome == outcome
+    assert (bundle.run.error.message if bundle.run.error else None) == truth["err_msg"]
+    judge = _by_name(bundle, "stub-judge")
+    details = (judge.extra or {})["details"]
+    assert (judge.verdict == "passed") == (truth["judge"]["success"] == "Successful")
+    assert details == {
+        "side_effect": truth["judge"]["side"].lower(),
+        "optimality": int(truth["judge"]["optimal"][0]),
+        "looping": truth["judge"]["loop"].lower(),
+    }
+    assert (_by_name(bundle, "functional").verdict == "passed") == truth["success"]
+
+
+def test_an_exception_is_no_failure_though_its_reward_is_0(bundles: dict[str, RunBundle]) -> None:
+    run = bundles["miniwob.book-flight"].run
+    assert (run.outcome, run.end_reason, run.reward) == ("error", "exception", 0.0)
+    assert run.error is not None
+    assert run.error.origin == "model"
+    assert _by_name(bundles["miniwob.book-flight"], "imported-reward").verdict == "error"
+
+
+def test_steps_have_what_agentlabs_have(bundles: dict[str, RunBundle]) -> None:
+    bundle = bundles["miniwob.click-button"]
+    (step,) = bundle.steps
+    (action,) = step.actions
+    assert action.target is not None
+    assert (action.target.bid, action.target.role, action.target.text) == ("19", "button", "ok")
+    assert action.target.box is not None
+    assert action.point is not None
+    assert step.thought == "The goal names the button 'ok'."
+    assert step.after is not None
+    assert step.after.screenshot is not None
+    assert bundle.run.totals.input_tokens == 2485
+    assert bundle.run.seed == 21
+    assert (bundle.run.agent.name, bundle.run.models) == (AGENT, ("stub-scripted-v1",))
+    assert {gap.what for gap in bundle.run.source.dropped} >= {"extra_element_properties"}
+
+
+def test_annotations_are_labels_of_named_people(bundles: dict[str, RunBundle]) -> None:
+    bundle = bundles["miniwob.click-button"]
+    first, second = bundle.labels
+    assert (first.annotator, second.annotator) == ("A@agentrewardbench", "B@agentrewardbench")
+    assert (first.success, first.side_effect, first.optimality, first.looping) == (
+        ("success", "no", 4, "no")
+    )
+    assert first.raw is not None
+    assert first.raw["trajectory_optimality"] == "4. Completely Optimal"
+    (verdict,) = bundle.adjudications
+    assert (verdict.verdict, verdict.by) == ("success", first.annotator)
+    assert verdict.label_ids == (first.id, second.id)
+
+
+def test_rows_of_trajectories_that_are_not_here_are_told(
+    found: list[RunBundle | Problem],
+) -> None:
+    (problem,) = (each for each in found if isinstance(each, Problem))
+    assert (problem.file, problem.reason) == (
+        "annotations.csv",
+        "6 rows are of trajectories that are not in the upload",
+    )
+
+
+def test_the_original_reads_as_the_same_run(bundles: dict[str, RunBundle]) -> None:
+    bundle = bundles["miniwob.click-button"]
+    with source_of(KeptTree(bundle)) as source:
+        (again,) = source
+    assert isinstance(again, RunBundle)
+    assert again.content_hash == bundle.content_hash
+    assert [label.success for label in again.labels] == ["success", "success"]
+    assert len(again.evaluations) == len(bundle.evaluations) == 3
+
+
+def test_secrets_go_but_not_what_the_goal_says(tmp_path: Path) -> None:
+    document = _document("miniwob.login-user")
+    document["model_args"]["api_key"] = "sk-abcdefghijklmnopqrstuvwx"
+    document["steps"][1]["axtree"] = "[19] textbox 'Password', visible"
+    document["steps"][1]["action"] = "fill('19', 'hunter2-mine')"
+    document["steps"][2]["chat_messages"] = [{"role": "user", "content": "typed hunter2-mine"}]
+    _write(tmp_path, document)
+    (bundle,) = _read(tmp_path)
+    assert bundle.run.source.redacted["setting"] == 1
+    assert bundle.run.source.redacted["password"] == 2
+    assert bundle.steps[1].actions[0].raw == f"fill('19', '{REDACTED}')"
+    blobs = b"".join(bundle.read_blob(blob.sha256) for blob in bundle.blob_records())
+    assert b"hunter2-mine" not in blobs
+    assert b"sk-abcdefghij" not in blobs
+    assert "11L" in bundle.task.goal[0].model_dump()["text"]
+
+
+def test_a_missing_step_and_a_missing_picture_are_gaps(tmp_path: Path) -> None:
+    document = _document("miniwob.book-flight")
+    del document["steps"][1]
+    document["valid"] = False
+    _write(tmp_path, document)
+    picture = "screenshot_step_0.png"
+    shutil.copy(
+        DATA / f"trajectories/screenshots/miniwob/{AGENT}/miniwob.book-flight" / picture,
+        tmp_path / picture,
+    )
+    (bundle,) = _read(tmp_path)
+    assert [(gap.what, gap.where) for gap in bundle.run.gaps] == [
+        ("step", "step 1"),
+        ("screenshot", "screenshot_step_2"),
+        ("valid", "valid"),
+    ]
+
+
+@pytest.mark.parametrize("content", ["{}", '{"benchmark": "a", "agent": "b", "goal": 1, ', "[]"])
+def test_broken_trajectories_are_refused_or_no_runs(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.json").write_text(
+        content + '"summary_info": {}, "steps": 3' * (len(content) > 9)
+    )
+    with open_runs(tmp_path) as source:
+        (refused,) = source
+    assert isinstance(refused, Rejection)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            "<reasoning>So.</reasoning>\n<success>'Successful'</success><side>NO</side>"
+            "<optimal>3. Somewhat Optimal</optimal><loop>Yes.</loop>",
+            Said(success=True, reasoning="So.", side_effect="no", optimality=3, looping="yes"),
+        ),
+        ("<success>n/a</success><loop>n/a</loop>", Said()),
+        ("<success>Unsuccessful", Said(success=False)),
+        ("Thoughts: it did.\nStatus: success", Said(success=True, reasoning="it did.")),
+        ('Thoughts: no.\nStatus: "failure"', Said(success=False, reasoning="no.")),
+        ("Well.\nReward: 4", Said(success=True, reasoning="Well.", optimality=3)),
+        ("Reward: 3", Said(success=False, optimality=2)),
+        ("I cannot tell.", Said()),
+    ],
+)
+def test_each_judge_is_read_in_its_own_grammar(answer: str, said: Said) -> None:
+    assert read_answer(answer) == said
+
+
+def test_a_judge_that_was_refused_has_no_verdict() -> None:
+    place = f"trajectories/judgments/miniwob/{AGENT}/gpt-judge/miniwob.a_error.json"
+    record = evaluation({"error": "content filter"}, "run", RAW, place)
+    assert (record.verdict, record.rationale) == ("error", "content filter")
+    assert record.evaluator.name == "AgentRewardBench gpt-judge"
+
+
+def test_prices_are_added_anew() -> None:
+    judgment = {
+        "judge": "j",
+        "cost": {"input_price": 0.25, "output_price": 0.5, "total_price": 900},
+    }
+    assert str(evaluation(judgment, "run", RAW, "j/x.json").cost) == "0.75"
+
+
+def test_rows_are_read_as_they_are_written() -> None:
+    rows = list(
+        read_annotations(
+            "annotator_name,benchmark,task_id,model_name,exp_name,trajectory_success,"
+            "trajectory_side_effect,trajectory_optimality,trajectory_looping\n"
+            " H,b,t,m,e,Unsure,Unsure,Unsure,No\nA,b,t,m,e,Successful,No,2. Suboptimal,Yes\n"
+            "A,b,,m,e,Successful,No,2. Suboptimal,Yes\nA,b,t,m,e,Perhaps,No,,\n"
+        )
+    )
+    assert [(row.annotator, row.success) for row in rows] == [
+        ("H", "unsure"),
+        ("A", "success"),
+        ("A", None),
+    ]
+    labels = tuple(found for row in rows if (found := label_of(row, "r")))
+    assert [(each.annotator, each.optimality) for each in labels] == [
+        ("H@agentrewardbench", "unsure"),
+        ("A@agentrewardbench", 2),
+    ]
+    assert primary_verdict(labels, "r") is None
+    assert primary_verdict((), "r") is None
+    assert optimality("'4. Completely Optimal'") == 4
+
+
+def test_variants_of_a_task_are_joined() -> None:
+    assert same_task("visualwebarena.resized.12") == "visualwebarena.12"
+    assert same_task("assistantbench.improved.validation.3") == "assistantbench.validation.3"
+
+
+def _by_name(bundle: RunBundle, name: str) -> Any:
+    return next(e for e in bundle.evaluations if e.evaluator.name.endswith(name))
+
+
+def _document(task: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((DATA / CLEANED / f"{task}.json").read_text())
+    return document
+
+
+def _write(folder: Path, document: dict[str, Any]) -> None:
+    (folder / "miniwob.book-flight.json").write_text(json.dumps(document))
+
+
+def _read(folder: Path) -> list[RunBundle]:
+    with open_runs(folder) as source:
+        return [found for found in source if isinstance(found, RunBundle)]
