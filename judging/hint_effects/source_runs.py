@@ -14,7 +14,8 @@ from judging.experiments.sources import SUCCESS, Choice, Source, choices_among, 
 from runs.hint_sources import source_run
 from runs.models import Experiment, Run, RunStatus, Task, User
 from runs.querysets.tasks import task_key
-from webagent.knowledge.hints import MAX_ASKS, hint_request, load_wording
+from webagent.knowledge.asking import MAX_ASKS
+from webagent.knowledge.hints import hint_request, load_wording
 from webagent.knowledge.levels import Level
 from webagent.llm.prices import estimate_cost, estimate_input_tokens
 from webagent.llm.registry import ModelEntry

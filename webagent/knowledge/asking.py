@@ -13,7 +13,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from webagent.llm.interface import LanguageModel, Message, Request
+from webagent.llm.interface import LanguageModel, Message, Reply, Request
+from webagent.llm.untrusted import visible
 from webagent.misfits import misfits
 
 FOLDER = Path(__file__).parent / "knowledge_prompts"
@@ -45,20 +46,33 @@ class Wording:
 
 
 @cache
-def load_wording(version: str = VERSION) -> Wording:
-    """The prompts of that version."""
-    content = (FOLDER / f"{version}.toml").read_bytes()
+def load_wording(version: str = VERSION, folder: Path = FOLDER) -> Wording:
+    """The prompts of that version: of knowledge, or of what else has a folder of them."""
+    content = (folder / f"{version}.toml").read_bytes()
     return Wording(version, sha256(content).hexdigest(), tomllib.loads(content.decode()))
 
 
 class Conversation:
-    """One question with the replies to it. What it costs is counted by the model given."""
+    """One question with the replies to it, and what was wrong with each that was sent back.
 
-    def __init__(self, model: LanguageModel, request: Request, wording: Wording) -> None:
+    Args:
+        repair: part of the wording that says what is wrong, where nothing else is said.
+    """
+
+    def __init__(
+        self, model: LanguageModel, request: Request, wording: Wording, repair: str = "repair"
+    ) -> None:
         self._model = model
         self._request = request
         self._wording = wording
-        self.asks = 0
+        self._repair = repair
+        self.replies: list[Reply] = []
+        self.faults: list[tuple[str, ...]] = []
+
+    @property
+    def asks(self) -> int:
+        """How often the model was asked."""
+        return len(self.replies)
 
     def reply(self, form: type[Form], *, max_asks: int = MAX_ASKS) -> Form:
         """An object of the form, asked for so often in all.
@@ -68,24 +82,23 @@ class Conversation:
             ModelFailure: the model gave no reply.
         """
         while True:
-            self.asks += 1
-            text = self._model.complete(self._request).text
-            self._request = replace(
-                self._request,
-                # Providers refuse messages without text.
-                messages=(*self._request.messages, Message.assistant(text.strip() or "(nothing)")),
-            )
+            reply = self._model.complete(self._request)
+            self.replies.append(reply)
+            # Providers refuse messages without text.
+            said = Message.assistant(visible(reply.text).strip() or "(nothing)")
+            self._request = replace(self._request, messages=(*self._request.messages, said))
             try:
-                return _read(text, form)
+                return _read(reply.text, form)
             except BadReply as bad:
                 if self.asks >= max_asks:
                     raise
                 self.object_to([str(bad)])
 
-    def object_to(self, problems: Sequence[str], part: str = "repair") -> None:
+    def object_to(self, problems: Sequence[str], part: str = "") -> None:
         """Say what is wrong with the last reply, so that the next one is better."""
-        told = "\n".join(f"- {problem}" for problem in problems[:MOST_PROBLEMS])
-        said = Message.user(self._wording.filled(part, problems=told))
+        self.faults.append(tuple(problems))
+        told = "\n".join(f"- {visible(problem)}" for problem in problems[:MOST_PROBLEMS])
+        said = Message.user(self._wording.filled(part or self._repair, problems=told))
         self._request = replace(self._request, messages=(*self._request.messages, said))
 
 
