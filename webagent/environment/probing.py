@@ -48,17 +48,25 @@ Check = Callable[[httpx2.Response, bytes], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One question to a site; `why` says what is wrong, empty where nothing is."""
+    """One question to a site; `why` says what is wrong, empty where nothing is.
+
+    `part` tells apart what there are several of: the map's routers.
+    """
 
     aspect: Aspect
     url: str
     why: str
     seconds: float
     status: int | None = None
+    part: str = ""
 
     @property
     def is_well(self) -> bool:
         return not self.why
+
+    @property
+    def name(self) -> str:
+        return f"{self.aspect} ({self.part})" if self.part else str(self.aspect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +85,7 @@ class SiteState:
     @property
     def why(self) -> str:
         """What is wrong, in one line; empty where nothing is."""
-        return "; ".join(f"{probe.aspect}: {probe.why}" for probe in self.probes if probe.why)
+        return "; ".join(f"{probe.name}: {probe.why}" for probe in self.probes if probe.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,7 @@ class _Question:
     aspect: Aspect
     url: str
     check: Check
+    part: str = ""
 
 
 def probe_sites(
@@ -151,7 +160,7 @@ def _map_questions(backends: Mapping[str, str]) -> Iterator[_Question]:
     for name, profile in (("car", "driving"), ("bike", "cycling"), ("foot", "walking")):
         if url := backends.get(name):
             way = f"{url}/route/v1/{profile}/{ends}?overview=false"
-            yield _Question(Aspect.ROUTING, way, _found_a_way)
+            yield _Question(Aspect.ROUTING, way, _found_a_way, name)
     if url := backends.get("tiles"):
         x, y = tile_of(*PITTSBURGH, ZOOM)
         yield _Question(Aspect.TILES, f"{url}/tile/{ZOOM}/{x}/{y}.png", _is_picture)
@@ -178,7 +187,8 @@ def _ask(client: httpx2.Client, question: _Question, timeout_s: float) -> Probe:
         why = f"no answer within {timeout_s:g} s"
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         why = f"cannot be reached: {error}" if str(error) else "cannot be reached"
-    return Probe(question.aspect, question.url, why, round(time.monotonic() - started, 3), status)
+    seconds = round(time.monotonic() - started, 3)
+    return Probe(question.aspect, question.url, why, seconds, status, question.part)
 
 
 class _Elsewhere(Exception):

@@ -41,9 +41,9 @@ class Command(BaseCommand):
             self.stdout.write(f"{state.site:<15} {word}  {state.url}")
             for probe in state.probes:
                 answer = probe.why or "well"
-                self.stdout.write(f"  {probe.aspect:<8} {probe.seconds:6.2f} s  {answer}")
+                self.stdout.write(f"  {probe.name:<14} {probe.seconds:6.2f} s  {answer}")
                 if probe.why:
-                    self.stdout.write(f"           {probe.url}")
+                    self.stdout.write(f"                 {probe.url}")
 
 
 def _as_json(state: SiteState) -> dict[str, Any]:
@@ -55,6 +55,7 @@ def _as_json(state: SiteState) -> dict[str, Any]:
         "probes": [
             {
                 "aspect": probe.aspect,
+                "part": probe.part,
                 "url": probe.url,
                 "well": probe.is_well,
                 "why": probe.why,

@@ -56,7 +56,7 @@ def test_a_site_that_answers_but_does_not_work_is_not_ready(
 def test_a_router_that_finds_no_way_is_not_ready(sites: Sites) -> None:
     ends = "-79.9959,40.4406;-79.9436,40.4433"
     sites.answers[f"/bike/route/v1/cycling/{ends}"] = (200, {}, b'{"code": "NoRoute"}')
-    assert states(sites)["map"].why == "routing: no way was found"
+    assert states(sites)["map"].why == "routing (bike): no way was found"
 
 
 def test_only_configured_addresses_are_asked(sites: Sites) -> None:

@@ -66,7 +66,7 @@ def test_never_fires_where_nothing_repeats(length: int) -> None:
     assert find_loops(range(length)) == ()
 
 
-@given(st.lists(st.integers(100, 199), max_size=20), st.lists(letters, min_size=1, max_size=7))
+@given(st.lists(st.integers(100, 199), max_size=20), st.lists(letters, min_size=1, max_size=12))
 def test_fires_within_the_longest_window_of_a_true_loop(
     before: list[int], block: list[str]
 ) -> None:

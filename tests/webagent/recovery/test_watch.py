@@ -49,14 +49,17 @@ def test_what_it_tells_is_an_exact_repetition(history: list[str], shortest: int,
         assert window == window[: told.period] * (len(window) // told.period)
 
 
-@given(st.lists(st.integers(100, 999), max_size=40), st.lists(letters, min_size=1, max_size=7))
+@given(
+    st.lists(letters | st.integers(100, 999), max_size=40),
+    st.lists(st.sampled_from("abcdefghijkl"), min_size=1, max_size=12),
+)
 def test_it_fires_within_the_longest_window_of_a_true_loop(
     before: list[int], block: list[str]
 ) -> None:
+    """Blocks of up to half the longest window, the most that can repeat in it."""
     loop = [block[step % len(block)] for step in range(25)]
     told = watched([*before, *loop])
-    assert told
-    assert told[0].last < len(before) + 25
+    assert any(anomaly.last >= len(before) for anomaly in told)
 
 
 @given(st.lists(letters, max_size=60), st.integers(2, 6), st.integers(0, 6))
