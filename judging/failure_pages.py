@@ -14,7 +14,7 @@ from judging.failure_modes.modes import Mode
 from judging.failure_modes.proposals import Named, Proposal, Proposed, history_of, proposed_for
 from judging.failure_modes.words import DEFINITIONS, NAMES, RULES, SIDES
 from judging.forms.failure_modes import FailureForm
-from judging.judgements import RunJudgements
+from judging.judgements import RunJudgements, shows_experiment
 from judging.models import FailureReview
 from runs.models import Run, User
 
@@ -60,6 +60,11 @@ class FailurePane:
     def is_open(self) -> bool:
         """Whether it is unfolded by itself: where something is to be said."""
         return self.run.outcome != Run.Outcome.SUCCESS or self.review is not None
+
+    @property
+    def links_experiment(self) -> bool:
+        """Whether the person may go on to the failures of the run's experiment, if it has one."""
+        return shows_experiment(self.run)
 
     @property
     def can_confirm(self) -> bool:

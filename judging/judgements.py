@@ -54,6 +54,16 @@ class RunJudgements:
     evaluators: Sequence[EvaluatorLine]
     reads_audits: bool
 
+    @property
+    def links_experiment(self) -> bool:
+        """Whether the person may go on to the figures of the run's experiment, if it has one."""
+        return self.reads_audits and shows_experiment(self.run)
+
+
+def shows_experiment(run: Run) -> bool:
+    """Whether a run got by `shown_to(user)` has an experiment that the person may know."""
+    return run.experiment_id is not None and not cast("ShownRun", run).is_anonymous
+
 
 def judgements_of(run: Run, user: User, study_id: int | None = None) -> RunJudgements:
     """The judgements of a run got by `shown_to(user)`.

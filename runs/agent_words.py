@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 
 from django.utils.text import Truncator
+from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 from pydantic import JsonValue
 
+from runs.hints import CONFIG_KEY as HINTS
+from runs.models import HintLevel, HintRelatedness
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.settings import AgentSettings
 from webagent.recovery.retry_policy import AgentChoice
@@ -24,7 +28,7 @@ def agent_in_words(agent: AgentChoice | None) -> str:
     settings = said_settings(agent.name, agent.config)
     model = settings.pop("model", None)
     name = f"{agent.name} · {value_in_words(model)}" if model else agent.name
-    said = [f"{key}={value_in_words(value)}" for key, value in sorted(settings.items())]
+    said = [setting_in_words(key, value) for key, value in sorted(settings.items())]
     return f"{name} ({', '.join(said)})" if said else name
 
 
@@ -42,6 +46,19 @@ def _defaults(name: str) -> dict[str, JsonValue]:
         return {}
     fields = AgentSettings.model_fields.items()
     return {key: field.default for key, field in fields if not field.is_required()}
+
+
+def setting_in_words(key: str, value: JsonValue) -> str:
+    """`max_steps=4`; of hints which they are, since their key is none that a person reads."""
+    if key == HINTS and isinstance(value, str):
+        level, _between, rest = value.partition(".")
+        with suppress(ValueError):  # a set of another origin keeps its key
+            near = HintRelatedness(rest.partition(".")[0]).label
+            return _("hints: %(level)s, %(relatedness)s") % {
+                "level": HintLevel(level).label,
+                "relatedness": near,
+            }
+    return f"{key}={value_in_words(value)}"
 
 
 def value_in_words(value: JsonValue) -> str:

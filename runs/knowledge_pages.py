@@ -12,6 +12,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch, Q, QuerySet
 
 from runs.agent_words import said_settings
+from runs.experiment_tasks import task_set_choices
 from runs.knowledge_sets import BUDGET, CONFIG_KEY, HURT_AT, knowledge_hash_of, runs_with
 from runs.models import (
     AgentConfiguration,
@@ -166,7 +167,18 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
         "n_taught": taught.count(),
         "taught": taught.for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
         "config_line": config_line(knowledge_set, user),
+        "task_set": _task_set_of(taught),
     }
+
+
+def _task_set_of(runs: QuerySet[Run]) -> str:
+    """What the form of an experiment calls the only task set of these runs; empty for several."""
+    names = runs.order_by().values_list("task__task_set__name", "task__task_set__version")
+    sets = list(names.distinct()[:2])
+    if len(sets) != 1:
+        return ""
+    [(name, version)] = sets
+    return next((each for each in task_set_choices() if each in (name, f"{name} {version}")), "")
 
 
 def entries_of_run(run: Run, user: User) -> Any:

@@ -15,7 +15,7 @@ from judging.experiments.population import COUNTED, DECIDED, Scope, Standing
 from judging.experiments.sources import Source
 from judging.statistics.proportions import Share
 from judging.statistics.success import Mean, clustered_rate, success_rate
-from runs.agent_words import value_in_words
+from runs.agent_words import setting_in_words
 from runs.models import AgentConfiguration
 
 Trials = tuple[int, int]
@@ -196,7 +196,7 @@ def _differences(agents: Sequence[AgentConfiguration]) -> list[str]:
     ]
     return [
         ", ".join(
-            f"{key}={value_in_words(agent.config[key])}" for key in differing if key in agent.config
+            setting_in_words(key, agent.config[key]) for key in differing if key in agent.config
         )
         for agent in agents
     ]

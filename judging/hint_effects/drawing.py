@@ -57,11 +57,11 @@ def _deteriorations(cell: Cell) -> tuple[str, list[str], float | None]:
 def _counted(sign: str, n: int, tasks: int, cell: Cell) -> tuple[str, list[str], float | None]:
     if not cell.n:
         return "—", ["", _n(0)], None
-    in_tasks = _("in %(n)d of %(all)d") % {"n": tasks, "all": cell.n}
+    in_tasks = _("%(n)d of %(all)d tasks") % {"n": tasks, "all": cell.n}
     words = f"{sign}{n}" if n else "0"
     return (
         words,
-        [in_tasks, _("of %(n)d trials") % {"n": cell.n * cell.planned}],
+        [in_tasks, _("%(n)d trials") % {"n": cell.n * cell.planned}],
         n / (cell.n * cell.planned),
     )
 
