@@ -84,7 +84,7 @@ def find_orphans(report: BlobReport) -> None:
 def delete_orphans(report: BlobReport, *, grace: timedelta) -> None:
     """Delete orphans that have lain there for the grace period; newer ones may be in the making."""
     before = timezone.now() - grace
-    old = unused_blobs().filter(pk__in=report.unused, created_at__lt=before)
+    old = unused_blobs().filter(pk__among=report.unused, created_at__lt=before)
     files = [storage_name(blob) for blob in old.only("compressed")]
     # A picture refers to its thumbnail, which may be unused only once the picture has gone.
     report.n_deleted += old.delete()[0]

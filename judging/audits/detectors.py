@@ -122,7 +122,7 @@ def detectors_of(study: Study) -> Detected:
 
 def items_of(detector: Detector, cell: Cell) -> list[StudyItem]:
     """The runs behind a number, in the study's order."""
-    items = StudyItem.objects.filter(pk__in=detector.items.get(cell, ()))
+    items = StudyItem.objects.filter(pk__among=detector.items.get(cell, ()))
     shown = items.select_related("run__task").defer("run__record", "run__evidence")
     return list(shown.order_by("position"))
 

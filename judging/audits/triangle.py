@@ -68,7 +68,7 @@ def voices_on(
     found = {item.pk: RunVoices() for item in items}
     by_run = {item.run_id: item for item in items}
     for label in (
-        Label.objects.filter(item__in=found, is_repeat=False)
+        Label.objects.filter(item__among=found, is_repeat=False)
         .order_by("submitted_at", "annotator__username")
         .values_list("item", "annotator__username", "success")
     ):
@@ -108,7 +108,7 @@ def _evaluations(
         steps = {f"step_{name}": step_verdict(name, "details") for name in STEPS}
     rows = (
         Evaluation.objects.filter(
-            run__in=by_run,
+            run__among=by_run,
             is_current=True,
             evaluator__in={voice.evaluator.pk for voice in wanted if voice.evaluator},
         )

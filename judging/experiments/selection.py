@@ -91,7 +91,7 @@ class Selection:
             elif key == "milestones":
                 runs = with_milestones(runs, value)
             elif key == "progress":
-                runs = runs.filter(pk__in=runs_of_progress(scope, self.source, value))
+                runs = runs.filter(pk__among=runs_of_progress(scope, self.source, value))
             elif key not in ("standing", "by"):
                 runs = runs.filter(**_condition(key, value))
         return runs

@@ -160,12 +160,12 @@ def people_progress(study: Study) -> PeopleProgress:
         for pk, position, run, task, name, site in rows
         if isinstance(told := people.get(run), Told)
     ]
-    known = Run.objects.filter(pk__in=[each.run for each in ticked])
+    known = Run.objects.filter(pk__among=[each.run for each in ticked])
     spoken = EvaluatorVersion.objects.filter(
         name__in=PROGRESS_EVALUATORS, evaluations__run__in=known, evaluations__is_current=True
     )
     seconds = Label.objects.filter(
-        item__in=[each.item for each in ticked], is_repeat=False, seconds__gt=0
+        item__among=[each.item for each in ticked], is_repeat=False, seconds__gt=0
     ).values_list("seconds", flat=True)
     return PeopleProgress(
         study=study,
@@ -187,8 +187,8 @@ def correspondence(
     return Correspondence(
         correlation=pearson(people, judge),
         agreement=agreement(people, judge, tolerance),
-        differences=differences(people, judge, largest=1),
-        by_task=paired_difference(gaps, tasks, largest=1),
+        differences=differences(people, judge, largest=1.0),
+        by_task=paired_difference(gaps, tasks, largest=1.0),
     )
 
 
@@ -244,7 +244,7 @@ def pooled(figures: Sequence[MilestoneFigures]) -> MilestoneMatch:
 def _against(
     evaluator: EvaluatorVersion, ticked: Sequence[Ticked], told: Mapping[UUID, Told | Silence]
 ) -> Against:
-    current = Evaluation.objects.filter(evaluator=evaluator, is_current=True, run__in=list(told))
+    current = Evaluation.objects.filter(evaluator=evaluator, is_current=True, run__among=told)
     costs = dict(current.values_list("run", "cost"))
     said = [(each, told.get(each.run, Silence.NOT_ASKED)) for each in ticked]
     return Against(

@@ -176,7 +176,7 @@ def items_behind(page: PeoplePage) -> list[StudyItem]:
         ),
         {},
     )
-    items = StudyItem.objects.filter(pk__in=found.get(chosen.cell, ()))
+    items = StudyItem.objects.filter(pk__among=found.get(chosen.cell, ()))
     shown = items.select_related("run__task").defer("run__record", "run__evidence")
     return list(shown.order_by("position"))
 

@@ -24,7 +24,7 @@ def runs_to_choose_from(study: Study | None, run_ids: Sequence[UUID]) -> list[UU
     """The runs of a study in its order, or those of a selection that have ended."""
     if study is not None:
         return list(runs_of(study).values_list("pk", flat=True))
-    ended = Run.objects.filter(pk__in=run_ids, status__in=RunStatus.ended())
+    ended = Run.objects.filter(pk__among=run_ids, status__in=RunStatus.ended())
     found = set(ended.values_list("pk", flat=True))
     return [run_id for run_id in dict.fromkeys(run_ids) if run_id in found]
 
@@ -42,7 +42,7 @@ def chosen_runs(
     version = EvaluatorVersion.objects.filter(config_hash=evaluator.identity.config_hash).first()
     if version is None:
         return offered[:limit]
-    wanted = runs_to_evaluate(version, Run.objects.filter(pk__in=offered), again)
+    wanted = runs_to_evaluate(version, Run.objects.filter(pk__among=offered), again)
     left = set(wanted.order_by().values_list("pk", flat=True))
     return [run_id for run_id in offered if run_id in left][:limit]
 

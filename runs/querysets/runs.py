@@ -19,6 +19,7 @@ from django.db.models import (
 )
 from django.db.models.expressions import Combinable
 
+from runs.querysets import among as among  # registers the lookup
 from runs.querysets.due import RunRow
 from runs.querysets.queue import QueueQuerySet
 from runs.visibility import run_policy
