@@ -37,6 +37,15 @@ class RunExtension(Protocol):
     def export(self, runs: Sequence[Run]) -> Mapping[UUID, Verdicts]:
         """Everything said of these runs, by run; runs without verdicts may be missing."""
 
+    def why_kept(self, run: Run) -> str:
+        """Why the run must stay as it is and may not be imported anew; empty if it may."""
+
+    def release(self, run: Run) -> Verdicts:
+        """Let go of a run that is about to be imported anew.
+
+        Returns what imports said of it, for the run that takes its place. Inside a transaction.
+        """
+
 
 @cache
 def run_extensions() -> tuple[RunExtension, ...]:

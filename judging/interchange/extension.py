@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID
 
 from judging.interchange.evaluations import evaluation_record, store_evaluations
 from judging.interchange.labels import label_record, store_labels
+from judging.interchange.replacing import IMPORTED_KEY, forget_imported, why_kept
 from judging.interchange.verdicts import adjudication_record, store_adjudications
 from judging.models import Evaluation, Label, ReferenceVerdict
 from runs.interchange import Verdicts
@@ -66,6 +68,19 @@ class Judgements:
             )
             for run_id in ids
         }
+
+    def why_kept(self, run: Run) -> str:
+        """Who here spoke of the run as it is; empty if nobody did."""
+        return why_kept(run)
+
+    def release(self, run: Run) -> Verdicts:
+        """What imports said of the run; what was computed here is computed anew."""
+        said = self.export([run])[run.pk]
+        computed = Evaluation.objects.filter(run=run).exclude(record__has_key=IMPORTED_KEY)
+        here = {str(pk) for pk in computed.values_list("pk", flat=True)}
+        forget_imported(run)
+        kept = tuple(record for record in said.evaluations if record.id not in here)
+        return replace(said, evaluations=kept)
 
 
 def _by_run(rows: Iterable[tuple[UUID, bool, R]]) -> dict[UUID, list[R]]:

@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 from rich.progress import Progress
 
 from runs.bounds import import_bounds
 from runs.execution.storing import import_runs
 from runs.import_reports import ImportReport
+from runs.management.answers import read_answers
 from runs.management.progress import progress_bar
 from runs.run_bundles import is_stored
 from runs.survey_words import survey_lines
@@ -54,7 +55,7 @@ class Command(BaseCommand):
         json: bool,
         **_: Any,
     ) -> None:
-        answers = _answers(answer)
+        answers = read_answers(answer)
         if dry_run:
             self._look(paths, format, answers, as_json=json)
             return
@@ -121,14 +122,6 @@ def _import(
         for item in import_runs(source, experiment_name=experiment):
             report.add(item)
             progress.update(bar, completed=report.n_done - before)
-
-
-def _answers(given: list[str]) -> dict[str, str]:
-    """Key -> choice. Raises CommandError."""
-    pairs = [answer.partition("=") for answer in given]
-    if wrong := [key for key, equals, choice in pairs if not (key and equals and choice)]:
-        raise CommandError(f"--answer {wrong[0]}: write KEY=CHOICE")
-    return {key: choice for key, _, choice in pairs}
 
 
 def _as_json(report: ImportReport) -> str:

@@ -1,0 +1,33 @@
+"""Runs that are imported anew: which may not be, and what goes along to those that are."""
+
+from __future__ import annotations
+
+from judging.interchange.studies import IMPORTED
+from judging.models import Evaluation, EvaluatorVersion, FailureReview, ReferenceVerdict, StudyItem
+from runs.models import Run
+
+Kind = EvaluatorVersion.Kind
+ASKED = (Kind.JUDGE, Kind.SELF_JUDGE, Kind.PIPELINE, Kind.MILESTONES, Kind.MODES)
+"""Kinds that ask a model: what they said was paid for, and of what they saw."""
+IMPORTED_KEY = "evaluator"
+"""Key in `Evaluation.record` of those that came with a file."""
+
+
+def why_kept(run: Run) -> str:
+    """Who here spoke of the run as it is; empty if nobody did."""
+    items = StudyItem.objects.filter(run=run).exclude(study__run_filter__has_key=IMPORTED)
+    if item := items.select_related("study").first():
+        return f"it is in the study {item.study.name}"
+    asked = Evaluation.objects.filter(run=run, evaluator__kind__in=ASKED)
+    here = asked.exclude(record__has_key=IMPORTED_KEY).select_related("evaluator")
+    if evaluation := here.first():
+        return f"{evaluation.evaluator.name} was asked about it here"
+    if FailureReview.objects.filter(run=run).exists():
+        return "its failure was reviewed here"
+    return ""
+
+
+def forget_imported(run: Run) -> None:
+    """Delete what imports put into studies of their own; evaluations go with the run."""
+    ReferenceVerdict.objects.filter(run=run).delete()
+    StudyItem.objects.filter(run=run, study__run_filter__has_key=IMPORTED).delete()
