@@ -99,7 +99,7 @@ class Cell:
     @cached_property
     def best(self) -> Difference:
         """The same where a task succeeds as soon as one of its trials does."""
-        return mean_difference([each.best for each in self.complete], largest=1)
+        return mean_difference([each.best for each in self.complete], largest=1.0)
 
     @property
     def improvements(self) -> int:

@@ -100,8 +100,8 @@ def mean_interval(
     groups = found.runs if found.clusters is None else found.clusters
     half = student_quantile(level, groups - 1) * found.standard_error
     return Interval(
-        low=max(low, found.value - half),
-        high=min(high, found.value + half),
+        low=float(max(low, found.value - half)),
+        high=float(min(high, found.value + half)),
         level=level,
         method="Student" if found.clusters is None else "Student, by task",
     )
