@@ -13,14 +13,21 @@ from webagent.settings.folders import make_folder, read_or_make_secret_key
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def start(settings_module: str, **environment: str) -> subprocess.CompletedProcess[str]:
+CHECK = ("manage.py", "check")
+READ = ("-c", "from django.conf import settings; settings.SECRET_KEY")
+"""What a start does first, without all the rest."""
+
+
+def start(
+    settings_module: str, command: tuple[str, ...] = CHECK, /, **environment: str
+) -> subprocess.CompletedProcess[str]:
     kept = {
         name: value
         for name, value in os.environ.items()
         if name not in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY")
     }
     return subprocess.run(
-        [sys.executable, "manage.py", "check"],
+        [sys.executable, *command],
         cwd=ROOT,
         env=kept | {"DJANGO_SETTINGS_MODULE": settings_module} | environment,
         capture_output=True,
@@ -89,12 +96,12 @@ def test_production_settings_pass_the_deployment_check(tmp_path: Path) -> None:
 
 
 def test_local_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
-    assert start("webagent.settings.local", DATA_DIR=str(tmp_path)).returncode == 0
+    assert start("webagent.settings.local", READ, DATA_DIR=str(tmp_path)).returncode == 0
     key = tmp_path / "secret_key"
     first = key.read_text()
     assert len(first) >= 50
     assert key.stat().st_mode & 0o077 == 0
-    assert start("webagent.settings.local", DATA_DIR=str(tmp_path)).returncode == 0
+    assert start("webagent.settings.local", READ, DATA_DIR=str(tmp_path)).returncode == 0
     assert key.read_text() == first
 
 

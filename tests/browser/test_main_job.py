@@ -58,6 +58,14 @@ def label_by_keyboard(page: Page, digit: str) -> None:
         page.keyboard.press("Enter")
 
 
+@pytest.fixture(autouse=True)
+def no_open_pages(chromium: Browser) -> Iterator[None]:
+    """Pages left open would be waited for when the site stops."""
+    yield
+    for context in chromium.contexts:
+        context.close()
+
+
 def test_the_main_job(chromium: Browser, site: Installation, tmp_path: Path) -> None:
     first_labels_three_runs_by_keyboard(log_in(chromium, site, "annotator1"))
     second_says_the_opposite(log_in(chromium, site, "annotator2"))

@@ -166,7 +166,7 @@ def test_evaluators_are_compared_on_correctness_where_both_gave_a_verdict():
     assert sum(table.values()) == len(runs)
 
 
-@settings(max_examples=20, deadline=None)  # the library takes 0.1 s a call
+@settings(max_examples=20, deadline=None)  # the library collects garbage at every call
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_holm_as_statsmodels_has_it(p_values):
     expected = multipletests(p_values, method="holm")[1] if p_values else []

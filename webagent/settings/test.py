@@ -13,6 +13,8 @@ SECRET_KEY = "only-for-the-test-suite-and-nowhere-else"  # noqa: S105 (guards no
 ALLOWED_HOSTS = ["*"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True
+# A file is looked for when it is asked for; else every test client reads them all.
+WHITENOISE_AUTOREFRESH = True
 AXES_ENABLED = False
 STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
