@@ -1,6 +1,8 @@
 """Batches of evaluations, the queue of record of judges, and what models replied."""
 
 from django.db import models
+from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.models.evaluations import EvaluatorVersion
@@ -49,6 +51,15 @@ class EvaluationBatch(PaidWork):
 
     def __str__(self) -> str:
         return f"{self.evaluator_id} {self.state}"
+
+    title_reads = ("evaluator",)
+
+    def get_absolute_url(self) -> str:
+        return reverse("judging:batch_detail", args=[self.pk])
+
+    @property
+    def title(self) -> str:
+        return gettext("evaluation by %(evaluator)s") % {"evaluator": self.evaluator}
 
 
 class EvaluationBatchItem(models.Model):

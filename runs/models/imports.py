@@ -2,6 +2,8 @@
 
 from django.conf import settings
 from django.db import models
+from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.leased_work import LeasedWork
@@ -32,7 +34,14 @@ class ImportJob(LeasedWork):
     def __str__(self) -> str:
         return self.file_name
 
+    def get_absolute_url(self) -> str:
+        return reverse("runs:import_detail", args=[self.pk])
+
     @property
     def awaits_word(self) -> bool:
         """Whether it was looked at and its owner is to say what becomes of it."""
         return self.only_looks and self.state == self.State.FINISHED
+
+    @property
+    def title(self) -> str:
+        return gettext("import of %(name)s") % {"name": self.file_name}

@@ -1,6 +1,7 @@
 """Long work that asks a language model and is no evaluation: its queue of record."""
 
 from django.db import models
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.leased_work import PaidWork
@@ -38,6 +39,17 @@ class LearningJob(PaidWork):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.state}"
+
+    def get_absolute_url(self) -> str:
+        if self.kind == self.Kind.MILESTONES:
+            return reverse("judging:milestone_proposals", args=[self.params["task"]])
+        page = "hint_job" if self.kind == self.Kind.HINTS else "learning_job"
+        return reverse(f"runs:{page}", args=[self.pk])
+
+    @property
+    def title(self) -> str:
+        name = self.params.get("name")
+        return f"{self.get_kind_display()}: {name}" if name else str(self.get_kind_display())
 
 
 class LearningItem(models.Model):

@@ -1,6 +1,7 @@
 """Long work in the background: leased by one worker at a time, resumed where it stopped."""
 
 import uuid
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -27,6 +28,7 @@ class LeasedWork(models.Model):
     n_done = models.PositiveIntegerField(default=0)
     problem = models.TextField(blank=True)
     """Why it stopped, in words; empty while it goes well."""
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
@@ -47,6 +49,18 @@ class LeasedWork(models.Model):
     class Meta:
         abstract = True
         ordering = ["-created_at"]
+
+    title_reads: ClassVar[tuple[str, ...]] = ()
+    """Relations that `title` reads."""
+
+    def get_absolute_url(self) -> str:
+        """The page on which it can be watched."""
+        raise NotImplementedError
+
+    @property
+    def title(self) -> str:
+        """What is being done, in words."""
+        raise NotImplementedError
 
     @property
     def is_active(self) -> bool:
@@ -76,7 +90,6 @@ class PaidWork(LeasedWork):
     output_tokens = models.PositiveBigIntegerField(default=0)
     estimate = models.JSONField(default=dict)
     """What it was expected to take, as it was shown."""
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
 
     class Meta(LeasedWork.Meta):
         abstract = True

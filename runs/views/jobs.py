@@ -11,7 +11,7 @@ from runs.views.fragments import AppRequest, wants_partial
 
 @require_safe
 def job_count(request: AppRequest) -> HttpResponse:
-    """How many runs and imports are in progress, as a fragment that asks again by itself."""
+    """How many runs and other jobs are in progress, as a fragment that asks again by itself."""
     return render(request, "runs/_job_count.html", {"jobs": jobs_in_progress(request.user)})
 
 

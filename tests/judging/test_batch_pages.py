@@ -211,6 +211,15 @@ class TestWatching:
             assert "3 of 3" in text
             assert "<html" not in text
 
+    def test_top_bar_counts_the_batches_that_one_asked_for(self, world: audited.Audited) -> None:
+        user = audited.auditor()
+        evaluator = evaluator_named("imported-reward")
+        batch = start_batch(evaluator=evaluator, study=world.study, user=user)
+        start_batch(evaluator=evaluator, study=world.study)
+        client = client_of(user)
+        assert ">1</span>" in page(client, reverse("runs:job_count"))
+        assert address("batch_detail", batch.pk) in page(client, reverse("runs:job_drawer"))
+
     def test_errors_are_listed_with_their_runs(self, world: audited.Audited) -> None:
         world.add(of=audited.run(reward=None, outcome="error"))
         batch = start_batch(evaluator=evaluator_named("imported-reward"), study=world.study)

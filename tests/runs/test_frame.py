@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from runs.models import ImportJob, User
+from runs.models import ImportJob, LearningJob, User
 from tests.runs.factories import PASSWORD, make_run, make_user
 
 pytestmark = pytest.mark.django_db
@@ -141,6 +141,20 @@ class TestJobs:
             )
         assert ">1</span>" in as_user(user).get("/jobs/count/").content.decode()
         assert f"{user.username}.zip" in as_user(user).get("/jobs/").content.decode()
+
+    def test_own_learning_is_counted_and_leads_to_its_page(self):
+        user = make_user()
+        for owner in (user, make_user()):
+            for kind, params in (("extract", {"name": "shop"}), ("hints", {})):
+                LearningJob.objects.create(
+                    created_by=owner, kind=kind, model=f"{owner.username}-{kind}", params=params
+                )
+        LearningJob.objects.create(created_by=user, kind="hints", model="m", state="finished")
+        drawer = as_user(user).get("/jobs/").content.decode()
+        assert ">2</span>" in as_user(user).get("/jobs/count/").content.decode()
+        assert "extract web knowledge: shop" in drawer
+        for job in LearningJob.objects.filter(created_by=user, state="queued"):
+            assert f'href="{job.get_absolute_url()}"' in drawer
 
     def test_a_stranger_sees_none(self):
         make_run(steps=0, status="running", goal="not yours")
