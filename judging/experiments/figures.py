@@ -186,6 +186,12 @@ def configuration_names(agents: Iterable[AgentConfiguration]) -> dict[int, str]:
     return {pk: f"{name} #{pk}" if often[name] > 1 else name for pk, name in names.items()}
 
 
+def names_in(scope: Scope) -> dict[int, str]:
+    """What the configurations are called that are known to have acted in the experiment."""
+    acted = scope.told.order_by().values("agent")
+    return configuration_names(AgentConfiguration.objects.filter(pk__in=acted))
+
+
 def _differences(agents: Sequence[AgentConfiguration]) -> list[str]:
     """For each, the settings that not all of them share."""
     keys = sorted({key for agent in agents for key in agent.config})

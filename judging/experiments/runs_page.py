@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import QuerySet
 
 from judging.experiments.asked import Asked
+from judging.experiments.figures import names_in
+from judging.experiments.population import Scope
 from judging.experiments.selection import Selection
+
+
+def with_names(runs: Iterable[Any], scope: Scope) -> list[Any]:
+    """The runs of a list, each with what its `configuration` is called on the experiment's page."""
+    listed = list(runs)
+    names = names_in(scope)
+    for run in listed:
+        run.configuration = names.get(run.agent_id, "")
+    return listed
 
 
 def listed_runs(asked: Asked, selection: Selection) -> QuerySet[Any]:

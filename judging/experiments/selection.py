@@ -14,6 +14,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from judging.experiments.figures import names_in
 from judging.experiments.groups import GROUPINGS, tasks_in
 from judging.experiments.population import COUNTED, WORDS, Scope, Standing
 from judging.experiments.recovery import with_detections
@@ -26,7 +27,7 @@ from judging.progress_rates.selection import (
     runs_of_progress,
     with_milestones,
 )
-from runs.models import AgentConfiguration, Experiment, Run, TaskSet
+from runs.models import Experiment, Run, TaskSet
 
 AND_MORE = "+"
 BETWEEN = "-"
@@ -101,9 +102,7 @@ class Selection:
         if key == "standing":
             return ", ".join(str(WORDS[each]) for each in _standings(value))
         if key == "agent":
-            # Only agents that are known to have acted here are named.
-            acted = scope.told.order_by().values("agent")
-            return str(AgentConfiguration.objects.filter(pk__in=acted, pk=value).first() or value)
+            return names_in(scope).get(int(value), value)
         if key == "mode":
             return word_in_words(value)
         if key == "by":

@@ -17,7 +17,7 @@ from judging.experiments.parts import PARTS
 from judging.experiments.population import Scope
 from judging.experiments.report import whole_report
 from judging.experiments.run_table import runs_table
-from judging.experiments.runs_page import listed_runs
+from judging.experiments.runs_page import listed_runs, with_names
 from judging.experiments.selection import Selection, read_selection
 from judging.experiments.table_parts import TABLE_NAMES
 from judging.experiments.tables import TABLES
@@ -91,14 +91,15 @@ def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
     asked = asked_of(request, scope)
     selection = _selection(request, asked)
     page = Paginator(listed_runs(asked, selection), PER_PAGE).get_page(request.GET.get("page"))
-    _record(request, asked, [run.pk for run in page.object_list], selection)
+    listed = with_names(page.object_list, scope)
+    _record(request, asked, [run.pk for run in listed], selection)
     context = {
         "experiment": scope.experiment,
         "asked": asked,
         "selection": selection,
         "chips": selection.chips(scope),
         "page": page,
-        "listed": with_told(page.object_list) if selection.tells_failures else page.object_list,
+        "listed": with_told(listed) if selection.tells_failures else listed,
         "formats": FORMATS,
         "form": FailureForm(),
         "batch": request.GET.get("batch", ""),
