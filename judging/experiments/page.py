@@ -59,12 +59,18 @@ def experiment_page(asked: Asked, choices: Sequence[Choice]) -> ExperimentPage:
         choices=choices,
         rows=[_row(asked, each) for each in figures.configurations],
         undecided=_linked(asked, standings[Standing.NONE], Standing.NONE),
-        left_out=[
-            (words, _linked(asked, n, standing))
-            for standing, words in LEFT_OUT.items()
-            if (n := standings[standing])
-        ],
+        left_out=left_out_of(asked),
     )
+
+
+def left_out_of(asked: Asked) -> list[tuple[Promise, Linked]]:
+    """The runs that no figure counts, by why; nothing where there are none."""
+    standings = asked.figures.standings
+    return [
+        (words, _linked(asked, n, standing))
+        for standing, words in LEFT_OUT.items()
+        if (n := standings[standing])
+    ]
 
 
 def _row(asked: Asked, each: Figures) -> ConfigurationRow:

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from judging.experiments.figures import Figures
+from judging.experiments.page import left_out_of
 from judging.experiments.population import DECIDED, Standing
 from judging.experiments.selection import joined
 from judging.progress_rates import drawing, sentences
@@ -160,6 +161,11 @@ class ProgressPage:
             if (n := sum(row.found.silences.get(silence, 0) for row in self.rows))
             for linked in [Linked(n, self.asked.url(found=silence))]
         ]
+
+    @property
+    def left_out(self) -> list[tuple[Promise, Linked]]:
+        """Runs that count nowhere, whatever is told of them: errors are no progress of 0."""
+        return left_out_of(self.asked.asked)
 
     @property
     def undecided(self) -> Linked:

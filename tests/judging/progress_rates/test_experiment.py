@@ -122,6 +122,17 @@ def test_what_is_missing_is_counted_and_opens_its_runs(far: Experiment) -> None:
     assert client.get(address).content.decode().count("data-run=") == len(rows) - len(whys)
 
 
+def test_a_run_that_ended_in_an_error_is_no_progress_of_0_and_is_told(far: Experiment) -> None:
+    client = made.reader()
+    before = table(client, far, "configurations")
+    one = Run.objects.filter(experiment=far, task__external_id="far-1")[0]
+    ended = {"outcome": "error", "status": "failed", "trial": 7}
+    (broken,) = made.store([made.run_row(far, one.task, one.agent, 0.0, **ended)])
+    world.evaluated(broken, [])
+    assert table(client, far, "configurations") == before
+    assert "left out: 1 ended in an error" in page(client, far)
+
+
 def test_changed_milestones_make_what_was_found_stale(far: Experiment) -> None:
     client = made.reader()
     before = len(known(table(client, far, "runs")))
