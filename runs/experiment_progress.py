@@ -139,6 +139,6 @@ def _time_left(progress: Progress, runs: QuerySet[Run]) -> float | None:
     """By the mean length of the runs that have ended, and how many are under way at a time."""
     ended = Q(status=RunStatus.FINISHED, seconds__isnull=False)
     usual = runs.filter(ended).order_by().aggregate(mean=Avg(F("seconds")))["mean"]
-    if usual is None or not progress.running:
+    if usual is None or not progress.running or progress.state == ExperimentState.PAUSED:
         return None
     return float(usual) * (progress.queued + progress.running / 2) / progress.running

@@ -254,7 +254,11 @@ def compare_url(asked: Asked, first: Figures, second: Figures, by: By) -> str:
 
 
 def _infrastructure(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
-    return {"rates": error_rates(asked.scope.told)}
+    # What was launched here will have attempts; what came in by import never has.
+    return {
+        "rates": error_rates(asked.scope.told),
+        "is_ours": bool(asked.scope.experiment.plan),
+    }
 
 
 def _progress(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ LEFT_OUT: Mapping[Standing, Promise] = {
     Standing.NOT_EXECUTABLE: _("not executable"),
     Standing.INFEASIBLE: _("with an infeasible task"),
     Standing.WAITING: _("not ended yet"),
-    Standing.SUPERSEDED: _("earlier attempts"),
+    Standing.SUPERSEDED: _("replaced by a later attempt"),
     Standing.HIDDEN: _("that you still judge"),
 }
 """What is said of the runs that no figure counts."""
