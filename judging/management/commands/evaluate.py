@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import signal
+import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -18,19 +21,20 @@ from judging.evaluators.registry import (
     model_asked_by,
     predefined_evaluators,
 )
-from judging.execution.evaluating import Again, runs_of, runs_without
+from judging.execution.batch_asking import BatchAsking, Collected, StillWaitingError
+from judging.execution.evaluating import BATCH, Again, runs_of, runs_without
 from judging.execution.evaluating_batches import carry_out
+from judging.execution.replies import StoredReplies
 from judging.language_models import ModelUnavailableError, usable_entry
 from judging.management.arguments import at_most, dollars, study_named
 from judging.models import EvaluationBatch, Study
-from judging.services.evaluating_batches import (
-    estimate_batch,
-    start_batch,
-)
+from judging.services.evaluating_batches import chosen_runs, estimate_batch, start_batch
 from runs.execution.paid_work import Watcher, WorkRefusedError
 from runs.management.progress import progress_bar
+from runs.models import Run
 from runs.services.paid_work import check_limits
 from runs.work_pages import cost_in_words
+from webagent.llm.interface import ModelFailure
 
 State = EvaluationBatch.State
 
@@ -67,19 +71,34 @@ class Command(BaseCommand):
             help="ask no more once this is spent, for each evaluator",
         )
         parser.add_argument(
+            "--as-batch",
+            action="store_true",
+            help="ask by the provider's batch API, which takes up to a day and may cost less; "
+            "this waits for it",
+        )
+        parser.add_argument(
+            "--batch-id", default="", help="go on with a batch that was handed in before"
+        )
+        parser.add_argument(
             "--dry-run", action="store_true", help="only say what it would ask and cost"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])
         evaluators = _evaluators(options["evaluator"], options["model"])
+        if options["batch_id"] or options["as_batch"]:
+            _check_batch(evaluators, options)
         try:
             for evaluator in evaluators:
                 if options["dry_run"]:
                     self._estimate(study, evaluator, options)
                 else:
                     self._evaluate(study, evaluator, options)
-        except (WorkRefusedError, ModelUnavailableError) as error:
+        except StillWaitingError as waiting:
+            raise CommandError(
+                f"The provider works on; the same command with --batch-id {waiting} fetches it."
+            ) from None
+        except (WorkRefusedError, ModelUnavailableError, ModelFailure) as error:
             raise CommandError(str(error)) from error
 
     def _estimate(self, study: Study, evaluator: Evaluator, options: dict[str, Any]) -> None:
@@ -90,6 +109,9 @@ class Command(BaseCommand):
         self.stdout.write(f"{evaluator.identity.name}: {estimate_in_words(expected)}")
 
     def _evaluate(self, study: Study, evaluator: Evaluator, options: dict[str, Any]) -> None:
+        asked = Collected()
+        if options["as_batch"] or options["batch_id"]:
+            asked = self._ask_in_batches(study, evaluator, options)
         batch = start_batch(
             evaluator=evaluator,
             study=study,
@@ -98,6 +120,9 @@ class Command(BaseCommand):
             max_cost=options["max_cost"],
             is_told=True,
         )
+        if asked.n_replies:
+            batch.spent, batch.n_unpriced = asked.cost, asked.n_unpriced
+            batch.save(update_fields=["spent", "n_unpriced"])
         already = 0
         if options["again"] == Again.NEVER:
             runs = runs_of(study)
@@ -115,6 +140,27 @@ class Command(BaseCommand):
                 )
         batch.refresh_from_db()
         self._tell(batch, already + batch.n_already)
+
+    def _ask_in_batches(
+        self, study: Study, evaluator: Evaluator, options: dict[str, Any]
+    ) -> Collected:
+        """Have the model's replies ready before the evaluator asks for them."""
+        check_limits(model_asked_by(evaluator), options["max_cost"], usable_entry)
+        name, model = evaluator.identity.name, model_asked_by(evaluator)
+        chosen = chosen_runs(evaluator, study=study, limit=options["limit"])
+        with _interruptible() as signals:
+            asking = BatchAsking(
+                lambda before: evaluator_named(name, model=model, language_model=before),
+                usable_entry(model),
+                StoredReplies(),
+                wait=partial(_slept, signals),
+                max_cost=options["max_cost"],
+                tell=self.stdout.write,
+            )
+            asked = asking.ask(lambda: _runs(chosen), batch_id=options["batch_id"])
+        failed = f", {len(asked.failures)} failed and are asked alone" if asked.failures else ""
+        self.stdout.write(f"{name}: {asked.n_replies} replies by batch{failed}")
+        return asked
 
     def _tell(self, batch: EvaluationBatch, already: int) -> None:
         cost = f"; {cost_in_words(batch)}" if batch.model else ""
@@ -149,6 +195,28 @@ def _interruptible() -> Iterator[list[int]]:
         yield signals
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _slept(signals: list[int], seconds: float) -> bool:
+    """Whether nobody interrupted while so many seconds went by."""
+    until = time.monotonic() + seconds
+    while not signals and time.monotonic() < until:
+        time.sleep(min(0.5, seconds))
+    return not signals
+
+
+def _runs(chosen: list[UUID]) -> Iterator[Run]:
+    for start in range(0, len(chosen), BATCH):
+        part = chosen[start : start + BATCH]
+        yield from Run.objects.filter(pk__in=part).select_related("task__task_set")
+
+
+def _check_batch(evaluators: list[Evaluator], options: dict[str, Any]) -> None:
+    """Raises CommandError where batches of the provider make no sense."""
+    if len(evaluators) != 1 or not model_asked_by(evaluators[0]):
+        raise CommandError("A batch is of one evaluator that asks a model: name it by --evaluator.")
+    if options["again"] != Again.NEVER:
+        raise CommandError("--again asks the model anew, which a batch's kept replies do not.")
 
 
 def _evaluators(names: list[str] | None, model: str | None) -> list[Evaluator]:
