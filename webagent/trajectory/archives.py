@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
+from webagent.trajectory import zstd_members
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.trees import READ_ERRORS, TreeError, why_name_is_refused
@@ -18,6 +19,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 CENTRAL_HEADER = b"PK\x01\x02"
 CENTRAL_HEADER_BYTES = 300
 """Honest entries stay under this on average: 46 bytes and the name, stored once."""
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zstd_members.METHOD)
 GZIP_MEMBERS = 100
 """Honest files have one; each further one costs a copy of all that is left of the file."""
 
@@ -58,6 +60,8 @@ class ZipTree:
             raise TreeError("not there")
         member = self._members[name]
         try:
+            if member.compress_type == zstd_members.METHOD:
+                return zstd_members.open_member(self._file, member)
             stream = self._zip.open(member)
         except (*READ_ERRORS, RuntimeError) as error:
             raise TreeError(f"damaged: {error}") from error
@@ -135,7 +139,7 @@ def _why_member_is_refused(member: zipfile.ZipInfo, bounds: Bounds) -> str | Non
         return "not a regular file"
     if member.flag_bits & 0x1:
         return "encrypted"
-    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if member.compress_type not in _METHODS:
         return f"compression method {member.compress_type} is not read"
     if member.file_size > bounds.member_bytes:
         return f"more than {bounds.member_bytes} bytes"

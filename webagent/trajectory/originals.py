@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import re
 from typing import BinaryIO
 
+from webagent.trajectory.bounds import BoundError
 from webagent.trajectory.bundles import BlobError, Problem, RunBundle, blobs_of
-from webagent.trajectory.trees import TreeError
+from webagent.trajectory.images import ImageError, look_at_image
+from webagent.trajectory.records import BlobRecord
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.trees import Tree, TreeError, read_file
 
 ORIGINAL = "source"
 """Role of the files that make up an original."""
-_BESIDE = ("artefact", "log")
+_BESIDE = ("artefact", "log", "video")
 _UNNAMED = "blobs"
+_HASH = re.compile(r"^[0-9a-f]{64}$")
 
 
 class KeptTree:
@@ -41,6 +48,51 @@ class KeptTree:
 
     def close(self) -> None:
         """Nothing is kept open."""
+
+
+def kept_picture(
+    tree: Tree, files: RunFiles, place: str, sha256: str, role: str
+) -> BlobRecord | None:
+    """A picture that an original names by its hash, from a tree of originals; None elsewhere.
+
+    Args:
+        place: folder of the original in the tree, empty or with `/` at its end.
+    """
+    name = f"{place}{_UNNAMED}/{sha256}"
+    if name not in tree:
+        return None
+    try:
+        content = read_file(tree, name, files.bounds.image_bytes)
+        facts = look_at_image(content, files.bounds)
+    except (BoundError, ImageError, TreeError):
+        return None
+    if hashlib.sha256(content).hexdigest() != sha256:
+        return None
+    files.stash.add_bytes(content)
+    return BlobRecord(
+        sha256=sha256,
+        media_type=facts.media_type,
+        bytes=len(content),
+        role=role,
+        width=facts.width,
+        height=facts.height,
+    )
+
+
+def hashes_in(value: object) -> set[str]:
+    """Every hash that `{"$blob": hash}` names in a JSON value."""
+    found: set[str] = set()
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            sha256 = item.get("$blob")
+            if isinstance(sha256, str) and _HASH.match(sha256):
+                found.add(sha256)
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+    return found
 
 
 def has_original(bundle: RunBundle) -> bool:

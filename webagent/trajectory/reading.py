@@ -17,6 +17,8 @@ from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.browser_use.reader import BrowserUseReader
 from webagent.trajectory.bundles import BlobError, Problem, Rejection, RunBundle
 from webagent.trajectory.checking import why_refused
+from webagent.trajectory.computer_use.reader import ComputerUseReader
+from webagent.trajectory.inspect_ai.reader import InspectReader
 from webagent.trajectory.native.reader import NativeReader
 from webagent.trajectory.online_mind2web.reader import OnlineMind2WebReader
 from webagent.trajectory.opening import open_tree
@@ -25,6 +27,8 @@ from webagent.trajectory.recognition import Answers, HidingTree, Question, Recog
 from webagent.trajectory.trees import Tree, TreeError
 from webagent.trajectory.webarena.reader import WebArenaReader
 from webagent.trajectory.webarena_verified.reader import WebArenaVerifiedReader
+from webagent.trajectory.webvoyager.reader import WebVoyagerReader
+from webagent.trajectory.wonderbread.reader import WonderBreadReader
 
 __all__ = [
     "READERS",
@@ -72,6 +76,10 @@ READERS: tuple[Reader, ...] = (
     WebArenaVerifiedReader(),
     PlaywrightReader(),
     AtifReader(),
+    InspectReader(),
+    ComputerUseReader(),
+    WebVoyagerReader(),
+    WonderBreadReader(),
 )
 
 

@@ -65,11 +65,7 @@ class AtifReader:
         """The documents, and what lies in their folders."""
         documents = find_documents(tree)
         folders = {document.folder for document in documents if document.folder}
-        beside = {
-            name
-            for name in tree.names
-            if any(name.startswith(f"{folder}/{kind}/") for folder in folders for kind in _BESIDE)
-        }
+        beside = {name for name in tree.names if _folder_above(name) in folders}
         own = {document.name for document in documents}
         return Recognition(runs=len(own), files=frozenset(own), uses=frozenset(beside - own))
 
@@ -83,6 +79,12 @@ class AtifReader:
 
 
 _BESIDE = ("images", "files", "audio")
+
+
+def _folder_above(name: str) -> str | None:
+    """The document's folder, for a file in one of the folders that lie beside a document."""
+    above, _, kind = name.rpartition("/")[0].rpartition("/")
+    return above if above and kind in _BESIDE else None
 
 
 def _bundle(tree: Tree, files: RunFiles, document: Document) -> RunBundle:
@@ -135,7 +137,11 @@ def _source(
     files: RunFiles, document: Document, value: dict[str, Any], *, is_ours: bool = False
 ) -> SourceRecord:
     """Where the run came from; of our own export nothing needs to be kept beside."""
-    kept = None if is_ours else files.original(document.name, _cleaned(files, value))
+    kept = (
+        None
+        if is_ours
+        else files.original(document.name.rpartition("/")[2], _cleaned(files, value))
+    )
     return source_record(
         files,
         FORMAT,

@@ -115,7 +115,7 @@ def _bundle(tree: Tree, files: RunFiles, path: str, shown: str) -> RunBundle:
         external_id=name,
     )
     steps = tuple(_Steps(files, trace, run_id).records())
-    files.note("goal", shown, "a trace does not say what was to be done")
+    files.note("goal", "trace", "a trace does not say what was to be done")
     kept = kept_tree(tree, files, f"{name}.zip")
     return RunBundle(
         source=files.source,

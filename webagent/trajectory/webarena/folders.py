@@ -43,11 +43,15 @@ class ResultFolder:
 
     def task_config(self, tree: Tree, task: str, bounds: Bounds) -> dict[str, Any]:
         """The task's own configuration file; empty if it is not there."""
-        for path, name in self.files.items():
+        return mapping(_json(tree, self.files.get(self.task_path(task) or ""), bounds))
+
+    def task_path(self, task: str) -> str | None:
+        """The path of the task's own configuration file."""
+        for path in sorted(self.files):
             found = _TASK.match(path)
             if path != SETTINGS and found and found["task"] == task:
-                return mapping(_json(tree, name, bounds))
-        return {}
+                return path
+        return None
 
     def trace_of(self, task: str) -> str | None:
         """The path of the task's Playwright trace."""
@@ -79,10 +83,12 @@ def find_result_folders(tree: Tree) -> list[ResultFolder]:
             folder = folders.setdefault(prefix, ResultFolder(prefix, shown))
             folder.renders[last] = folder.files[last] = name
     for name in tree.names if folders else ():
-        for prefix, folder in folders.items():
-            path = name.removeprefix(f"{prefix}/") if prefix else name
-            if (not prefix or path != name) and _belongs(path, folder):
-                folder.files[path] = name
+        parent, _, last = name.rpartition("/")
+        above, _, kind = parent.rpartition("/")
+        for prefix, path in ((parent, last), (above, f"{kind}/{last}")):
+            holds = folders.get(prefix) if path != f"/{last}" else None
+            if holds is not None and _belongs(path, holds):
+                holds.files[path] = name
     return [folders[path] for path in sorted(folders)]
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
@@ -20,6 +24,7 @@ from webagent.trajectory.assembling import (
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.originals import kept_picture
 from webagent.trajectory.playwright.keeping import kept_trace
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
@@ -41,7 +46,7 @@ from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import items, mapping, text, whole
 from webagent.trajectory.webarena.actions import stop_answer
 from webagent.trajectory.webarena.endings import Ending, ending
-from webagent.trajectory.webarena.folders import ResultFolder, find_result_folders
+from webagent.trajectory.webarena.folders import SETTINGS, ResultFolder, find_result_folders
 from webagent.trajectory.webarena.logs import Logged
 from webagent.trajectory.webarena.render import Rendered, read_render
 from webagent.trajectory.webarena.steps import step_records
@@ -54,7 +59,7 @@ NOT_POSSIBLE = "N/A"
 _START_SEPARATOR = " |AND| "
 _OWN_COLUMNS = frozenset(("task_id", "sites", "intent", "intent_template", "start_url", "eval"))
 _VISUAL_SITES = frozenset(("classifieds",))
-_PICTURE = re.compile(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]+")
+_PICTURE = re.compile(r"data:image/[a-z]+;base64,([A-Za-z0-9+/=]+)")
 
 
 class WebArenaReader:
@@ -117,7 +122,8 @@ class _Run:
         if logged is None:
             files.note("outcome", self._path, "no log says whether the task passed")
         run_id = f"{self._folder.place(self._path)}"[-NAME_CHARS:] or task.external_id
-        steps = tuple(step_records(files, rendered.steps, run_id, self._path))
+        kept = partial(kept_picture, self._tree, files, self._folder.place(""), role="screenshot")
+        steps = tuple(step_records(files, rendered.steps, run_id, self._path, kept))
         end = ending(steps, logged)
         run = self._run(run_id, task, steps, end, logged, self._kept(content))
         return RunBundle(
@@ -205,20 +211,37 @@ class _Run:
                 FORMAT,
                 self._folder.place(self._path),
                 tool="webarena",
-                originals=(kept, trace),
+                originals=(kept, *self._configs(task.external_id), trace),
             ),
         )
 
     def _kept(self, content: str) -> BlobRecord:
         """The file without its pictures, which are blobs: as text, never as a page."""
         name = self._path[: self._files.bounds.path_chars]
-        words = self._files.redactor.text(_PICTURE.sub("data:image/png;base64,", content))
+        words = self._files.redactor.text(_PICTURE.sub(_by_hash, content))
         return self._files.text_blob(words, "source", name, "text/plain")
+
+    def _configs(self, task: str) -> Iterator[BlobRecord]:
+        """The runner's arguments and the task's own file."""
+        for path in (SETTINGS, self._folder.task_path(task)):
+            if path is not None and path in self._files.files:
+                yield self._files.original(
+                    path, clean_json(self._files, self._files.read_json(path))
+                )
 
     def _trace(self, task: str) -> BlobRecord | None:
         """The Playwright trace of the run, if one was saved: without its secrets."""
         path = self._folder.trace_of(task)
         return kept_trace(self._tree, self._files, path) if path else None
+
+
+def _by_hash(picture: re.Match[str]) -> str:
+    """The hash in place of a picture."""
+    try:
+        content = base64.b64decode(picture[1])
+    except binascii.Error:
+        return "data:image/png;base64,"
+    return f"data:image/png;kept,{hashlib.sha256(content).hexdigest()}"
 
 
 def _agent_name(settings: dict[str, Any]) -> str:

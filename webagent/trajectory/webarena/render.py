@@ -20,7 +20,8 @@ _URL = re.compile(r"[^\n]*?>URL: (?P<url>[^\n]*)</a></h3>\n")
 _OBSERVATION = "<div class='state_obv'><pre>"
 _AFTER_OBSERVATION = re.compile(
     r"</pre><div>\n"
-    r"(?:<img src='data:image/[a-z]+;base64,(?P<picture>[A-Za-z0-9+/=]*)'[^>\n]*/>\n)?"
+    r"(?:<img src='data:image/[a-z]+;(?:base64,(?P<picture>[A-Za-z0-9+/=]*)"
+    r"|kept,(?P<kept>[0-9a-f]{64}))'[^>\n]*/>\n)?"
     r"<div class='prev_action' style='background-color:pink'>"
 )
 _PREDICTED = "</div>\n<div class='predict_action'>"
@@ -42,6 +43,8 @@ class RenderedStep:
     observation: str
     picture: str | None
     """Base64 of a PNG."""
+    kept: str | None = None
+    """Its hash, in files that were kept without their pictures."""
     previous: str | None
     prediction: str | None
     """Thought and action as the model wrote them."""
@@ -134,6 +137,7 @@ def _step(chunk: str) -> RenderedStep:
         url=url["url"] if url else None,
         observation=rest[: after.start()],
         picture=after["picture"],
+        kept=after["kept"],
         previous=previous,
         prediction=prediction,
         action_object=action_object,

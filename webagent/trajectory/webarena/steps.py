@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from webagent.trajectory.assembling import URL_CHARS, clean, clean_json
-from webagent.trajectory.records import ActionRecord, Observation, StepRecord, TabRecord
+from webagent.trajectory.records import (
+    ActionRecord,
+    BlobRecord,
+    Observation,
+    StepRecord,
+    TabRecord,
+)
 from webagent.trajectory.redaction import is_password_field
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.webarena.actions import early_stop, read_action
@@ -20,22 +26,35 @@ _MOST_TABS = 100
 
 
 def step_records(
-    files: RunFiles, steps: Sequence[RenderedStep], run_id: str, where: str
+    files: RunFiles,
+    steps: Sequence[RenderedStep],
+    run_id: str,
+    where: str,
+    kept: Callable[[str], BlobRecord | None],
 ) -> Iterator[StepRecord]:
-    """Each step with what was seen before it, thought and done."""
+    """Each step with what was seen before it, thought and done.
+
+    Args:
+        kept: the picture of a hash, for files that were kept without their pictures.
+    """
     actions = [read_action(step.prediction, step.parsed) for step in steps]
     for action in actions:
         _learn_password(files, action)
-    has_pictures = any(step.picture for step in steps)
+    has_pictures = any(step.picture or step.kept for step in steps)
     if steps and not has_pictures:
         files.note("screenshot", where, "the runner was not told to render screenshots")
     for index, (step, action) in enumerate(zip(steps, actions, strict=True)):
         place = f"{where}#{index}"
         if not step.whole:
             files.note("step", place, "cut short by the page's own text, or not written to its end")
-        elif has_pictures and not step.picture:
+        elif has_pictures and not (step.picture or step.kept):
             files.note("screenshot", place, "missing")
-        yield _step(files, step, action, run_id, index, place)
+        picture = kept(step.kept) if step.kept else None
+        if step.picture:
+            data = f"data:image/png;base64,{step.picture}"
+            picture = files.embedded_picture(data, "screenshot", place)
+        seen = _observation(files, step, place).model_copy(update={"screenshot": picture})
+        yield _step(files, step, action, run_id, index, seen)
 
 
 def _step(
@@ -44,7 +63,7 @@ def _step(
     action: ActionRecord | None,
     run_id: str,
     index: int,
-    place: str,
+    seen: Observation,
 ) -> StepRecord:
     by_harness = early_stop(action) is not None
     extra = {
@@ -56,7 +75,7 @@ def _step(
         run_id=run_id,
         index=index,
         source_index=index,
-        before=_observation(files, step, place),
+        before=seen,
         thought=clean(files, step.prediction),
         actions=(_cleaned(files, action),) if action else (),
         extra={key: value for key, value in extra.items() if value is not None} or None,
@@ -78,10 +97,6 @@ def _observation(files: RunFiles, step: RenderedStep, place: str) -> Observation
     url = clean(files, step.url, URL_CHARS)
     current = next((title for title, active in titles if active), None)
     tree = clean(files, step.observation, files.bounds.blob_bytes)
-    picture = None
-    if step.picture:
-        data = f"data:image/png;base64,{step.picture}"
-        picture = files.embedded_picture(data, "screenshot", place)
     return Observation(
         url=url,
         title=clean(files, current, URL_CHARS),
@@ -91,7 +106,6 @@ def _observation(files: RunFiles, step: RenderedStep, place: str) -> Observation
             for title, active in titles
             if active
         ),
-        screenshot=picture,
         a11y_tree=files.text_blob(tree, "a11y_tree", f"{place}/tree.txt", "text/plain")
         if tree
         else None,

@@ -160,10 +160,11 @@ def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
     for path in folder.files:
         if _STORAGE.search(path):
             files.drop("storage state", path, "holds log-in cookies")
+    first = next((blob.name for blob in originals if blob and blob.name), "")
     source = source_record(
         files,
         FORMAT,
-        folder.path,
+        f"{folder.path}/{first}".strip("/"),
         tool="webarena-verified",
         tool_version=result.version if result else None,
         originals=originals,

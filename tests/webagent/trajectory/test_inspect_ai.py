@@ -1,0 +1,200 @@
+"""Inspect AI's logs: archives with Zstandard members, pooled and chunked samples, documents."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from tests.webagent.trajectory.formats import DATA, blind_text, read, rejections, runs, truth
+from webagent.trajectory.archives import ZipTree
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.inspect_ai.scores import ending, score_number
+from webagent.trajectory.records import EndReason, Outcome
+from webagent.trajectory.trees import TreeError, read_file
+
+SAMPLES = DATA / "inspect_ai"
+TRUTH = truth("inspect_ai")
+PLACES = [(log, sample) for log in TRUTH for sample in TRUTH[log]["samples"]]
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    return {
+        f"{path.name} {bundle.task.external_id}": bundle
+        for path in SAMPLES.glob("*.eval")
+        for bundle in runs(path).values()
+    }
+
+
+@pytest.mark.parametrize(("log", "sample"), PLACES)
+def test_each_sample_is_as_its_truth_says(found, log, sample):
+    true, bundle = TRUTH[log]["samples"][sample], found[f"{log} {sample}"]
+    actions = [action for step in bundle.steps for action in step.actions]
+    said = [[action.raw["function"], action.raw["arguments"]] for action in actions]
+    assert said == true["tool_calls"]
+    assert [action.error for action in actions if action.error] == true["tool_errors"]
+    assert bundle.n_screenshots == true["n_images"]
+    assert bundle.run.goal[0].text == true["input"]
+    assert (bundle.task.reference, bundle.run.trial) == (true["target"], true["epoch"])
+    scores = {e.evaluator.name: e.extra["value"] for e in bundle.evaluations}
+    assert scores == {f"inspect {name}": value for name, value in true["scores"].items()}
+    [tokens] = true["usage"].values()
+    assert [bundle.run.totals.input_tokens, bundle.run.totals.output_tokens] == tokens
+    assert bundle.run.totals.seconds == true["total_time"]
+    limited = bundle.run.end_reason is EndReason.MESSAGE_LIMIT
+    assert limited is (true["limit"] == "message")
+    assert not bundle.problems
+
+
+def test_calls_have_their_times_and_tokens(found):
+    step = found["new_zstd.eval find-price"].steps[1]
+    assert step.llm_calls[0].input_tokens == 900
+    assert step.started_at <= step.actions[0].started_at <= step.actions[0].ended_at
+    assert (step.actions[0].name, step.actions[0].point.x) == ("left_click", 420)
+
+
+def test_a_limit_leaves_no_answer(found):
+    assert found["new_zstd.eval loop"].run.final_answer is None
+    assert found["new_zstd.eval find-price"].run.final_answer == "24.90"
+
+
+def test_target_and_scores_are_hidden_from_the_blind(found):
+    words = blind_text(found["new_zstd.eval count-orders"])
+    assert '"3"' not in words
+    assert "includes" not in words
+
+
+def test_chunked_samples_read_as_whole_ones(found):
+    chunked = found["chunked.eval find-price"]
+    assert [s.model_dump(exclude={"run_id"}) for s in chunked.steps] == [
+        s.model_dump(exclude={"run_id"}) for s in found["new_zstd.eval find-price"].steps
+    ]
+
+
+def test_a_document_holds_the_same(found, tmp_path):
+    with (SAMPLES / "old_deflate.eval").open("rb") as file, zipfile.ZipFile(file) as archive:
+        document = json.loads(archive.read("header.json"))
+        names = [name for name in archive.namelist() if name.startswith("samples/")]
+        document["samples"] = [json.loads(archive.read(name)) for name in names]
+    (tmp_path / "log.json").write_text(json.dumps(document))
+    again = {b.task.external_id: b for b in runs(tmp_path / "log.json").values()}
+    for name, bundle in again.items():
+        assert bundle.content_hash == found[f"old_deflate.eval {name}"].content_hash
+
+
+def archive_of(members: dict[str, Any]) -> bytes:
+    """A zip whose members are Zstandard: two frames each."""
+    out, listing = io.BytesIO(), b""
+    for name, value in members.items():
+        content = value if isinstance(value, bytes) else json.dumps(value).encode()
+        half = len(content) // 2
+        frames = [zstandard.compress(part) for part in (content[:half], content[half:])]
+        packed, path = b"".join(frames), name.encode()
+        sizes = (zlib.crc32(content), len(packed), len(content), len(path), 0)
+        head = struct.pack("<HHHHHLLLHH", 20, 0, 93, 0, 33, *sizes)
+        tail = struct.pack("<HHHLL", 0, 0, 0, 0o100644 << 16, out.tell())
+        listing += b"PK\x01\x02" + struct.pack("<H", 20) + head + tail + path
+        out.write(b"PK\x03\x04" + head + path + packed)
+    n, start = len(members), out.tell()
+    end = struct.pack("<HHHHLLH", 0, 0, n, n, len(listing), start, 0)
+    return out.getvalue() + listing + b"PK\x05\x06" + end
+
+
+def written(folder: Path, members: dict[str, Any]) -> Path:
+    (folder / "log.eval").write_bytes(archive_of(members))
+    return folder
+
+
+SAMPLE: dict[str, Any] = {
+    "id": 1,
+    "epoch": 2,
+    "input": [{"role": "system", "content": "x"}, {"role": "user", "content": "Go"}],
+    "messages": [{"role": "assistant", "content": [{"type": "reasoning", "reasoning": "hm"}]}],
+}
+HEADER = {"version": 2, "status": "error", "eval": {"task": "t", "model": "m"}, "plan": {}}
+
+
+def test_a_crashed_evaluation_gives_the_samples_that_it_wrote(tmp_path):
+    start = {key: HEADER[key] for key in ("version", "eval", "plan")}
+    members = {"_journal/start.json": start, "samples/1_epoch_2.json": SAMPLE}
+    [bundle] = runs(written(tmp_path, members)).values()
+    assert (bundle.run.trial, bundle.steps[0].thought) == (2, "hm")
+    assert [gap.what for gap in bundle.run.gaps] == ["header"]
+    assert [part.text for part in bundle.run.goal] == ["Go"]
+
+
+def test_a_broken_sample_costs_itself_only(tmp_path):
+    died = SAMPLE | {"error": {"message": "boom", "traceback": "t"}, "scores": {}}
+    members = {
+        "header.json": HEADER,
+        "samples/1_epoch_1.json": b"{",
+        "samples/1_epoch_2.json": died,
+        "samples/a_epoch_1/sample.json": SAMPLE | {"message_refs": [[0, 1]]},
+        "samples/a_epoch_1/messages/1.json": [],
+    }
+    folder = written(tmp_path, members)
+    refused = {item.file for item in rejections(folder)}
+    assert refused == {"samples/1_epoch_1.json", "samples/a_epoch_1/messages/1.json"}
+    [bundle] = [item for item in read(folder) if isinstance(item, RunBundle)]
+    assert bundle.run.outcome is Outcome.ERROR
+    assert bundle.run.error is not None
+    assert bundle.run.error.message == "boom"
+    assert bundle.run.reward is None
+
+
+@pytest.mark.parametrize(
+    ("sample", "status", "expected"),
+    [
+        ({"scores": {"s": {"value": "P"}}}, "success", ("failure", "agent_stopped")),
+        ({"scores": {"s": {"value": 0.7}}}, "success", ("success", "agent_stopped")),
+        ({"scores": {"s": {"value": {"a": 1}}}}, "success", ("unknown", "unknown")),
+        ({"limit": {"type": "token"}}, "success", ("unknown", "token_limit")),
+        ({"limit": "working", "scores": {"s": {"value": "I"}}}, "", ("failure", "time_limit")),
+        ({}, "cancelled", ("incomplete", "cancelled")),
+        ({"error": {"message": "e"}, "scores": {"s": {"value": "C"}}}, "", ("error", "exception")),
+    ],
+)
+def test_endings(sample, status, expected):
+    end = ending(sample, status)
+    assert (end.outcome, end.end_reason) == expected
+
+
+def test_scores_as_numbers():
+    assert [score_number(v) for v in ("C", "N", True, 0.25, "good", None)] == [
+        *(1.0, 0.0, 1.0, 0.25, None, None)
+    ]
+
+
+def test_zstandard_members_are_held_to_what_the_listing_says(tmp_path):
+    def tree(content: bytes) -> ZipTree:
+        return ZipTree(io.BytesIO(content), Bounds(), "t")
+
+    good = archive_of({"a": b"x" * 5_000})
+    assert read_file(tree(good), "a", 10_000) == b"x" * 5_000
+    with pytest.raises(BoundError):
+        read_file(tree(good), "a", 4_999)
+    for size in (4_999, 5_001):  # more and less than declared
+        lied = good.replace(struct.pack("<L", 5_000), struct.pack("<L", size))
+        with pytest.raises(TreeError):
+            read_file(tree(lied), "a", 10_000)
+    with pytest.raises(BoundError):  # a bomb is refused before anything is unpacked
+        tree(archive_of({"a": b"\0" * 30_000_000}))
+    damaged = bytearray(good)
+    damaged[45] ^= 0xFF
+    with pytest.raises(TreeError):
+        read_file(tree(bytes(damaged)), "a", 10_000)
+
+
+def test_several_members_are_read_side_by_side():
+    tree = ZipTree(io.BytesIO(archive_of({"a": b"a" * 9, "b": b"b" * 9})), Bounds(), "t")
+    with tree.open("a") as one, tree.open("b") as other:
+        assert one.read(3) + other.read(3) + one.read() + other.read() == b"aaabbbaaaaaabbbbbb"

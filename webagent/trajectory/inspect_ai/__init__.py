@@ -1,0 +1,1 @@
+"""Logs of Inspect AI: `.eval` archives (deflate and Zstandard) and `.json` documents."""

@@ -1,0 +1,225 @@
+"""Messages of a sample as steps: an assistant's message with the results of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from webagent.trajectory.assembling import NAME_CHARS, UnreadableError, iso_moment
+from webagent.trajectory.records import (
+    ActionRecord,
+    BlobRecord,
+    LlmCall,
+    Observation,
+    Point,
+    StepRecord,
+)
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.untyped import cost, count, items, mapping, number, text
+
+DIALECT = "inspect"
+ATTACHMENT = "attachment://"
+BLOB = "$blob"
+
+_COMPUTERS = frozenset(("computer", "computer_use", "computer_use_preview", "browser"))
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a message says, thinks and shows."""
+
+    words: str
+    reasoning: str
+    pictures: tuple[BlobRecord, ...]
+
+
+class Messages:
+    """Reads the messages of one sample. The sample holds no pictures and no secrets any more."""
+
+    def __init__(
+        self, files: RunFiles, sample: dict[str, Any], pictures: dict[str, BlobRecord]
+    ) -> None:
+        """`pictures` are those that stood in the sample as base64, by hash."""
+        self._files = files
+        self._pictures = pictures
+        self._attachments = mapping(sample.get("attachments"))
+        self._messages = [mapping(message) for message in items(sample.get("messages"))]
+        events = [mapping(event) for event in items(sample.get("events"))]
+        self._tools = {text(e.get("id")): e for e in events if e.get("event") == "tool"}
+        self._models = {
+            identity: event
+            for event in events
+            if event.get("event") == "model" and (identity := _output_id(event))
+        }
+
+    def steps(self, run_id: str) -> tuple[StepRecord, ...]:
+        """A step for each message of the assistant."""
+        return tuple(self._steps(run_id))
+
+    def content(self, value: Any) -> Content:
+        """The parts of a message's content, attachments put in."""
+        words, reasoning, pictures = [], [], []
+        for part in [value] if isinstance(value, str) else items(value):
+            if isinstance(part, str):
+                words.append(self._text(part))
+                continue
+            kind = mapping(part).get("type")
+            if kind == "image":
+                picture = self._picture(mapping(part).get("image"))
+                pictures += [picture] if picture else []
+            elif kind == "reasoning":
+                reasoning.append(self._text(mapping(part).get("reasoning")))
+            else:
+                words.append(self._text(mapping(part).get("text")))
+        said, thought = ("\n".join(filter(None, each)) for each in (words, reasoning))
+        return Content(said, thought, tuple(pictures))
+
+    def _steps(self, run_id: str) -> Iterator[StepRecord]:
+        seen: Observation | None = None
+        step: StepRecord | None = None
+        for position, message in enumerate(self._messages):
+            if message.get("role") != "assistant":
+                # Providers that take no pictures in results get them in a user's message.
+                shown = self.content(message.get("content")).pictures
+                if shown:
+                    seen = Observation(screenshot=shown[-1])
+                    step = _with_more(step, shown[:-1])
+                continue
+            if step is not None:
+                yield step
+            index = step.index + 1 if step is not None else 0
+            if index >= self._files.bounds.steps_per_run:
+                reason = f"more than {self._files.bounds.steps_per_run} steps"
+                raise UnreadableError("", "messages", reason)
+            step, seen = self._step(run_id, index, position, message, seen), None
+        if step is not None:
+            yield step.model_copy(update={"after": seen})
+
+    def _step(
+        self,
+        run_id: str,
+        index: int,
+        position: int,
+        message: dict[str, Any],
+        seen: Observation | None,
+    ) -> StepRecord:
+        content = self.content(message.get("content"))
+        actions = tuple(
+            self._action(mapping(call), position) for call in items(message.get("tool_calls"))
+        )
+        event = self._models.get(text(message.get("id")) or "", {})
+        both = bool(content.reasoning and content.words)
+        thought = "\n\n".join(filter(None, (content.reasoning, content.words)))
+        return StepRecord(
+            run_id=run_id,
+            index=index,
+            source_index=position,
+            before=seen,
+            thought=thought or None,
+            thought_parts={"reasoning": content.reasoning, "message": content.words}
+            if both
+            else None,
+            actions=actions,
+            llm_calls=_llm_calls(message, event),
+            started_at=iso_moment(event.get("timestamp")),
+            ended_at=max(
+                (action.ended_at for action in actions if action.ended_at),
+                default=iso_moment(event.get("completed")),
+            ),
+        )
+
+    def _action(self, call: dict[str, Any], position: int) -> ActionRecord:
+        function, arguments = text(call.get("function")), mapping(call.get("arguments"))
+        own = text(call.get("id"))
+        result = self._result(own, position)
+        event = self._tools.get(own, {})
+        error = text(mapping(result.get("error")).get("message"))
+        problem = text(call.get("parse_error"))
+        words = self.content(result.get("content")).words
+        action = arguments.get("action")
+        inner = action if function in _COMPUTERS and isinstance(action, str) else None
+        return ActionRecord(
+            raw={"function": function, "arguments": arguments},
+            dialect=DIALECT,
+            name=(inner or function or "")[:100] or None,
+            named_args={k: v for k, v in arguments.items() if inner is None or k != "action"}
+            or None,
+            point=_point(arguments),
+            started_at=iso_moment(event.get("timestamp")),
+            ended_at=iso_moment(event.get("completed")),
+            status="error" if error or problem else "ok" if result else "unknown",
+            error=error or problem,
+            result_text=words or None,
+        )
+
+    def _result(self, call_id: str | None, position: int) -> dict[str, Any]:
+        """The tool's message that answers a call; ids may come again later in a sample."""
+        for message in self._messages[position + 1 :]:
+            if message.get("role") == "assistant":
+                break
+            if message.get("role") == "tool" and text(message.get("tool_call_id")) == call_id:
+                return message
+        return {}
+
+    def _text(self, value: Any) -> str:
+        """Text, or the long text that it refers to."""
+        if not isinstance(value, str):
+            return ""
+        if value.startswith(ATTACHMENT):
+            found = self._attachments.get(value.removeprefix(ATTACHMENT))
+            return found if isinstance(found, str) else value
+        return value
+
+    def _picture(self, value: Any) -> BlobRecord | None:
+        found = value
+        if isinstance(value, str) and value.startswith(ATTACHMENT):
+            found = self._attachments.get(value.removeprefix(ATTACHMENT))
+        sha256 = mapping(found).get(BLOB)
+        picture = self._pictures.get(sha256) if isinstance(sha256, str) else None
+        if picture is None:
+            why = "a link, and links are not fetched" if isinstance(found, str) else "not readable"
+            self._files.note("screenshot", "messages", why if found is not None else "missing")
+        return picture
+
+
+def _with_more(step: StepRecord | None, pictures: tuple[BlobRecord, ...]) -> StepRecord | None:
+    """The step with pictures beside the last one that its results showed."""
+    if step is None or not pictures:
+        return step
+    return step.model_copy(update={"messages": (*step.messages, *pictures)})
+
+
+def _llm_calls(message: dict[str, Any], event: dict[str, Any]) -> tuple[LlmCall, ...]:
+    output = mapping(event.get("output"))
+    usage = mapping(output.get("usage"))
+    model = text(event.get("model")) or text(message.get("model"))
+    if not event or model is None:
+        return ()
+    return (
+        LlmCall(
+            model=model[:NAME_CHARS],
+            input_tokens=count(usage.get("input_tokens")),
+            cached_tokens=count(usage.get("input_tokens_cache_read")),
+            cache_write_tokens=count(usage.get("input_tokens_cache_write")),
+            output_tokens=count(usage.get("output_tokens")),
+            cost=cost(usage.get("total_cost")),
+            seconds=number(event.get("working_time")) or number(output.get("time")),
+            problem=text(event.get("error")),
+        ),
+    )
+
+
+def _output_id(event: dict[str, Any]) -> str | None:
+    """The id of the message that a model's call brought."""
+    for choice in map(mapping, items(mapping(event.get("output")).get("choices"))):
+        if identity := text(mapping(choice.get("message")).get("id")):
+            return identity
+    return None
+
+
+def _point(arguments: dict[str, Any]) -> Point | None:
+    both = items(arguments.get("coordinate"))
+    x, y = (both[0], both[1]) if len(both) == 2 else (arguments.get("x"), arguments.get("y"))
+    left, top = number(x), number(y)
+    return Point(x=left, y=top) if left is not None and top is not None else None

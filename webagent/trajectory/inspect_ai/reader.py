@@ -1,0 +1,291 @@
+"""Read Inspect AI logs: every sample of every epoch is a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from webagent.trajectory.assembling import (
+    NAME_CHARS,
+    UnreadableError,
+    clean_json,
+    goal_of,
+    guarded,
+    iso_moment,
+    source_record,
+)
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.inspect_ai.logs import (
+    HEADER,
+    START,
+    Log,
+    LogError,
+    files_of,
+    find_logs,
+    open_log,
+    read_sample,
+)
+from webagent.trajectory.inspect_ai.messages import Content, Messages
+from webagent.trajectory.inspect_ai.scores import ending, evaluations
+from webagent.trajectory.originals import hashes_in, kept_picture
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobPart,
+    GoalPart,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+    TaskRecord,
+    TaskSetRecord,
+    Totals,
+)
+from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.trees import Tree
+from webagent.trajectory.untyped import cost, count, items, mapping, number, text, whole
+
+FORMAT = "inspect_ai"
+_SUBMITS = frozenset(("submit", "answer", "done", "finish"))
+_USAGE = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cached_tokens": "input_tokens_cache_read",
+    "reasoning_tokens": "reasoning_tokens",
+}
+
+
+class InspectReader:
+    """Every sample in an Inspect log is a run."""
+
+    name = FORMAT
+    signs = "an .eval archive or a .json log (Inspect AI)"
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The logs; a document counts as one run until it is read."""
+        places = find_logs(tree, bounds)
+        total = 0
+        files: set[str] = set()
+        for place in places:
+            files.update(files_of(tree, place))
+            try:
+                samples = (
+                    0 if place.kind == "document" else len(open_log(tree, place, bounds).samples)
+                )
+            except LogError:
+                samples = 0
+            total += max(samples, 1)
+        return Recognition(runs=total, files=frozenset(files))
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each log's samples in turn."""
+        for place in find_logs(tree, bounds):
+            source = f"{tree.label}/{place.path}".rstrip("/")
+            try:
+                log = open_log(tree, place, bounds)
+            except LogError as error:
+                yield Rejection(source, error.file, "", str(error))
+                continue
+            if not log.samples:
+                yield Problem(source, place.path or source, "samples", "none in this log")
+            for key in log.samples:
+                files = RunFiles(log.tree, "", {}, bounds)
+                files.source = f"{source}#{key}"
+                yield guarded(files.source, log.samples[key], partial(_bundle, files, log, key))
+
+
+def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
+    try:
+        raw = read_sample(log, key, files.bounds)
+    except LogError as error:
+        raise UnreadableError(error.file, "", str(error)) from error
+    if not log.has_header:
+        files.note("header", "header.json", "missing: the evaluation was cut short")
+    stripped, found = files.without_pictures(raw, key)
+    pictures = {blob.sha256: blob.model_copy(update={"role": "screenshot"}) for blob in found}
+    for sha256 in hashes_in(stripped) - pictures.keys():
+        kept = kept_picture(log.tree, files, log.prefix, sha256, "screenshot")
+        if kept is not None:
+            pictures[sha256] = kept
+    files.redactor = Redactor(_words_of_input(stripped))
+    sample = mapping(clean_json(files, stripped))
+    header = mapping(clean_json(files, log.header))
+    messages = Messages(files, sample, pictures)
+    run_id = f"{log.place.path or files.given_name}#{key}"[-NAME_CHARS:]
+    told = _input(messages, sample)
+    task = _task(files, sample, header, key, told)
+    steps = messages.steps(run_id)
+    if sample.get("invalidation"):
+        files.note("validity", key, "somebody marked this sample as not valid")
+    version = text(mapping(mapping(header.get("eval")).get("packages")).get("inspect_ai"))
+    run = _run(files, log, sample, header, task, run_id, steps, messages)
+    source = source_record(
+        files,
+        FORMAT,
+        f"{log.place.path}#{key}",
+        format_version=str(whole(header.get("version")) or UNKNOWN_VERSION),
+        tool="inspect_ai",
+        tool_version=version,
+        originals=(
+            files.original(f"samples/{key}.json", sample),
+            files.original(HEADER if log.has_header else START, header),
+        ),
+    )
+    return RunBundle(
+        source=files.source,
+        task=task,
+        run=run.model_copy(update={"source": source, "gaps": tuple(files.gaps)}),
+        steps=steps,
+        evaluations=evaluations(run_id, sample, header, version or UNKNOWN_VERSION),
+        blobs=files.stash,
+        problems=tuple(files.problems),
+    )
+
+
+def _words_of_input(sample: dict[str, Any]) -> str:
+    given = sample.get("input")
+    if isinstance(given, str):
+        return given
+    words = []
+    for message in map(mapping, items(given)):
+        content = message.get("content")
+        words += [content] if isinstance(content, str) else []
+        words += [text(mapping(part).get("text")) or "" for part in items(content)]
+    return "\n".join(words)
+
+
+def _input(messages: Messages, sample: dict[str, Any]) -> Content:
+    """What was asked, with the pictures that came with it; a system's message is no goal."""
+    given = sample.get("input")
+    if isinstance(given, str):
+        return messages.content(given)
+    asked = [mapping(message) for message in items(given)]
+    contents = [messages.content(m.get("content")) for m in asked if m.get("role") == "user"]
+    words = "\n".join(content.words for content in contents if content.words)
+    return Content(words, "", tuple(p for content in contents for p in content.pictures))
+
+
+def _task(
+    files: RunFiles, sample: dict[str, Any], header: dict[str, Any], key: str, told: Content
+) -> TaskRecord:
+    evaluated = mapping(header.get("eval"))
+    name = (text(evaluated.get("task")) or FORMAT)[:NAME_CHARS]
+    version = evaluated.get("task_version")
+    shown = str(version)[:100] if version not in (None, "") else UNKNOWN_VERSION
+    sample_id = sample.get("id")
+    external_id = (str(sample_id) if sample_id not in (None, "") else key)[:NAME_CHARS]
+    specification = {
+        "scorers": evaluated.get("scorers"),
+        "metadata": sample.get("metadata"),
+    }
+    pictures: tuple[GoalPart, ...] = tuple(
+        BlobPart(blob=picture.model_copy(update={"role": "goal_image"}))
+        for picture in told.pictures
+    )
+    return TaskRecord(
+        id=f"{name}@{shown}:{external_id}"[:NAME_CHARS],
+        task_set=TaskSetRecord(name=name, version=shown),
+        external_id=external_id,
+        goal=goal_of(told.words, files.bounds.text_chars) + pictures,
+        eval={k: v for k, v in specification.items() if v} or None,
+        reference=sample.get("target"),
+    )
+
+
+def _run(
+    files: RunFiles,
+    log: Log,
+    sample: dict[str, Any],
+    header: dict[str, Any],
+    task: TaskRecord,
+    run_id: str,
+    steps: tuple[StepRecord, ...],
+    messages: Messages,
+) -> RunRecord:
+    evaluated, plan = mapping(header.get("eval")), mapping(header.get("plan"))
+    usage = mapping(sample.get("model_usage"))
+    solvers = [text(mapping(step).get("solver")) for step in items(plan.get("steps"))]
+    config = {
+        "plan": plan,
+        "task_args": evaluated.get("task_args"),
+        "config": evaluated.get("config"),
+        "model_generate_config": evaluated.get("model_generate_config"),
+    }
+    end = ending(sample, text(header.get("status")))
+    models = [text(evaluated.get("model")), *usage]
+    retries = items(sample.get("error_retries"))
+    return RunRecord(
+        id=run_id,
+        task_id=task.id,
+        source=SourceRecord(format=FORMAT),
+        agent=AgentRecord(
+            name=("+".join(filter(None, solvers)) or "inspect")[:NAME_CHARS],
+            config={key: value for key, value in config.items() if value} or None,
+        ),
+        models=tuple(dict.fromkeys(m[:NAME_CHARS] for m in models if m)),
+        experiment=_experiment(files, log, evaluated),
+        goal=task.goal,
+        trial=max(whole(sample.get("epoch")) or 1, 1),
+        started_at=iso_moment(sample.get("started_at")),
+        ended_at=iso_moment(sample.get("completed_at")),
+        outcome=end.outcome,
+        end_reason=end.end_reason,
+        reward=end.reward,
+        final_answer=_answer(messages, sample),
+        error=end.error,
+        totals=_totals(sample, usage, steps, len(retries)),
+        max_steps=None,
+        extra=files.free_form(
+            {
+                "limit": sample.get("limit"),
+                "uuid": sample.get("uuid"),
+                "error_retries": retries,
+                "invalidation": sample.get("invalidation"),
+            },
+            "sample",
+        ),
+    )
+
+
+def _experiment(files: RunFiles, log: Log, evaluated: dict[str, Any]) -> str | None:
+    created = text(evaluated.get("created")) or ""
+    name = text(evaluated.get("task")) or log.place.path.rpartition("/")[2] or files.given_name
+    return f"{name} {created}".strip()[:NAME_CHARS] or None
+
+
+def _answer(messages: Messages, sample: dict[str, Any]) -> str | None:
+    """What was submitted, or the last words; none where a call for a tool is the last word."""
+    for choice in map(mapping, items(mapping(sample.get("output")).get("choices"))):
+        message = mapping(choice.get("message"))
+        calls = [mapping(call) for call in items(message.get("tool_calls"))]
+        for call in calls:
+            if text(call.get("function")) in _SUBMITS:
+                words = [v for v in mapping(call.get("arguments")).values() if isinstance(v, str)]
+                return words[0] if words else None
+        if not calls:
+            return messages.content(message.get("content")).words or None
+    return None
+
+
+def _totals(
+    sample: dict[str, Any], usage: dict[str, Any], steps: tuple[StepRecord, ...], retries: int
+) -> Totals:
+    """Sums over all models of the sample, as it reports them."""
+    sums: dict[str, int | None] = {}
+    for name, key in _USAGE.items():
+        known = [n for model in usage.values() if (n := count(mapping(model).get(key))) is not None]
+        sums[name] = sum(known) if known else None
+    costs = [c for model in usage.values() if (c := cost(mapping(model).get("total_cost")))]
+    return Totals(
+        **sums,
+        cost=sum(costs[1:], costs[0]) if costs else None,
+        currency="USD" if costs else None,
+        llm_calls=sum(len(step.llm_calls) for step in steps) or None,
+        retries=retries or None,
+        seconds=number(sample.get("total_time")),
+    )

@@ -1,0 +1,117 @@
+"""What a sample's scores, limit and error say of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from webagent.trajectory.assembling import NAME_CHARS
+from webagent.trajectory.records import (
+    EndReason,
+    ErrorRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
+    Outcome,
+)
+from webagent.trajectory.untyped import items, mapping, number, text
+
+PASSED_ABOVE = 0.5
+_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+"""Inspect's own: correct, partly correct, incorrect, no answer."""
+_LIMITS = {
+    "message": EndReason.MESSAGE_LIMIT,
+    "token": EndReason.TOKEN_LIMIT,
+    "context": EndReason.TOKEN_LIMIT,
+    "cost": EndReason.COST_LIMIT,
+    "time": EndReason.TIME_LIMIT,
+    "working": EndReason.TIME_LIMIT,
+    "operator": EndReason.CANCELLED,
+}
+_JUDGES = ("model_graded", "model_critique", "judge")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    outcome: Outcome
+    end_reason: EndReason
+    reward: float | None = None
+    error: ErrorRecord | None = None
+
+
+def score_number(value: Any) -> float | None:
+    """A score as a number; None for what is none, such as one of several parts."""
+    if isinstance(value, str):
+        return _LETTERS.get(value)
+    return float(value) if isinstance(value, bool) else number(value)
+
+
+def ending(sample: dict[str, Any], status: str | None) -> Ending:
+    """How a sample ended: an error is no failure, and a limit no answer.
+
+    Args:
+        status: of the whole log: started, success, cancelled or error.
+    """
+    error = mapping(sample.get("error"))
+    if message := text(error.get("message")):
+        record = ErrorRecord(message=message, stack=text(error.get("traceback")))
+        return Ending(outcome=Outcome.ERROR, end_reason=EndReason.EXCEPTION, error=record)
+    limit = mapping(sample.get("limit")).get("type") or text(sample.get("limit"))
+    reason = _LIMITS.get(limit, EndReason.UNKNOWN) if isinstance(limit, str) else None
+    values = mapping(sample.get("scores")).values()
+    numbers = [score_number(mapping(score).get("value")) for score in values]
+    reward = next((n for n in numbers if n is not None), None)
+    if reward is None:
+        cut = status in ("cancelled", "started") and not values
+        return Ending(
+            outcome=Outcome.INCOMPLETE if cut else Outcome.UNKNOWN,
+            end_reason=reason or (EndReason.CANCELLED if cut else EndReason.UNKNOWN),
+        )
+    return Ending(
+        outcome=Outcome.SUCCESS if reward > PASSED_ABOVE else Outcome.FAILURE,
+        end_reason=reason or EndReason.AGENT_STOPPED,
+        reward=reward,
+    )
+
+
+def evaluations(
+    run_id: str, sample: dict[str, Any], header: dict[str, Any], version: str
+) -> tuple[EvaluationRecord, ...]:
+    """Each scorer's verdict; one whose value is no single number gives none and says so."""
+    known = {
+        text(mapping(scorer).get("name")): mapping(scorer)
+        for scorer in items(mapping(header.get("eval")).get("scorers"))
+    }
+    found = []
+    for name, score in mapping(sample.get("scores")).items():
+        value = mapping(score).get("value")
+        points = score_number(value)
+        found.append(
+            EvaluationRecord(
+                id=f"{run_id}-{name}"[-NAME_CHARS:],
+                run_id=run_id,
+                evaluator=EvaluatorRecord.model_validate(
+                    {
+                        "name": f"inspect {name}"[:100],
+                        "kind": "judge" if any(j in name for j in _JUDGES) else "matcher",
+                        "version": version[:100],
+                        "config": known.get(name, {}),
+                    }
+                ),
+                verdict=_verdict(points),
+                score=points,
+                scale=f"passed above {PASSED_ABOVE}" if points is not None else None,
+                rationale=text(mapping(score).get("explanation")),
+                extra={
+                    "value": value,
+                    "answer": mapping(score).get("answer"),
+                    "metadata": mapping(score).get("metadata"),
+                },
+            )
+        )
+    return tuple(found)
+
+
+def _verdict(points: float | None) -> Literal["passed", "failed", "not_applicable"]:
+    if points is None:
+        return "not_applicable"
+    return "passed" if points > PASSED_ABOVE else "failed"

@@ -1,0 +1,1 @@
+"""WebVoyager's task folders."""

@@ -1,0 +1,246 @@
+"""Read WebVoyager's results: one run per folder with an `interact_messages.json`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from webagent.trajectory.assembling import (
+    NAME_CHARS,
+    URL_CHARS,
+    UnreadableError,
+    clean,
+    clean_json,
+    goal_of,
+    guarded,
+    source_record,
+)
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.outlines import outline
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EndReason,
+    LlmCall,
+    Observation,
+    Outcome,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+    TaskSetRecord,
+    Totals,
+)
+from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.trees import Tree, given_name
+from webagent.trajectory.untyped import items
+from webagent.trajectory.webvoyager.talk import (
+    ANSWER,
+    Reply,
+    read_replies,
+    read_task,
+    read_tokens,
+)
+
+FORMAT = "webvoyager"
+MESSAGES, LOG = "interact_messages.json", "agent.log"
+
+_SCREENSHOT = re.compile(r"^screenshot(\d{1,6})(_no_box)?\.(?:png|jpe?g|webp)$")
+_TREE = re.compile(r"^accessibility_tree(\d{1,6})\.(?:json|txt)$")
+_UNKNOWN_MODEL = "unknown"
+
+
+@dataclass(slots=True)
+class TaskFolder:
+    """One run's folder: what each numbered file is."""
+
+    path: str
+    name: str
+    files: dict[str, str] = field(default_factory=dict)
+    marked: dict[int, str] = field(default_factory=dict)
+    clean: dict[int, str] = field(default_factory=dict)
+    trees: dict[int, str] = field(default_factory=dict)
+
+    def add(self, last: str, name: str) -> None:
+        """Note one file."""
+        if picture := _SCREENSHOT.match(last):
+            (self.clean if picture[2] else self.marked)[int(picture[1])] = last
+        elif tree := _TREE.match(last):
+            self.trees[int(tree[1])] = last
+        elif last not in (MESSAGES, LOG):
+            return
+        self.files[last] = name
+
+
+class WebVoyagerReader:
+    """Every folder with an `interact_messages.json` is a run."""
+
+    name = FORMAT
+    signs = "folders with an interact_messages.json (WebVoyager)"
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The folders, with their pictures and logs."""
+        folders = _folders(tree)
+        files = {name for folder in folders for name in folder.files.values()}
+        return Recognition(runs=len(folders), files=frozenset(files))
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each folder in turn."""
+        for folder in _folders(tree):
+            files = RunFiles(tree, folder.path, folder.files, bounds)
+            yield guarded(files.source, folder.path or MESSAGES, partial(_bundle, files, folder))
+
+
+def _folders(tree: Tree) -> list[TaskFolder]:
+    folders: dict[str, TaskFolder] = {}
+    for name in tree.names:
+        prefix, _, last = name.rpartition("/")
+        if last == MESSAGES and outline(tree, name).kind == "array":
+            shown = prefix.rpartition("/")[2] or given_name(tree)
+            folders[prefix] = TaskFolder(prefix, shown)
+    for name in tree.names:
+        prefix, _, last = name.rpartition("/")
+        if prefix in folders:
+            folders[prefix].add(last, name)
+    return [folders[prefix] for prefix in sorted(folders)]
+
+
+def _bundle(files: RunFiles, folder: TaskFolder) -> RunBundle:
+    value = files.read_json(MESSAGES)
+    if not isinstance(value, list):
+        raise UnreadableError(MESSAGES, "", "no list of messages")
+    told = read_task(value)
+    files.redactor = Redactor(told.goal)
+    messages = items(clean_json(files, value))
+    replies = read_replies(messages)
+    if not replies:
+        raise UnreadableError(MESSAGES, "role", "no message of an assistant")
+    if len(replies) > files.bounds.steps_per_run:
+        reason = f"more than {files.bounds.steps_per_run} replies"
+        raise UnreadableError(MESSAGES, "role", reason)
+    log = files.redactor.text(files.read_text(LOG))
+    tokens = read_tokens(log)
+    name = folder.name.removeprefix("task")[:NAME_CHARS] or folder.name
+    site, separator, _ = name.partition("--")
+    task = TaskRecord(
+        id=f"{FORMAT}:{name}"[:NAME_CHARS],
+        task_set=TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION),
+        external_id=name,
+        sites=(site,) if separator and site else (),
+        goal=goal_of(told.goal, files.bounds.text_chars),
+        start_urls=(url,) if (url := clean(files, told.url, URL_CHARS)) else (),
+    )
+    run_id = (folder.path or folder.name)[-NAME_CHARS:]
+    steps = tuple(_steps(files, folder, replies, run_id, tokens))
+    last = replies[-1].action
+    answer = str(last.args[0]) if last and last.name == ANSWER and last.args else None
+    answered = last is not None and last.name == ANSWER
+    experiment = folder.path.rpartition("/")[0].rpartition("/")[2] or (
+        files.given_name if folder.path else ""
+    )
+    run = RunRecord(
+        id=run_id,
+        task_id=task.id,
+        agent=AgentRecord(name=FORMAT),
+        experiment=experiment[:NAME_CHARS] or None,
+        goal=task.goal,
+        outcome=Outcome.UNKNOWN if answered else Outcome.INCOMPLETE,
+        end_reason=EndReason.AGENT_STOPPED if answered else EndReason.UNKNOWN,
+        final_answer=answer,
+        totals=Totals(
+            input_tokens=sum(asked for asked, _ in tokens) if tokens else None,
+            output_tokens=sum(replied for _, replied in tokens) if tokens else None,
+            llm_calls=len(tokens) or None,
+        ),
+        logs=(files.text_blob(log, "log", LOG, "text/plain"),) if log else (),
+        gaps=tuple(files.gaps),
+        source=source_record(
+            files,
+            FORMAT,
+            f"{folder.path}/{MESSAGES}".lstrip("/"),
+            originals=(files.original(MESSAGES, messages), *_trees(files, folder)),
+        ),
+    )
+    return RunBundle(
+        source=files.source,
+        task=task,
+        run=run,
+        steps=steps,
+        blobs=files.stash,
+        problems=tuple(files.problems),
+    )
+
+
+def _steps(
+    files: RunFiles,
+    folder: TaskFolder,
+    replies: list[Reply],
+    run_id: str,
+    tokens: list[tuple[int, int]],
+) -> Iterator[StepRecord]:
+    """Each reply with the picture of its number: never by counting along."""
+    if tokens and len(tokens) != len(replies):
+        why = f"{len(tokens)} questions in the log, {len(replies)} replies: given as sums only"
+        files.note("tokens", LOG, why)
+    fitting = tokens if len(tokens) == len(replies) else []
+    for index, reply in enumerate(replies):
+        if reply.action is None:
+            files.note("action", f"message {reply.position}", "no thought and action in the reply")
+        yield StepRecord(
+            run_id=run_id,
+            index=index,
+            source_index=index + 1,
+            before=_observation(files, folder, index + 1),
+            thought=reply.thought or (None if reply.action else reply.raw),
+            actions=(reply.action,) if reply.action else (),
+            llm_calls=(
+                LlmCall(
+                    model=_UNKNOWN_MODEL,
+                    input_tokens=fitting[index][0],
+                    output_tokens=fitting[index][1],
+                ),
+            )
+            if fitting
+            else (),
+        )
+    for number in sorted((folder.marked.keys() | folder.clean.keys()) - _numbers(replies)):
+        files.note("screenshot", f"screenshot{number}", "no reply of this number")
+
+
+def _trees(files: RunFiles, folder: TaskFolder) -> Iterator[BlobRecord]:
+    """The pages' trees under the names that they had."""
+    for path in folder.trees.values():
+        words = files.redactor.text(files.read_text(path))
+        yield files.text_blob(words, "source", path, "text/plain")
+
+
+def _numbers(replies: list[Reply]) -> set[int]:
+    return set(range(1, len(replies) + 1))
+
+
+def _observation(files: RunFiles, folder: TaskFolder, number: int) -> Observation | None:
+    """What was shown: with numbered marks drawn over it, and without where that was kept."""
+    shown, without = folder.marked.get(number), folder.clean.get(number)
+    pictures: dict[str, BlobRecord | None] = {}
+    if without:
+        pictures["screenshot"] = files.picture(without, "screenshot")
+        if shown:
+            pictures["marked_screenshot"] = files.picture(shown, "marked_screenshot")
+    elif shown:
+        pictures["screenshot"] = files.picture(shown, "screenshot")
+    else:
+        files.note("screenshot", f"screenshot{number}.png", "missing")
+    tree = None
+    if path := folder.trees.get(number):
+        words = files.redactor.text(files.read_text(path))
+        tree = files.text_blob(words, "a11y_tree", path, "text/plain")
+    if tree is None and not any(pictures.values()):
+        return None
+    return Observation(a11y_tree=tree, **pictures)

@@ -1,0 +1,1 @@
+"""WonderBread's human demonstrations of WebArena tasks."""

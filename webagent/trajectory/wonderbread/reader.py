@@ -1,0 +1,245 @@
+"""Read WonderBread's demonstrations: one run of a person per folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from webagent.trajectory.assembling import (
+    NAME_CHARS,
+    URL_CHARS,
+    UnreadableError,
+    clean,
+    clean_json,
+    guarded,
+    iso_moment,
+    last_url,
+    source_record,
+)
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.outlines import outline
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EndReason,
+    Observation,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+    TaskSetRecord,
+)
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.trees import Tree
+from webagent.trajectory.untyped import items, mapping, moment, number, text
+from webagent.trajectory.wonderbread.trace import Moment, action_of, moments, without_passwords
+
+FORMAT = "wonderbread"
+PERSON = "human"
+
+_TASK = re.compile(r"^(?P<task>\d{1,6}) @ ")
+_RAW, _SOP = "[raw] ", "SOP - "
+_SCREENSHOTS = "screenshots"
+_VIDEOS = {".mp4": "video/mp4", ".webm": "video/webm"}
+_SHOWN_TREE = 2_000_000
+
+
+@dataclass(slots=True)
+class Demonstration:
+    """One demonstration's folder. Paths are relative to it."""
+
+    path: str
+    trace: str
+    files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """As the recorder named it: task and time."""
+        return self.trace.removesuffix(".json")
+
+
+class WonderBreadReader:
+    """Every folder with a recorded `trace` of states and actions is a run of a person."""
+
+    name = FORMAT
+    signs = "folders named `<task> @ <time>` with a JSON of that name that holds a trace"
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The folders, with all that is in them."""
+        found = _demonstrations(tree)
+        files = {name for each in found for name in each.files.values()}
+        return Recognition(runs=len(found), files=frozenset(files))
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each demonstration in turn."""
+        for each in _demonstrations(tree):
+            files = RunFiles(tree, each.path, each.files, bounds)
+            yield guarded(files.source, each.trace, partial(_bundle, files, each))
+
+
+def _demonstrations(tree: Tree) -> list[Demonstration]:
+    found: dict[str, Demonstration] = {}
+    for name in tree.names:
+        prefix, _, last = name.rpartition("/")
+        is_trace = last.endswith(".json") and not last.startswith((_RAW, _SOP))
+        if is_trace and _TASK.match(last) and outline(tree, name).has("trace"):
+            found[prefix] = Demonstration(prefix, last)
+    for name in tree.names if found else ():
+        folder, _, last = name.rpartition("/")
+        above, _, kind = folder.rpartition("/")
+        if folder in found:
+            found[folder].files[last] = name
+        elif kind == _SCREENSHOTS and above in found:
+            found[above].files[f"{kind}/{last}"] = name
+    return [found[prefix] for prefix in sorted(found)]
+
+
+def _bundle(files: RunFiles, each: Demonstration) -> RunBundle:
+    value = mapping(files.read_json(each.trace))
+    trace = without_passwords(files, items(value.get("trace")))
+    if not trace:
+        why = files.gaps[-1].why if files.gaps else "no states and actions"
+        raise UnreadableError(each.trace, "trace", why)
+    run_id = f"{each.path or each.name}"[-NAME_CHARS:]
+    steps = tuple(_steps(files, trace, run_id))
+    found = _TASK.match(each.name)
+    external_id = (found["task"] if found else each.name)[:NAME_CHARS]
+    task = TaskRecord(
+        id=f"webarena@{UNKNOWN_VERSION}:{external_id}",
+        task_set=TaskSetRecord(name="webarena", version=UNKNOWN_VERSION),
+        external_id=external_id,
+    )
+    files.note("goal", each.trace, "stands in the benchmark's task file, not in the recording")
+    times = [step.started_at for step in steps if step.started_at]
+    artefacts, videos = _beside(files, each)
+    run = RunRecord(
+        id=run_id,
+        task_id=task.id,
+        source=source_record(files, FORMAT, each.path),
+        agent=AgentRecord(name=PERSON),
+        experiment=each.path.rpartition("/")[0].rpartition("/")[2][:NAME_CHARS] or None,
+        started_at=min(times, default=None),
+        ended_at=max(times, default=None),
+        end_reason=EndReason.AGENT_STOPPED,
+        final_url=last_url(steps),
+        videos=videos,
+        artefacts=artefacts,
+    )
+    source = source_record(
+        files,
+        FORMAT,
+        f"{each.path}/{each.trace}".lstrip("/"),
+        tool=FORMAT,
+        originals=(files.original(each.trace, clean_json(files, value | {"trace": trace})),),
+    )
+    return RunBundle(
+        source=files.source,
+        task=task,
+        run=run.model_copy(update={"source": source, "gaps": tuple(files.gaps)}),
+        steps=steps,
+        blobs=files.stash,
+        problems=tuple(files.problems),
+    )
+
+
+def _steps(files: RunFiles, trace: list[Any], run_id: str) -> Iterator[StepRecord]:
+    """Each state with what was done at it; the last one is what the person left."""
+    found = list(moments(trace))
+    if len(found) > files.bounds.steps_per_run:
+        raise UnreadableError("", "trace", f"more than {files.bounds.steps_per_run} states")
+    last = found[-1] if len(found) > 1 and not found[-1].done else None
+    shown = found[:-1] if last else found
+    for index, each in enumerate(shown):
+        ends = last is not None and index == len(shown) - 1
+        step = _step(files, index, each, run_id)
+        if ends and last is not None:
+            after = _observation(files, last.state, last.position)
+            step = step.model_copy(update={"after": after})
+        yield step
+
+
+def _step(files: RunFiles, index: int, each: Moment, run_id: str) -> StepRecord:
+    before = _observation(files, each.state, each.position)
+    actions = tuple(action_of(files, data, each.state) for data in each.done)
+    times = [action.started_at for action in actions if action.started_at]
+    return StepRecord(
+        run_id=run_id,
+        index=index,
+        source_index=each.position,
+        before=before,
+        actions=actions,
+        started_at=min(times, default=before.at if before else None),
+        ended_at=max(times, default=None),
+    )
+
+
+def _observation(files: RunFiles, state: dict[str, Any], position: int) -> Observation | None:
+    if not state:
+        return None
+    where = f"trace.{position}"
+    tree, html = text(state.get("json_state")), text(state.get("html"))
+    stamp = number(state.get("timestamp"))
+    kept = {
+        key: state[key]
+        for key in ("window_position", "window_size", "screen_size", "active_application_name")
+        if key in state
+    }
+    return Observation(
+        at=moment(stamp)
+        if stamp is not None and stamp > 1e9
+        else iso_moment(state.get("timestamp")),
+        url=clean(files, state.get("url"), URL_CHARS),
+        title=clean(files, state.get("tab"), URL_CHARS),
+        screenshot=_picture(files, text(state.get("path_to_screenshot")), where),
+        a11y_tree=_words(files, tree, "a11y_tree", f"{where}/state.json", "application/json"),
+        html=_words(files, html, "html", f"{where}/page.html", "text/html"),
+        extra=files.free_form(clean_json(files, kept), where) if kept else None,
+    )
+
+
+def _words(
+    files: RunFiles, words: str | None, role: str, name: str, media_type: str
+) -> BlobRecord | None:
+    if not words:
+        return None
+    if len(words) > _SHOWN_TREE:
+        files.note(role, name, f"more than {_SHOWN_TREE} characters: left out")
+        return None
+    return files.text_blob(files.redactor.text(words), role, name, media_type)
+
+
+def _picture(files: RunFiles, path: str | None, where: str) -> BlobRecord | None:
+    """The picture by its name alone: the paths are those of the machine that recorded it."""
+    if path is None:
+        return None
+    last = path.replace("\\", "/").rpartition("/")[2]
+    name = f"{_SCREENSHOTS}/{last}"
+    if name not in files.files:
+        files.note("screenshot", where, f"{last}: not there")
+        return None
+    return files.picture(name, "screenshot")
+
+
+def _beside(
+    files: RunFiles, each: Demonstration
+) -> tuple[tuple[BlobRecord, ...], tuple[BlobRecord, ...]]:
+    """The written procedure and the video; the raw recording says the same in more lines."""
+    artefacts: list[BlobRecord] = []
+    videos: list[BlobRecord | None] = []
+    for path in sorted(each.files):
+        ending = "." + path.rpartition(".")[2].lower()
+        if path.startswith(_SOP) and "/" not in path:
+            words = files.redactor.text(files.read_text(path))
+            artefacts.append(files.text_blob(words, "artefact", path[:400], "text/plain"))
+        elif ending in _VIDEOS and "/" not in path:
+            videos.append(files.file_blob(path, "video", _VIDEOS[ending]))
+        elif path.startswith(_RAW):
+            files.drop("raw recording", path, "every key and mouse event before they were joined")
+    return tuple(artefacts), tuple(video for video in videos if video is not None)
