@@ -4,7 +4,8 @@ PYTHON := .venv/bin/python
 INSTALLED := .venv/.installed
 INSTALLED_DEV := .venv/.installed-dev
 
-.PHONY: run test check engine embedded integration catalogue install format messages lock benchmarks clean
+.PHONY: run test check pure embedded embedded-workers integration integration-workers
+.PHONY: catalogue install format messages lock benchmarks clean
 
 run: install
 	@scripts/find_browser.sh || true
@@ -13,14 +14,17 @@ run: install
 	@$(PYTHON) manage.py load_demo --if-empty
 	@exec $(PYTHON) manage.py serve
 
+# Three at a time on two cores: the workers' phases wait more than they compute.
+PHASES := check embedded integration embedded-workers pure integration-workers
 test: $(INSTALLED_DEV)
 	@scripts/install_services.sh
-	@$(MAKE) --no-print-directory check
-	@# Two at a time, each on a core; what runs behind speaks when the first is done.
-	@{ $(MAKE) --no-print-directory integration; a=$$?; $(MAKE) --no-print-directory engine; \
-	  exit $$((a || $$?)); } >.venv/behind.log 2>&1 & behind=$$!; \
-	$(MAKE) --no-print-directory embedded; front=$$?; \
-	wait $$behind; behind=$$?; cat .venv/behind.log; exit $$((front || behind))
+	@$(MAKE) --no-print-directory --keep-going --jobs=3 $(addprefix beside-others/,$(PHASES))
+
+# Each line under the name of its phase.
+beside-others/%:
+	@set -o pipefail; SECONDS=0; $(MAKE) --no-print-directory $* 2>&1 \
+	  | while IFS= read -r line; do printf '%s: %s\n' '$*' "$$line"; done; code=$$?; \
+	echo "$*: $$([ $$code = 0 ] && echo passed || echo FAILED) after $$SECONDS s"; exit $$code
 
 install: $(INSTALLED)
 
@@ -40,14 +44,19 @@ check: $(INSTALLED_DEV)
 	DJANGO_SETTINGS_MODULE=webagent.settings.test $(PYTHON) manage.py makemigrations --check --dry-run
 	$(PYTHON) scripts/messages.py check
 
-# The engine and the matchers, which by contract import no database.
-PURE := tests/webagent tests/judging/matching
-engine: $(INSTALLED_DEV) catalogue
-	scripts/with_scratch.sh .venv/bin/pytest $(PURE)
+TESTS := $(INSTALLED_DEV) catalogue
+PYTEST := .venv/bin/pytest
+
+# What uses no database, the engine above all.
+pure: $(TESTS)
+	scripts/with_scratch.sh $(PYTEST) --database=without
 
 # SQLite, the file-system broker and files on disk: what `make run` uses.
-embedded: $(INSTALLED_DEV) catalogue
-	scripts/with_scratch.sh .venv/bin/pytest $(addprefix --ignore=,$(PURE))
+ON_SQLITE := scripts/with_scratch.sh $(PYTEST) --database=with
+embedded: $(TESTS)
+	$(ON_SQLITE) -m "not worker"
+embedded-workers: $(TESTS)
+	$(ON_SQLITE) -m worker
 
 # The same on PostgreSQL and Redis, started for the occasion. Left out is what cannot tell them
 # apart: pages that are only looked at, and of the blinding walk all viewers but the one it is about.
@@ -56,9 +65,12 @@ LOOKS := $(addprefix tests/browser/test_,accessibility.py audit.py causes.py rec
 WALK := tests/judging/test_blinding_urls.py::test_
 WALKED := $(addprefix $(WALK)no_answer_holds_a_hidden_word_and_twin_sites_answer_alike,\
   [engineer] [adjudicator] [stranger]) $(WALK)administrators $(WALK)the_words_are_there
-integration: $(INSTALLED_DEV) catalogue
-	scripts/with_scratch.sh $(PYTHON) scripts/with_services.py .venv/bin/pytest \
-	  $(addprefix --ignore=,$(PURE) $(LOOKS)) $(addprefix --deselect=,$(WALKED))
+ON_POSTGRESQL := scripts/with_scratch.sh $(PYTHON) scripts/with_services.py $(PYTEST) \
+  --database=with $(addprefix --ignore=,$(LOOKS)) $(addprefix --deselect=,$(WALKED))
+integration: $(TESTS)
+	$(ON_POSTGRESQL) -m "not worker"
+integration-workers: $(TESTS)
+	$(ON_POSTGRESQL) -m worker
 
 format: $(INSTALLED_DEV)
 	.venv/bin/ruff format .

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import django
 from babel.messages.catalog import Catalog
@@ -129,10 +130,13 @@ def check() -> int:
 
 
 def compile_catalogue() -> int:
-    """Write the binary catalogue beside the text one."""
+    """Write the binary catalogue beside the text one; whoever reads it meanwhile reads a whole."""
     if CATALOGUE.exists():
-        with CATALOGUE.with_suffix(".mo").open("wb") as file:
+        with NamedTemporaryFile(dir=CATALOGUE.parent, suffix=".mo", delete=False) as file:
             write_mo(file, read_catalogue())
+        written = Path(file.name)
+        written.chmod(0o644)
+        written.replace(CATALOGUE.with_suffix(".mo"))
     return 0
 
 
