@@ -13,6 +13,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 
 from runs.agent_words import said_settings
 from runs.experiment_tasks import task_set_choices
+from runs.hints import CONFIG_KEY as HINTS
 from runs.knowledge_sets import BUDGET, CONFIG_KEY, HURT_AT, knowledge_hash_of, runs_with
 from runs.models import (
     AgentConfiguration,
@@ -192,14 +193,15 @@ def entries_of_run(run: Run, user: User) -> Any:
 def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
     """An agent with this knowledge, as the form of an experiment takes it.
 
-    It is the generic agent that ran here last, as far as the person may know, or one whose model
-    is still to be named.
+    It is the generic agent that ran here last, as far as the person may know and without the
+    hints of an experiment, or one whose model is still to be named.
     """
     config: dict[str, Any] = {"model": "…"}
     runs = Run.objects.shown_to(user).not_anonymous().filter(agent__name=GENERIC)
     last = runs.select_related("agent").order_by("-created_at", "-pk").first()
     if last is not None:
         config = said_settings(last.agent.name, last.agent.config)
+        config.pop(HINTS, None)
     config[CONFIG_KEY] = str(knowledge_set)
     if knowledge_set.n_tokens > BUDGET:
         config[CONFIG_KEY] = {"set": str(knowledge_set), "select": "relevant", "top": 10}

@@ -107,6 +107,9 @@ def failure_reviews(request: AppRequest) -> HttpResponse:
         n = undo_reviews(user=user, batch=batch, run_ids=known)
         messages.success(request, _("Taken back for %(n)s runs.") % {"n": n})
         return redirect(back)
+    if not runs:
+        messages.error(request, _("Nothing was said: choose runs first."))
+        return redirect(back)
     if action == "confirm":
         said = confirm_proposals(user=user, run_ids=runs, note=form.saying.note)
     else:
