@@ -339,7 +339,7 @@ def _batches(
             n_passed=len(runs),
             n_done=len(runs),
             spent=Decimal(verdict_words("zq")["evaluator_cost"]),
-            error=verdict_words("zq")["reason"],
+            problem=verdict_words("zq")["reason"],
         )
         for position, run in enumerate(runs):
             batch.items.create(run=run, position=position, is_done=True)
