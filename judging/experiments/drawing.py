@@ -23,7 +23,6 @@ from judging.statistics.figures import Interval, Undefined
 from judging.statistics.proportions import Share
 from judging.statistics.success import TaskMean
 from judging.wording import DASH, figure_words, interval_words, why_undefined
-from webagent.proportions import normal_quantile
 
 QUESTIONS: Mapping[str, Promise] = {
     "accuracy": gettext_lazy("Which configuration succeeds most?"),
@@ -101,19 +100,7 @@ def _accuracy(asked: Asked, each: Figures) -> IntervalRow:
     url = runs_url(
         asked.scope.experiment, asked.source, agent=each.agent.pk, standing=joined(DECIDED)
     )
-    return _row(each.name, each.accuracy, url, by_task=_by_task(each))
-
-
-def _by_task(each: Figures) -> Interval | None:
-    """The interval that knows of shared tasks; None where runs share none."""
-    value, error = each.clustered.value, each.clustered.standard_error
-    is_shared = each.clustered.clusters != each.clustered.runs
-    if not is_shared or isinstance(value, Undefined) or isinstance(error, Undefined):
-        return None
-    half = normal_quantile(0.95) * error
-    return Interval(
-        low=max(0.0, value - half), high=min(1.0, value + half), level=0.95, method="by task"
-    )
+    return _row(each.name, each.accuracy, url, by_task=each.by_task)
 
 
 def _length(asked: Asked, configuration: Figures, each: Bin) -> IntervalRow:

@@ -13,8 +13,9 @@ from django.db.models import Count, Max, Min, Sum
 
 from judging.experiments.population import COUNTED, DECIDED, Scope, Standing
 from judging.experiments.sources import Source
+from judging.statistics.figures import Interval
 from judging.statistics.proportions import Share
-from judging.statistics.success import Mean, clustered_rate, success_rate
+from judging.statistics.success import Mean, clustered_rate, mean_interval, success_rate
 from runs.agent_words import setting_in_words
 from runs.models import AgentConfiguration
 
@@ -112,6 +113,15 @@ class Figures:
         return clustered_rate(list(self.trials.values()))
 
     @property
+    def by_task(self) -> Interval | None:
+        """The interval that knows that runs share tasks; None where they share none, or too few."""
+        clustered = self.clustered
+        if clustered.clusters == clustered.runs:
+            return None
+        found = mean_interval(clustered, low=0.0, high=1.0)
+        return found if isinstance(found, Interval) else None
+
+    @property
     def wall_seconds(self) -> float | None:
         """From the first start to the last end, whatever ran side by side."""
         if self.started is None or self.ended is None:
@@ -141,11 +151,6 @@ class ExperimentFigures:
     @property
     def counted(self) -> int:
         return sum(each.counted for each in self.configurations)
-
-    @property
-    def shares_tasks(self) -> bool:
-        """Whether some configuration has several trials of a task."""
-        return any(n > 1 for each in self.configurations for n, _ in each.trials.values())
 
     def named(self, pk: int) -> Figures | None:
         return next((each for each in self.configurations if each.agent.pk == pk), None)

@@ -17,7 +17,7 @@ from judging.experiments.population import TOLD_LEFT_OUT
 from judging.experiments.table_parts import CONFIGURATION, SHARE, titled
 from judging.experiments.trials import selector_words, trials_of
 from judging.reports import Column, Table, Value
-from judging.table_values import counted, number
+from judging.table_values import counted, ends, number
 
 
 def configurations_table(asked: Asked) -> Table:
@@ -30,6 +30,8 @@ def configurations_table(asked: Asked) -> Table:
         *SHARE,
         Column("se_naive", gettext_lazy("SE, runs independent")),
         Column("se_by_task", gettext_lazy("SE, clustered by task")),
+        Column("low_by_task", gettext_lazy("lower end, 95 %, by task")),
+        Column("high_by_task", gettext_lazy("upper end, 95 %, by task")),
         Column("tasks", gettext_lazy("tasks")),
         Column("failures", gettext_lazy("failures")),
         Column("no_verdict", gettext_lazy("no verdict")),
@@ -180,6 +182,7 @@ def _configuration(each: Figures) -> list[Value]:
         *counted(each.accuracy),
         number(each.naive.standard_error),
         number(each.clustered.standard_error),
+        *ends(each.by_task),
         each.tasks,
         each.failures,
         each.undecided,

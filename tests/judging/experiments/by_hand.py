@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from scipy.stats import t
 
 Row = dict[str, Any]
 NOT_COUNTED = ("error", "incomplete", "not_executable")
@@ -70,7 +71,12 @@ def _check_configuration(row: Sequence[str], agent: str, exported: Exported) -> 
     assert _percent(naive) == _close(sqrt(p * (1 - p) / n))
     spread = sum(sum(r - p for r in each) ** 2 for each in _by_task(counted).values())
     groups = len(_by_task(counted))
-    assert _percent(by_task) == _close(sqrt(groups / (groups - 1) * spread) / n)
+    error = sqrt(groups / (groups - 1) * spread) / n
+    assert _percent(by_task) == _close(error)
+    if groups < n:
+        half = t.ppf(0.975, groups - 1) * error
+        ends = [max(0.0, p - half), min(1.0, p + half)]
+        assert [number / 100 for number in _numbers(by_task)[1:]] == [_close(end) for end in ends]
     assert _numbers(shown_n) == [n, sum(rewards), n - sum(rewards)]
     assert _numbers(none)[:1] == [len(counted) - n]
     assert _numbers(tasks) == [len({run["task_id"] for run in counted})]
