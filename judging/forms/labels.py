@@ -107,6 +107,8 @@ class LabelForm(forms.Form):
         data = self.cleaned_data
         if data.get("success") in NEEDS_REASON and not data.get("rationale", "").strip():
             self.add_error("rationale", _("Say in a sentence why, for whoever settles it."))
+        if data.get("success") == Success.FAILURE:
+            self._ask_for_details(data)
         if data.get("success") == Success.SUCCESS:
             data["causes"], data["failure_step"] = [], None
         if self.milestones:
@@ -115,6 +117,18 @@ class LabelForm(forms.Form):
             refuse_unknown_steps(self, self.milestones, data, known)
             data["ticks"] = clean_ticks(self, self.milestones, data)
         return data
+
+    def _ask_for_details(self, data: dict[str, Any]) -> None:
+        """Refuse a failure without its step, cause and reason where the study wants them."""
+        study = self.for_assignment.item.study
+        if not study.asks_failure_details:
+            return
+        if data.get("failure_step") is None and "failure_step" not in self.errors:
+            self.add_error("failure_step", _("Say at which step it went wrong."))
+        if study.taxonomy and not data.get("causes"):
+            self.add_error("causes", _("Choose at least one cause."))
+        if not data.get("rationale", "").strip():
+            self.add_error("rationale", _("Say in a sentence why."))
 
     def submission(self) -> Submission:
         """What the valid form says."""

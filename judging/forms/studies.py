@@ -52,6 +52,9 @@ class StudyForm(forms.Form):
         required=False,
         help_text=_("Of each milestone of the run's task, if it has any: whether, and where."),
     )
+    asks_failure_details = forms.BooleanField(
+        label=_("Ask for step, cause and reason of every failure"), required=False
+    )
     repeat_percent = forms.IntegerField(
         label=_("Hidden repeats, in percent"),
         min_value=0,
@@ -92,6 +95,7 @@ class StudyForm(forms.Form):
             labels_per_run=data["labels_per_run"],
             hides_identity=data["hides_identity"],
             asks_milestones=data["asks_milestones"],
+            asks_failure_details=data["asks_failure_details"],
             repeat_share=data["repeat_percent"] / 100,
             taxonomy=parse_lines(data["causes"]),
         )

@@ -27,6 +27,8 @@ class Study(models.Model):
     )
     asks_milestones = models.BooleanField(_("ask for milestones"), default=False)
     """Whether annotators say of each milestone of a run's task if and where it was reached."""
+    asks_failure_details = models.BooleanField(_("ask for details of failures"), default=False)
+    """Whether a failure needs its step, a cause and a reason."""
     taxonomy = models.JSONField(_("failure causes"), default=list)
     """Causes of failure to choose from: [{"key", "name"}]."""
     run_filter = models.JSONField(default=dict)

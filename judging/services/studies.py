@@ -36,6 +36,7 @@ class Protocol:
     labels_per_run: int = 2
     hides_identity: bool = True
     asks_milestones: bool = False
+    asks_failure_details: bool = False
     repeat_share: float = 0.0
     taxonomy: list[dict[str, str]] = field(default_factory=list)
 
@@ -61,6 +62,7 @@ def create_study(
         labels_per_run=protocol.labels_per_run,
         hides_identity=protocol.hides_identity,
         asks_milestones=protocol.asks_milestones,
+        asks_failure_details=protocol.asks_failure_details,
         repeat_share=protocol.repeat_share,
         taxonomy=protocol.taxonomy,
         run_filter={"query": run_query},

@@ -14,6 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 from judging.forms.studies import GuidelineForm, MemberForm, StudyForm
 from judging.markdown import render_markdown
 from judging.models import Study, StudyMember
+from judging.protocols import PRESETS, preset
 from judging.sampling import MAX_RUNS, draw, matching_runs, run_filter
 from judging.services.studies import add_guideline, close_study, create_study
 from judging.study_pages import (
@@ -30,6 +31,7 @@ from runs.models import User
 from runs.views.fragments import AppRequest, wants_partial
 
 PER_PAGE = 50
+PROTOCOL = "protocol"
 
 
 @require_safe
@@ -84,8 +86,10 @@ def _knows_outcomes(study: Study) -> list[User]:
 @permission_required("judging.add_study", raise_exception=True)
 def study_create(request: AppRequest) -> HttpResponse:
     """Choose runs by the filters of the runs table, and state the protocol."""
-    query = request.POST.get("query", "") if request.method == "POST" else request.GET.urlencode()
-    form = StudyForm(request.POST if request.method == "POST" else None, initial={"query": query})
+    chosen = preset(request.GET.get(PROTOCOL))
+    query = request.POST.get("query", "") if request.method == "POST" else _run_query(request)
+    data = request.POST if request.method == "POST" else None
+    form = StudyForm(data, initial={**chosen.initial, "query": query})
     if request.method == "POST" and form.is_valid():
         study = _create(request, form, query)
         if study:
@@ -95,9 +99,18 @@ def study_create(request: AppRequest) -> HttpResponse:
         "filter": run_filter(query, request.user),
         "n_matching": matching_runs(query, request.user).count(),
         "most": MAX_RUNS,
+        "presets": PRESETS,
+        "chosen": chosen,
     }
     name = "_study_runs" if wants_partial(request) else "study_create"
     return render(request, f"judging/{name}.html", context, status=422 if form.errors else 200)
+
+
+def _run_query(request: AppRequest) -> str:
+    """The filters of runs in the address, without the protocol that stands beside them."""
+    given = request.GET.copy()
+    given.pop(PROTOCOL, None)
+    return given.urlencode()
 
 
 def _create(request: AppRequest, form: StudyForm, query: str) -> Study | None:
