@@ -18,7 +18,7 @@ FORMAT_WORDS = {
     "agentlab": _("AgentLab or BrowserGym result folders"),
     "agentrewardbench": _("AgentRewardBench"),
     "browser_use": _("browser-use histories"),
-    "online_mind2web": _("Online-Mind2Web"),
+    "online_mind2web": _("Online-Mind2Web submissions"),
     "webarena": _("WebArena result folders"),
     "webarena_verified": _("WebArena-Verified"),
     "playwright": _("Playwright traces"),

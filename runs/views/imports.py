@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.import_forms import AnswerForm, ImportForm
+from runs.import_forms import FORMAT_WORDS, AnswerForm, ImportForm
 from runs.models import ImportJob
 from runs.services.uploads import (
     GoneError,
@@ -55,8 +55,7 @@ def import_detail(request: AppRequest, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(_own_jobs(request), pk=job_id)
     name = "_import_report" if wants_partial(request) else "import_detail"
     form = AnswerForm(job.survey.get("questions", ()), initial=job.answers)
-    context: dict[str, Any] = {"job": job, "report": job.report, "form": form}
-    return render(request, f"runs/{name}.html", context)
+    return render(request, f"runs/{name}.html", _context(job, form))
 
 
 @require_POST
@@ -66,12 +65,7 @@ def import_decide(request: AppRequest, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(_own_jobs(request), pk=job_id)
     form = AnswerForm(job.survey.get("questions", ()), request.POST)
     if not form.is_valid():
-        return render(
-            request,
-            "runs/import_detail.html",
-            {"job": job, "report": job.report, "form": form},
-            status=422,
-        )
+        return render(request, "runs/import_detail.html", _context(job, form), status=422)
     try:
         if "discard" in request.POST:
             discard_after_look(job=job)
@@ -80,6 +74,15 @@ def import_decide(request: AppRequest, job_id: UUID) -> HttpResponse:
     except GoneError:
         messages.error(request, _("The file is not kept any more; send it again."))
     return redirect("runs:import_detail", job.pk)
+
+
+def _context(job: ImportJob, form: AnswerForm) -> dict[str, Any]:
+    """What the page of an import shows."""
+    formats = [
+        {**found, "name": FORMAT_WORDS.get(found["format"], found["format"])}
+        for found in job.survey.get("formats", ())
+    ]
+    return {"job": job, "report": job.report, "form": form, "formats": formats}
 
 
 def _own_jobs(request: AppRequest) -> QuerySet[ImportJob]:
