@@ -8,8 +8,8 @@ from runs.experiment_estimates import Estimate, estimate
 from runs.experiment_plans import MAX_RUNS
 from runs.hint_plans import HintPlan
 from runs.models import HintLevel, HintRelatedness, User
-from webagent.agents.generic.tokens import count_tokens
 from webagent.knowledge.levels import Level, Relatedness
+from webagent.llm.tokens import count_tokens
 
 MOST_SHOWN = 8
 """Sources of one relatedness that are shown as an example."""

@@ -26,7 +26,7 @@ from runs.models import (
 from runs.visibility import hides_something
 from runs.work_forms import ResumeForm
 from runs.work_pages import WorkProgress, cost_in_words, progress_of
-from webagent.agents.generic.tokens import count_tokens
+from webagent.llm.tokens import count_tokens
 
 MOST_JOBS = 50
 MOST_PROBLEMS = 100

@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from runs.models import AgentConfiguration, KnowledgeEntry, KnowledgeSet, Run, User
 from webagent.agents.generic.knowledge import framed
 from webagent.agents.generic.settings import AgentSettings
-from webagent.agents.generic.tokens import count_tokens
 from webagent.knowledge.entries import Entry, hash_of
+from webagent.llm.tokens import count_tokens
 
 CONFIG_KEY = "knowledge"
 """Where an agent's configuration has its knowledge."""

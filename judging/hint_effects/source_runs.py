@@ -17,8 +17,9 @@ from runs.querysets.tasks import task_key
 from webagent.knowledge.asking import MAX_ASKS
 from webagent.knowledge.hints import hint_request, load_wording
 from webagent.knowledge.levels import Level
-from webagent.llm.prices import estimate_cost, estimate_input_tokens
+from webagent.llm.prices import estimate_cost
 from webagent.llm.registry import ModelEntry
+from webagent.llm.tokens import count_request
 
 SAMPLE = 12
 """Runs whose logs are measured for an estimate; longer lists are told from these."""
@@ -106,7 +107,7 @@ def writing_estimate(
         for level in levels
     ]
     hints = len(run_ids) * len(levels)
-    tokens = [estimate_input_tokens(request, entry) for request in requests]
+    tokens = [count_request(request, entry) for request in requests]
     costs = [estimate_cost(each, entry, output_tokens=USUAL_TOKENS) for each in requests]
     known = [float(cost) for cost in costs if cost is not None]
     cost = hints * sum(known) / len(known) if known else None

@@ -21,8 +21,8 @@ from webagent.knowledge import extraction, summarising
 from webagent.knowledge.asking import load_wording
 from webagent.knowledge.entries import Entry
 from webagent.llm.interface import Request
-from webagent.llm.prices import estimate_input_tokens
 from webagent.llm.registry import ModelEntry
+from webagent.llm.tokens import count_request
 
 SAMPLE = 20
 """So many runs are read for an estimate."""
@@ -240,7 +240,7 @@ def _estimate(
     n_items: int, requests: Sequence[Request], most_said: int, entry: ModelEntry
 ) -> Estimate:
     share = n_items / len(requests) if requests else 0
-    given = round(share * sum(estimate_input_tokens(request, entry) for request in requests))
+    given = round(share * sum(count_request(request, entry) for request in requests))
     said = n_items * most_said
     cost = None
     if entry.prices is not None:

@@ -15,7 +15,7 @@ from runs.models import Hint, LearningJob
 from runs.services.learning import cancel_learning, resume_learning
 from runs.views.fragments import AppRequest, wants_partial
 from runs.views.resuming import resume
-from webagent.agents.generic.tokens import count_tokens
+from webagent.llm.tokens import count_tokens
 
 may_view = permission_required("runs.view_hint", raise_exception=True)
 may_write = permission_required("runs.add_hint", raise_exception=True)

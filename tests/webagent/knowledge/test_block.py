@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webagent.agents.generic.tokens import count_tokens
 from webagent.knowledge.block import Selection, knowledge_block
 from webagent.knowledge.entries import Entry
+from webagent.llm.tokens import count_tokens
 
 ENTRIES = [
     Entry(intent="Sort a list", ok="Click the column head.", ng="The menu has no sorting."),

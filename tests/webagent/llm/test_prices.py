@@ -10,12 +10,11 @@ from webagent.llm.interface import ImagePart, Message, Request, TextPart, Usage
 from webagent.llm.prices import (
     cost_of,
     estimate_cost,
-    estimate_input_tokens,
-    estimate_tokens,
     most_cost,
     most_input_tokens,
 )
 from webagent.llm.registry import ModelEntry, Prices
+from webagent.llm.tokens import count_request
 
 PRICES = Prices(
     input=Decimal(2), cached=Decimal("0.5"), cache_write=Decimal("2.5"), output=Decimal(10)
@@ -69,25 +68,6 @@ def test_own_server_costs_nothing_and_that_is_known() -> None:
     assert most_cost(question("x"), free) == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [("", 0), ("a", 1), ("four", 1), ("12345678", 2), ("日本語", 3), ("abcd日", 2)],
-)
-def test_estimate_of_tokens(text: str, tokens: int) -> None:
-    assert estimate_tokens(text) == tokens
-
-
-def test_estimate_of_english_prose_is_near_the_truth() -> None:
-    """Held against the rule of thumb that 100 tokens are about 75 words."""
-    prose = (
-        "The reference answer and the answer of the agent mean the same if a careful reader"
-        " who knows the task would accept either of them as a correct and complete reply to the"
-        " question that was asked at the beginning of it."
-    )
-    assert len(prose.split()) == 42
-    assert abs(estimate_tokens(prose) - 42 / 0.75) / (42 / 0.75) < 0.2
-
-
 def test_estimate_is_below_the_bound_by_the_reply_that_is_expected() -> None:
     short = estimate_cost(question("x" * 400), entry(), output_tokens=10)
     long = estimate_cost(question("x" * 400), entry())
@@ -116,7 +96,7 @@ def test_bound_stops_at_the_context_of_the_model() -> None:
 def test_bound_is_never_below_the_estimate_nor_below_the_bytes(text: str, system: str) -> None:
     request = question(text, system=system, schema={"type": "object"})
     most = most_input_tokens(request, entry())
-    assert most >= estimate_input_tokens(request, entry())
+    assert most >= count_request(request, entry())
     assert most >= len((text + system).encode())
 
 

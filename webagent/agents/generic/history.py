@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from webagent.agents.generic.tokens import count_tokens
 from webagent.agents.generic.wording import Words, filled
+from webagent.llm.tokens import count_tokens
 from webagent.llm.untrusted import visible
 
 LONGEST_ACTION = 300

@@ -9,10 +9,10 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from webagent.agents.generic.tokens import count_tokens
 from webagent.agents.generic.wording import FOLDER, filled
 from webagent.knowledge.block import Block, Selection, knowledge_block
 from webagent.knowledge.entries import Entry, hash_of
+from webagent.llm.tokens import count_tokens
 from webagent.llm.untrusted import visible
 
 VERSION = "1"

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from webagent.agents.generic.tokens import count_tokens
 from webagent.agents.generic.wording import filled
+from webagent.llm.tokens import count_tokens
 from webagent.trajectory.axtree import Node, parse_axtree
 
 LONGEST_LINE = 400

@@ -11,8 +11,8 @@ from webagent.agents.generic.history import Turn, told_history
 from webagent.agents.generic.knowledge import KnowledgeTeller, framed
 from webagent.agents.generic.page import Interest, cut_tree
 from webagent.agents.generic.settings import AgentSettings
-from webagent.agents.generic.tokens import count_tokens, fitting
 from webagent.agents.generic.wording import Example
+from webagent.llm.tokens import count_tokens, fitting
 from webagent.llm.untrusted import visible
 from webagent.trajectory.live import Observation
 

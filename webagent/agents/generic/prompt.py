@@ -10,10 +10,10 @@ from webagent.agents.generic.marks import marked_screenshot
 from webagent.agents.generic.parts import Parts, PartsTeller, flat
 from webagent.agents.generic.reply import SCHEMA
 from webagent.agents.generic.settings import AgentSettings
-from webagent.agents.generic.tokens import count_request, fitting
 from webagent.agents.generic.wording import filled
 from webagent.llm.interface import ImagePart, Message, Request, TextPart
 from webagent.llm.registry import ModelEntry
+from webagent.llm.tokens import count_request, fitting
 from webagent.llm.untrusted import marked_block, visible, word_outside
 from webagent.trajectory.live import Observation
 from webagent.trajectory.recording import picture_of

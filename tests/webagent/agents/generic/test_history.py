@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webagent.agents.generic.history import Turn, told_history
-from webagent.agents.generic.tokens import count_tokens
 from webagent.agents.generic.wording import load_wording
+from webagent.llm.tokens import count_tokens
 
 WORDS = load_wording("1").words
 TEXTS = st.text(max_size=80)

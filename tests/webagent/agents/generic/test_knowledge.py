@@ -12,8 +12,8 @@ from tests.webagent.agents.generic.made import Scripted, act, agent, entry, long
 from tests.webagent.pages import observation
 from webagent.agents.generic.prompt import PromptMaker
 from webagent.agents.generic.settings import AgentSettings
-from webagent.agents.generic.tokens import count_request, count_tokens
 from webagent.knowledge.entries import Entry, hash_of
+from webagent.llm.tokens import count_request, count_tokens
 
 ENTRIES = [
     Entry(intent="Sort the list of orders", ok="Click the column head.", ng="The menu cannot."),

@@ -16,9 +16,9 @@ from tests.webagent.pages import observation, png
 from webagent.agents.generic.history import Turn
 from webagent.agents.generic.marks import marked_elements
 from webagent.agents.generic.prompt import Failed, PromptMaker, PromptTooLong
-from webagent.agents.generic.tokens import count_request
 from webagent.agents.generic.wording import load_wording, wording_versions
 from webagent.llm.interface import ImagePart
+from webagent.llm.tokens import count_request
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import TabRecord
 

@@ -37,19 +37,26 @@ def count_tokens(text: str) -> int:
 
 def count_request(request: Request, entry: ModelEntry) -> int:
     """How many tokens the request takes: system prompt, schema, pictures and retries too."""
-    texts = [request.system]
-    images = 0
-    for message in request.messages:
-        for part in message.parts:
-            if isinstance(part, TextPart):
-                texts.append(part.text)
-            elif isinstance(part, ImagePart):
-                images += 1
-    total = AROUND_A_REQUEST + AROUND_A_MESSAGE * len(request.messages)
-    total += images * entry.max_image_tokens + sum(map(count_tokens, texts))
-    if request.schema is not None:
-        total += AROUND_A_SCHEMA + count_tokens(json.dumps(request.schema))
-    return total
+    return sum(map(count_tokens, texts_of(request))) + tokens_around(request, entry)
+
+
+def texts_of(request: Request) -> list[str]:
+    """Every text in the request, the schema among them."""
+    parts = [part for message in request.messages for part in message.parts]
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
+    schema = [] if request.schema is None else [json.dumps(request.schema)]
+    return [request.system, *texts, *schema]
+
+
+def tokens_around(request: Request, entry: ModelEntry) -> int:
+    """What comes on top of the texts: pictures, each the most it may, and the protocol's own."""
+    parts = [part for message in request.messages for part in message.parts]
+    return (
+        AROUND_A_REQUEST
+        + AROUND_A_MESSAGE * len(request.messages)
+        + entry.max_image_tokens * sum(isinstance(part, ImagePart) for part in parts)
+        + (0 if request.schema is None else AROUND_A_SCHEMA)
+    )
 
 
 def fitting(text: str, tokens: int, cut: Callable[[str, int], str] = bounded) -> str:
