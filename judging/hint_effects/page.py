@@ -118,6 +118,14 @@ def baseline_share(effects: HintEffects) -> Share:
     return Share(sum(side.successes for side in sides), decided)
 
 
+def chance_alarm(cells: int, level: float = 0.95) -> float | None:
+    """How often one of so many independent intervals at least leaves out what is true.
+
+    None for one alone.
+    """
+    return 1 - level**cells if cells > 1 else None
+
+
 def all_undecided(effects: HintEffects) -> list[tuple[int, str]]:
     """Trials of all conditions and of the baseline without a verdict, by the reason."""
     sides = [effect.without for effect in effects.baseline_tasks]

@@ -10,7 +10,13 @@ from django.views.decorators.http import require_safe
 from judging.experiments.freshness import freshness
 from judging.experiments.population import Scope
 from judging.hint_effects.drawing import MAPS, heat_map
-from judging.hint_effects.page import all_undecided, baseline_share, cell_page, cell_rows
+from judging.hint_effects.page import (
+    all_undecided,
+    baseline_share,
+    cell_page,
+    cell_rows,
+    chance_alarm,
+)
 from judging.hint_effects.reading import HintEffects, hint_effects
 from judging.hint_effects.tables import HINT_TABLE_NAMES, HINT_TABLES, PER_RUN
 from judging.models import StudyItem
@@ -38,6 +44,7 @@ def hint_report(request: AppRequest, scope: Scope) -> HttpResponse:
         "rows": cell_rows(effects),
         "baseline": baseline_share(effects),
         "undecided": all_undecided(effects),
+        "chance_alarm": chance_alarm(len(effects.cells)),
         "pictures": pictures if effects.cells else [],
         "tables": HINT_TABLE_NAMES,
         "formats": FORMATS,
