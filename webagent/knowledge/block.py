@@ -33,7 +33,6 @@ class Block:
     text: str
     shown: tuple[int, ...]
     tokens: int
-    n_left_out: int
 
 
 def knowledge_block(
@@ -68,9 +67,4 @@ def knowledge_block(
         texts.append(text)
         shown.append(place)
         tokens += taken
-    return Block(
-        text="\n".join(texts),
-        shown=tuple(shown),
-        tokens=tokens,
-        n_left_out=len(entries) - len(shown),
-    )
+    return Block(text="\n".join(texts), shown=tuple(shown), tokens=tokens)

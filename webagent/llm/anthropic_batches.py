@@ -107,7 +107,3 @@ class AnthropicBatches:
             error = result.error.error
             return failure_of_words(name, error.message, error.type or "", self._key)
         return out_of_time(name) if result.type == "expired" else cancelled(name)
-
-    def cancel(self, batch_id: str) -> None:
-        with anthropic_failures(self._entry.name, self._key):
-            self._sdk.messages.batches.cancel(batch_id)

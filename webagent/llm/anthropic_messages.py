@@ -62,7 +62,6 @@ class _Delta(Shape):
 class _Event(Shape):
     type: str
     message: _Message | None = None
-    content_block: _Block | None = None
     delta: _Delta = _Delta()
     usage: _Usage = _Usage()
 

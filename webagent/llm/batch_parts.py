@@ -49,10 +49,6 @@ class BatchDesk(Protocol):
         """Cache key and outcome of each request of an ended batch, in no order."""
         ...
 
-    def cancel(self, batch_id: str) -> None:
-        """Ask the provider to stop; what is done by then can be collected and is charged."""
-        ...
-
     def close(self) -> None: ...
 
 

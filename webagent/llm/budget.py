@@ -44,12 +44,6 @@ class Budget:
         with self._changed:
             return self._spent
 
-    @property
-    def remaining(self) -> Decimal:
-        """What is neither spent nor set aside, in US dollars; never below 0."""
-        with self._changed:
-            return max(Decimal(0), self.limit - self._spent - self._reserved)
-
     @contextmanager
     def reserve(self, amount: Decimal) -> Iterator[Reservation]:
         """Set the amount aside while the block runs, then count what its reservation says.

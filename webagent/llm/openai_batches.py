@@ -146,10 +146,6 @@ class OpenAIBatches:
         codes = (error.code, error.type)
         return failure_of_status(name, answer.status_code, {}, error.message, codes, self._key)
 
-    def cancel(self, batch_id: str) -> None:
-        with openai_failures(self._entry.name, self._key):
-            self._sdk.batches.cancel(batch_id)
-
 
 def _unanswered(name: str, error: ErrorShape, key: str | None) -> ModelFailure:
     if error.code == "batch_expired":

@@ -45,11 +45,6 @@ class Finding:
             return ()
         return ((self.achieved_at, self.lost_at), *self.regained)
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether it held when the run ended."""
-        return bool(self.spans) and self.spans[-1][1] is None
-
     def holds_at(self, step: int) -> bool:
         """Whether it held once this step was done."""
         return any(start <= step and (end is None or step < end) for start, end in self.spans)

@@ -29,7 +29,6 @@ class BatchShelf:
             r"GET /v1/files/(\w+)/content": self._file,
             r"POST /v1/batches": lambda: self._openai_batch(json.loads(content)),
             r"GET /v1/batches/(\w+)": self._openai_progress,
-            r"POST /v1/(?:messages/)?batches/(\w+)/cancel": self._cancel,
             r"POST /v1/messages/batches": lambda: self._anthropic_batch(json.loads(content)),
             r"GET /v1/messages/batches/(\w+)": self._anthropic_progress,
             r"GET /v1/messages/batches/(\w+)/results": self._anthropic_results,
@@ -79,9 +78,9 @@ class BatchShelf:
             | {"total": len(batch["requests"]), "completed": 0},
         }
 
-    def _cancel(self, name: str) -> Sent:
+    def cancel(self, name: str) -> None:
+        """As somebody does at the provider's console."""
         self._batches[name]["is_cancelled"] = True
-        return _json(self._described(name))
 
     def _results(self, name: str) -> list[Any]:
         """Custom id, kind, protocol, what was asked and what is answered; in the reverse order."""

@@ -82,7 +82,7 @@ def test_cancelled_batch_says_so_for_each(
     llm_stub: LLMStub, entry: ModelEntry, desk: BatchDesk
 ) -> None:
     batch_id = desk.submit([question("one"), question("two")])
-    desk.cancel(batch_id)
+    llm_stub.batches.cancel(batch_id)
     desk.poll(batch_id)
     assert desk.poll(batch_id).state is BatchState.ENDED
     outcomes = [outcome for _, outcome in desk.collect(batch_id)]

@@ -48,7 +48,7 @@ def test_progress_is_the_share_of_the_weight():
 def test_what_is_regained_counts_again():
     found = Finding(name="a", achieved_at=1, lost_at=2, regained=((3, 4), (5, None)))
     assert track([found], {"a": 3}, 6).by_step == (0, 100, 0, 100, 0, 100)
-    assert found.is_kept
+    assert found.spans[-1][1] is None
 
 
 def test_a_run_cut_short_has_the_progress_of_its_steps():
@@ -105,7 +105,7 @@ def test_progress_lies_between_its_bounds(case: tuple[list[Finding], dict[str, f
     assert all(0 <= rate <= 100 for rate in progress.by_step)
     assert progress.maximum == max(progress.by_step)
     assert progress.final == progress.by_step[-1]
-    assert progress.is_success == all(one.is_kept for one in found)
+    assert progress.is_success == all(one.spans and one.spans[-1][1] is None for one in found)
 
 
 @given(rated())
