@@ -66,15 +66,16 @@ def log_of(
 ) -> RunLog:
     """The log of a recorded run. Steps that a rollback took back are left out."""
     live = [step for step in steps if step.state is StepState.LIVE]
-    following: list[Observation | None] = [step.before for step in live[1:]]
-    following.append(None)
+    seen_next: list[Observation | None] = [*(step.before for step in live[1:]), None]
     return RunLog(
         run=run,
         task=task,
         goal=goal,
         site=site,
         steps=tuple(
-            _step(step, step.after or after) for step, after in zip(live, following, strict=True)
+            # Where every step was taken back, there is none that an end could follow.
+            _step(step, step.after or after)
+            for step, after in zip(live, seen_next, strict=False)
         ),
     )
 

@@ -77,3 +77,8 @@ def test_long_logs_lose_their_middle():
     assert len(text) < 61_000
     assert "characters left out" in text
     assert text.splitlines()[-1].startswith("  action")
+
+
+def test_a_run_whose_steps_were_all_taken_back_has_a_log_without_steps():
+    gone = acted(0, "click('a1')", "click", "a1", state=StepState.SUPERSEDED)
+    assert log_of("r", "t", "Find a kettle.", [gone]).text == "Task: Find a kettle."
