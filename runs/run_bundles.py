@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
 
 from runs.blobs import MissingBlobError, read_blob
+from runs.hint_records import hint_records
 from runs.interchange import Verdicts, run_extensions
 from runs.links import as_uuid
+from runs.milestone_records import milestone_records
 from runs.models import AgentConfiguration, Run, RunStatus, Step
 from runs.task_rows import task_record
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.records import (
     AgentRecord,
     ErrorRecord,
+    HintRecord,
     RunRecord,
     SourceRecord,
     StepRecord,
@@ -50,6 +53,7 @@ def bundles_of(runs: QuerySet[Run]) -> Iterator[RunBundle]:
     """Every ended run, with steps and verdicts, in the order of the query; a few at a time."""
     related = ("task__task_set", "agent", "experiment", "retried_by")
     ended = runs.filter(status__in=RunStatus.ended()).select_related(*related)
+    ended = ended.prefetch_related("task__milestones")
     some: list[Run] = []
     for run in ended.iterator(chunk_size=RUNS_AT_ONCE):
         some.append(run)
@@ -59,10 +63,12 @@ def bundles_of(runs: QuerySet[Run]) -> Iterator[RunBundle]:
     yield from _with_verdicts(some)
 
 
-def bundle_of(run: Run, verdicts: Verdicts | None = None) -> RunBundle:
+def bundle_of(
+    run: Run, verdicts: Verdicts | None = None, hints: Sequence[HintRecord] = ()
+) -> RunBundle:
     """One run as a bundle; its blobs are read when asked for."""
     said = verdicts or Verdicts()
-    task = run_task_record(run)
+    task = run_task_record(run).model_copy(update={"milestones": milestone_records(run.task)})
     return RunBundle(
         source=str(run.pk),
         task=task,
@@ -71,6 +77,7 @@ def bundle_of(run: Run, verdicts: Verdicts | None = None) -> RunBundle:
         evaluations=said.evaluations,
         labels=said.labels,
         adjudications=said.adjudications,
+        hints=tuple(hints),
         blobs=StoredBlobs(),
     )
 
@@ -103,6 +110,7 @@ def _with_verdicts(runs: list[Run]) -> Iterator[RunBundle]:
     if not runs:
         return
     found = [extension.export(runs) for extension in run_extensions()]
+    hints = hint_records(run.pk for run in runs)
     for run in runs:
         said = [verdicts[run.pk] for verdicts in found if run.pk in verdicts]
         yield bundle_of(
@@ -112,6 +120,7 @@ def _with_verdicts(runs: list[Run]) -> Iterator[RunBundle]:
                 labels=tuple(item for one in said for item in one.labels),
                 adjudications=tuple(item for one in said for item in one.adjudications),
             ),
+            hints.get(run.pk, ()),
         )
 
 

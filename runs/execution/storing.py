@@ -13,8 +13,10 @@ from django.db import DatabaseError, IntegrityError, transaction
 
 from runs.agents import store_agent
 from runs.blobs import BlobBatch, known_hashes
+from runs.hint_records import store_hints
 from runs.interchange import run_extensions
 from runs.links import RunLinks, free_run_id
+from runs.milestone_records import store_milestones
 from runs.models import (
     AgentConfiguration,
     Attachment,
@@ -118,6 +120,10 @@ def import_bundle(
                 run, is_new = _store(bundle, content_hash, blobs, experiment_name, user)
                 links.connect(run.pk, bundle.run)
                 problems = [
+                    *store_milestones(run.task, bundle),
+                    *store_hints(run, bundle),
+                ]
+                problems += [
                     problem
                     for extension in run_extensions()
                     for problem in extension.store(run, bundle)
@@ -191,10 +197,12 @@ def _store(
 def _store_run(
     bundle: RunBundle, content_hash: str, experiment_name: str | None, user: User | None
 ) -> Run:
-    task = store_task(bundle.task)
-    columns = run_columns(bundle.run, bundle.task.goal)
-    if differs(task, bundle.task):
-        columns["record"][TASK_KEY] = stored_json(bundle.task)
+    # Milestones stand in rows of their own.
+    described = bundle.task.model_copy(update={"milestones": None})
+    task = store_task(described)
+    columns = run_columns(bundle.run, described.goal)
+    if differs(task, described):
+        columns["record"][TASK_KEY] = stored_json(described)
     cancelled = bundle.run.end_reason == EndReason.CANCELLED
     return Run.objects.create(
         id=free_run_id(bundle.run),

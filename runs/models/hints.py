@@ -1,6 +1,7 @@
 """Hints: what successful runs taught, and which of it each task is told."""
 
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.learning import LearningJob
@@ -48,7 +49,7 @@ class Hint(models.Model):
     cost = models.DecimalField(max_digits=14, decimal_places=6, null=True)
     """US dollars; empty where the price is unknown."""
     seconds = models.FloatField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = HintQuerySet.as_manager()
 

@@ -6,19 +6,20 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from uuid import UUID
 
 from django.db.models import QuerySet
 
-from runs.models import Run, User
+from runs.models import Run, Task, User
 from runs.querysets.runs import RunQuerySet
 from runs.run_bundles import bundles_of
 from webagent.trajectory.atif.writer import write_atif
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.native.blinding import Blinding
+from webagent.trajectory.native.blinding import Blinding, without_answers
 from webagent.trajectory.native.manifest import Manifest
 from webagent.trajectory.native.writer import write_folder, write_zip
 
@@ -86,14 +87,19 @@ def export_for(
 ) -> None:
     """Write to an open, seekable file those of the runs that the person may see, as they may.
 
-    Runs on which they are blind go out blind, and without names where those are hidden too.
+    Runs on which they are blind go out blind, and without names where those are hidden too. Of
+    tasks that they still judge in other runs, nothing goes out that tells how to succeed.
     """
     shown = runs.shown_to(user)
     looks = cast("list[ShownRun]", list(shown.only("id")))
     blind = frozenset(run.pk for run in looks if run.is_blind)
     anonymous = frozenset(run.pk for run in looks if run.is_anonymous)
+    tasks: Any = Task.objects.shown_to(user)
+    still_judged = tasks.filter(is_sealed=True).order_by().values("pk")
+    of_sealed = shown.filter(task__in=still_judged).order_by()
+    sealed = frozenset(of_sealed.values_list("pk", flat=True))
     bundles = bundles_of(shown.order_by("pk"))
-    shown_as = (_as_shown(bundle, blind, anonymous) for bundle in bundles)
+    shown_as = (_as_shown(bundle, blind, anonymous, sealed) for bundle in bundles)
     if format is ExportFormat.ATIF:
         write_atif(target, shown_as)
     else:
@@ -111,10 +117,17 @@ def _replacing(target: Path) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
-def _as_shown(bundle: RunBundle, blind: frozenset[UUID], anonymous: frozenset[UUID]) -> RunBundle:
+def _as_shown(
+    bundle: RunBundle,
+    blind: frozenset[UUID],
+    anonymous: frozenset[UUID],
+    sealed: frozenset[UUID],
+) -> RunBundle:
     run_id = UUID(bundle.run.id)
     if run_id in blind or run_id in anonymous:
         return Blinding(hide_agent=run_id in anonymous).apply(bundle)
+    if run_id in sealed:
+        return replace(bundle, task=without_answers(bundle.task), hints=())
     return bundle
 
 

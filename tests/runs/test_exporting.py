@@ -3,8 +3,12 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -25,7 +29,10 @@ from runs.models import (
     AgentConfiguration,
     Blob,
     Experiment,
+    Hint,
     ImportJob,
+    LearningJob,
+    Milestone,
     Run,
     RunStatus,
     Task,
@@ -34,14 +41,17 @@ from runs.models import (
 )
 from runs.run_bundles import bundle_of
 from runs.services.exporting import export_runs
+from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_user
 from tests.runs.stores import use_store
 from tests.runs.test_storing import rows, with_run
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.native.blinding import Blinding
 from webagent.trajectory.reading import open_runs
+from webagent.trajectory.records import HintJobRecord, HintRecord, MilestoneRecord
 
 pytestmark = pytest.mark.django_db
+RULE = {"reached_when": {"kind": "url", "pattern": "*/cart"}}
 AGENTLAB = Path(__file__).parent.parent / "data" / "agentlab"
 
 
@@ -54,7 +64,8 @@ def wipe() -> None:
     """Empty the database, children first."""
     Study.objects.all().delete()
     Run.objects.update(retry_of=None, rerun_of=None)
-    for model in (Evaluation, EvaluatorVersion, ImportJob, Run, Task, TaskSet, Experiment):
+    hints = (Hint, LearningJob)
+    for model in (*hints, Evaluation, EvaluatorVersion, ImportJob, Run, Task, TaskSet, Experiment):
         model._default_manager.all().delete()
     AgentConfiguration.objects.all().delete()
     Blob.objects.update(thumbnail=None)
@@ -106,6 +117,113 @@ def test_importing_an_export_adds_nothing(store, tmp_path):
     before = rows()
     assert [item.is_new for item in read_back(tmp_path / "runs.zip")] == [False]
     assert rows() == before
+
+
+def advised_bundle(name: str = "The cart holds the item", text: str = "Open the shop first."):
+    """A run with its task's milestones, and a hint that was written from it."""
+    bundle = run_bundle(1)
+    milestones = (
+        MilestoneRecord(name=name, weight=2.0, is_ordered=True, rule=RULE),
+        MilestoneRecord(name="The order is placed"),
+    )
+    hint = HintRecord(
+        id="h1",
+        run_id=bundle.run.id,
+        level="concrete",
+        text=text,
+        job=HintJobRecord(
+            id=str(UUID(int=7)),
+            model="writer",
+            verdict="reward",
+            verdict_name="imported reward",
+            verdict_rule="Success is a reward above 0.",
+        ),
+        model="writer-2026",
+        prompt_version="3",
+        prompt_hash="a" * 64,
+        asks=2,
+        faults=(("it names the answer",),),
+        input_tokens=120,
+        output_tokens=30,
+        cost=Decimal("0.0012"),
+        seconds=1.5,
+        at=datetime(2026, 11, 2, 8, 30, tzinfo=UTC),
+    )
+    task = bundle.task.model_copy(update={"milestones": milestones})
+    return replace(bundle, task=task, hints=(hint,))
+
+
+def test_milestones_and_hints_come_back_byte_for_byte(store, tmp_path):
+    imported = import_bundle(advised_bundle())
+    assert imported.problems == ()
+    first = written(tmp_path, "first.zip")
+    [task], [hint] = lines(first, "tasks"), lines(first, "hints")
+    assert [one["name"] for one in task["milestones"]] == [
+        "The cart holds the item",
+        "The order is placed",
+    ]
+    assert task["milestones"][0]["rule"] == RULE
+    assert (hint["text"], hint["job"]["verdict_name"]) == (
+        "Open the shop first.",
+        "imported reward",
+    )
+    wipe()
+    [back] = read_back(tmp_path / "first.zip")
+    assert back.problems == ()
+    assert written(tmp_path, "second.zip") == first
+    assert list(Milestone.objects.values_list("origin", flat=True)) == ["imported"] * 2
+    job = LearningJob.objects.get()
+    assert job.params["runs"] == [str(back.run_id)]
+    assert (job.state, job.n_done, job.hints.get().cost) == ("finished", 1, Decimal("0.0012"))
+
+
+def test_milestones_and_hints_that_are_here_stay(store, tmp_path):
+    import_bundle(advised_bundle())
+    before = rows()
+    again = import_bundle(advised_bundle())
+    assert (again.is_new, again.problems, rows()) == (False, (), before)
+    other = import_bundle(advised_bundle(name="Another way", text="Another text"))
+    assert [problem.reason for problem in other.problems] == [
+        "the task has other milestones here, which stay",
+        "another one is here in its place, which stays",
+    ]
+    assert rows() == before
+
+
+def test_milestones_and_hints_that_make_no_sense_are_left_out(store):
+    bundle = advised_bundle()
+    hint = bundle.hints[0]
+    elsewhere = hint.model_copy(update={"job": hint.job.model_copy(update={"id": "job-1"})})
+    odd = (MilestoneRecord(name="a", rule={"reached_when": {"sql": "DROP TABLE"}}),)
+    task = bundle.task.model_copy(update={"milestones": odd})
+    found = import_bundle(replace(bundle, task=task, hints=(elsewhere,)))
+    assert found.is_new
+    assert [problem.file for problem in found.problems] == [
+        f"task {task.external_id}",
+        "hint h1",
+    ]
+    assert not Milestone.objects.exists()
+    assert not Hint.objects.exists()
+
+
+def test_a_blind_file_holds_neither_milestones_nor_hints(store, tmp_path):
+    import_bundle(advised_bundle())
+    blind = written(tmp_path, "blind.zip", blinding=Blinding())
+    assert lines(blind, "hints") == []
+    assert "milestones" not in lines(blind, "tasks")[0]
+
+
+def test_nothing_that_tells_how_to_succeed_at_a_task_that_one_still_judges(store, client):
+    run = Run.objects.get(pk=import_bundle(advised_bundle()).run_id)
+    person = make_user("engineer")
+    client.force_login(person)
+    address = reverse("runs:run_export", args=[run.pk])
+    assert lines(b"".join(client.get(address)), "hints")
+    make_study(runs=[make_run(task=run.task, pictures=False)], annotators=[person])
+    [task] = lines(shown := b"".join(client.get(address)), "tasks")
+    assert not {"eval", "reference", "milestones"} & task.keys()
+    assert lines(shown, "hints") == []
+    assert lines(shown, "runs")[0]["outcome"] == run.outcome
 
 
 def test_a_folder_holds_the_same_as_a_zip(store, tmp_path):

@@ -19,6 +19,7 @@ from webagent.trajectory.records import (
     AdjudicationRecord,
     BlobRecord,
     EvaluationRecord,
+    HintRecord,
     LabelRecord,
     Record,
     RunRecord,
@@ -146,6 +147,8 @@ class RunBundle:
     evaluations: tuple[EvaluationRecord, ...] = ()
     labels: tuple[LabelRecord, ...] = ()
     adjudications: tuple[AdjudicationRecord, ...] = ()
+    hints: tuple[HintRecord, ...] = ()
+    """Written from this run."""
     blobs: BlobSource = field(default_factory=BlobStash, repr=False, compare=False)
     problems: tuple[Problem, ...] = ()
 
@@ -168,6 +171,7 @@ class RunBundle:
         yield from self.evaluations
         yield from self.labels
         yield from self.adjudications
+        yield from self.hints
 
     def blob_records(self) -> Iterator[BlobRecord]:
         """Every blob that is mentioned, each hash once, in order of appearance."""

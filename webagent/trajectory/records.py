@@ -137,10 +137,20 @@ class BlobPart(Record):
 GoalPart = TextPart | BlobPart
 
 
+class MilestoneRecord(Record):
+    """A step on the way to a task's goal. `rule` is how the steps tell it, if they do."""
+
+    name: str
+    weight: float = 1.0
+    is_ordered: bool = False
+    """Counts only once all ordered milestones before it were reached."""
+    rule: Json | None = None
+
+
 class TaskRecord(Record):
     """One instruction. `eval` is the benchmark's own specification, verbatim.
 
-    `eval` and `reference` are sensitive: a blind export leaves them out.
+    `eval`, `reference` and `milestones` are sensitive: a blind export leaves them out.
     """
 
     id: Id
@@ -156,7 +166,43 @@ class TaskRecord(Record):
     max_steps: int | None = None
     reference_length: int | None = None
     infeasible_reason: str | None = None
+    milestones: tuple[MilestoneRecord, ...] | None = None
+    """Those in force when the file was written, in their order."""
     extra: Json | None = None
+
+
+class HintJobRecord(Record):
+    """The piece of work that wrote a hint, and who said that its source succeeded."""
+
+    id: Id
+    model: str
+    verdict: str
+    """Who said so, by the key of the installation that wrote the file."""
+    verdict_name: str
+    verdict_rule: str = ""
+
+
+class HintRecord(Record):
+    """A text for agents, written by a model from one successful run. It tells a way to succeed."""
+
+    id: Id
+    run_id: Id
+    level: Literal["concrete", "abstract", "insights"]
+    text: str
+    job: HintJobRecord
+    model: str
+    """As its provider called it."""
+    prompt_version: str
+    prompt_hash: Sha256
+    asks: int = Field(ge=1)
+    """How often the model was asked until the text passed the checks."""
+    faults: tuple[tuple[str, ...], ...] = ()
+    """What was wrong with the texts before."""
+    input_tokens: int = Field(ge=0)
+    output_tokens: int = Field(ge=0)
+    cost: Decimal | None = None
+    seconds: float = Field(ge=0)
+    at: datetime | None = None
 
 
 class SourceRecord(Record):

@@ -15,13 +15,20 @@ from webagent.trajectory.records import (
     RunRecord,
     SourceRecord,
     StepRecord,
+    TaskRecord,
     Totals,
 )
 
 R = TypeVar("R", bound=Record)
 HIDDEN_NAME = "hidden"
 
-_TASK = {"eval": None, "reference": None, "reference_length": None, "infeasible_reason": None}
+_TASK = {
+    "eval": None,
+    "reference": None,
+    "reference_length": None,
+    "infeasible_reason": None,
+    "milestones": None,
+}
 _RUN = {
     "outcome": Outcome.UNKNOWN,
     "end_reason": EndReason.UNKNOWN,
@@ -54,6 +61,7 @@ class Blinding:
             evaluations=(),
             labels=(),
             adjudications=(),
+            hints=(),
             problems=(),
         )
 
@@ -84,18 +92,28 @@ class Blinding:
         return self._known(step.model_copy(update=changes))
 
     def _known(self, record: R) -> R:
-        """The record, and all records inside, with the fields of the format only."""
-        known: R = self._strip(record)
-        return known
+        return _known(record, hide_names=self.hide_agent)
 
-    def _strip(self, value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(self._strip(item) for item in value)
-        if not isinstance(value, Record):
-            return value
-        fields = {name: self._strip(getattr(value, name)) for name in type(value).model_fields}
-        if "extra" in fields:
-            fields["extra"] = None
-        if isinstance(value, BlobRecord) and self.hide_agent:
-            fields["name"] = None
-        return type(value).model_construct(**fields)
+
+def without_answers(task: TaskRecord) -> TaskRecord:
+    """The task without what tells how to succeed at it."""
+    return _known(task).model_copy(update=_TASK)
+
+
+def _known(record: R, *, hide_names: bool = False) -> R:
+    """The record, and all records inside, with the fields of the format only."""
+    known: R = _strip(record, hide_names)
+    return known
+
+
+def _strip(value: Any, hide_names: bool) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_strip(item, hide_names) for item in value)
+    if not isinstance(value, Record):
+        return value
+    fields = {name: _strip(getattr(value, name), hide_names) for name in type(value).model_fields}
+    if "extra" in fields:
+        fields["extra"] = None
+    if isinstance(value, BlobRecord) and hide_names:
+        fields["name"] = None
+    return type(value).model_construct(**fields)

@@ -15,7 +15,8 @@ STEPS = "steps.jsonl"
 EVALUATIONS = "evaluations.jsonl"
 LABELS = "labels.jsonl"
 ADJUDICATIONS = "adjudications.jsonl"
-LINE_FILES = (TASKS, RUNS, STEPS, EVALUATIONS, LABELS, ADJUDICATIONS)
+HINTS = "hints.jsonl"
+LINE_FILES = (TASKS, RUNS, STEPS, EVALUATIONS, LABELS, ADJUDICATIONS, HINTS)
 BLOBS = "blobs"
 N_STEPS = "n_steps"
 """Key of a line in `runs.jsonl` that no run record has: how many steps belong to it."""

@@ -20,6 +20,7 @@ from webagent.trajectory.native.manifest import (
     ADJUDICATIONS,
     BLOBS,
     EVALUATIONS,
+    HINTS,
     LABELS,
     LINE_FILES,
     MANIFEST,
@@ -36,6 +37,7 @@ from webagent.trajectory.records import (
     AdjudicationRecord,
     BlobRecord,
     EvaluationRecord,
+    HintRecord,
     LabelRecord,
     Record,
     RunRecord,
@@ -147,7 +149,7 @@ class _NativeFile:
                 yield self._run(run_id, files)
             strays = (
                 (name, run_id)
-                for name in (STEPS, EVALUATIONS, LABELS, ADJUDICATIONS)
+                for name in (STEPS, EVALUATIONS, LABELS, ADJUDICATIONS, HINTS)
                 for run_id in files[name]
                 if run_id not in files[RUNS]
             )
@@ -197,6 +199,8 @@ class _NativeFile:
             labels = _parse_all(LabelRecord, files[LABELS].get(run_id))
             file = ADJUDICATIONS
             adjudications = _parse_all(AdjudicationRecord, files[ADJUDICATIONS].get(run_id))
+            file = HINTS
+            hints = _parse_all(HintRecord, files[HINTS].get(run_id))
         except LineError as error:
             return Rejection(source, self._root + file, error.field, str(error))
         bundle = RunBundle(
@@ -207,6 +211,7 @@ class _NativeFile:
             evaluations=evaluations,
             labels=labels,
             adjudications=adjudications,
+            hints=hints,
             blobs=stash,
         )
         missing = self._take_blobs(bundle, stash)

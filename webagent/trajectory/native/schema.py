@@ -15,6 +15,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from webagent.trajectory.native.manifest import (
     ADJUDICATIONS,
     EVALUATIONS,
+    HINTS,
     LABELS,
     MANIFEST,
     N_STEPS,
@@ -28,6 +29,7 @@ from webagent.trajectory.records import (
     FORMAT_VERSION,
     AdjudicationRecord,
     EvaluationRecord,
+    HintRecord,
     LabelRecord,
     RunRecord,
     StepRecord,
@@ -42,6 +44,7 @@ _OBJECTS: dict[str, type[BaseModel]] = {
     EVALUATIONS: EvaluationRecord,
     LABELS: LabelRecord,
     ADJUDICATIONS: AdjudicationRecord,
+    HINTS: HintRecord,
 }
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -17,6 +17,7 @@ from webagent.trajectory.native.blinding import Blinding
 from webagent.trajectory.native.manifest import (
     ADJUDICATIONS,
     EVALUATIONS,
+    HINTS,
     LABELS,
     LINE_FILES,
     MANIFEST,
@@ -157,12 +158,13 @@ def _write(
 def _add_lines(bundle: RunBundle, files: dict[str, _LineFileWriter]) -> None:
     run = bundle.run.model_copy(update={"task_id": bundle.task.id, N_STEPS: len(bundle.steps)})
     files[RUNS].add(canonical_json(run))
-    verdicts: tuple[tuple[str, tuple[Record, ...]], ...] = (
+    belonging: tuple[tuple[str, tuple[Record, ...]], ...] = (
         (STEPS, bundle.steps),
         (EVALUATIONS, bundle.evaluations),
         (LABELS, bundle.labels),
         (ADJUDICATIONS, bundle.adjudications),
+        (HINTS, bundle.hints),
     )
-    for name, records in verdicts:
+    for name, records in belonging:
         for record in records:
             files[name].add(canonical_json(record))
