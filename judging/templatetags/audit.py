@@ -13,6 +13,7 @@ from judging.audits.stubs import stubs_of as find_stubs
 from judging.models import Study
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
+from runs.templatetags.interface import money
 
 register = template.Library()
 
@@ -100,6 +101,26 @@ def ends(interval: Interval | Undefined) -> str:
     if isinstance(interval, Undefined):
         return wording.why_undefined(interval)
     return wording.interval_words(interval, is_share=False)
+
+
+@register.filter
+def more_dollars(value: Figure) -> str:
+    """A difference of costs, `+$0.0041`; a dash where there is none."""
+    return wording.DASH if isinstance(value, Undefined) else _signed_dollars(value)
+
+
+@register.filter
+def dollar_ends(interval: Interval | Undefined) -> str:
+    """The ends of its interval, or why there is none."""
+    if isinstance(interval, Undefined):
+        return wording.why_undefined(interval)
+    low, high = _signed_dollars(interval.low), _signed_dollars(interval.high)
+    return _("%(low)s to %(high)s") % {"low": low, "high": high}
+
+
+def _signed_dollars(value: float) -> str:
+    sign = "+" if value > 0 else "−" if value < 0 else ""
+    return f"{sign}{money(abs(value))}"
 
 
 @register.filter

@@ -57,6 +57,7 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
         "cells": shown,
         "address": cells,
         "table": table,
+        "listed": listed,
         "formats": FORMATS,
         "tag": tag,
         "batch": request.GET.get("batch", ""),

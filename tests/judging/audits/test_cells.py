@@ -11,6 +11,7 @@ from judging.audits.cells import Shown, items_in_cells, neighbours, read_cells
 from runs.models import Run
 from tests.judging import audited
 from tests.judging.audits.pages import logged_in, open_page, pk
+from tests.runs.factories import make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +44,20 @@ def test_list_links_to_the_run_with_its_way_through_the_cell(mixed: audited.Audi
         address = f"/runs/{item.run_id}/?study={mixed.study.pk}&amp;audit={judge.pk}&amp;cell=fn"
         assert address in page
     assert page.count("data-run=") == 3
+
+
+def test_a_cell_can_be_run_again_as_a_whole(mixed: audited.Audited) -> None:
+    judge = audited.evaluator("first")
+    client = logged_in(make_user("engineer"))
+    page = open_page(client, "audit_cells", mixed.study.pk, judge.pk, "fn").content.decode()
+    runs = re.findall('name="run" value="([^"]+)"', page)
+    items = items_in_cells(mixed.study, judge, [Shown.FN])
+    assert runs == [str(item.run_id) for item in items]
+    assert "Rerun 3 runs" in page
+    assert client.post(reverse("runs:run_rerun_selected"), {"run": runs}).status_code == 200
+    reader = logged_in(audited.auditor())
+    page = open_page(reader, "audit_cells", mixed.study.pk, judge.pk, "fn").content.decode()
+    assert 'name="run"' not in page
 
 
 @pytest.mark.parametrize("cells", ["xx", "tp-tp", "tp--fn"])
