@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from judging.experiments.comparison import Comparison, Spending
 from judging.experiments.pairs import CELLS, FLIPPED, RULES, By, Cell, Pair, Paired, Side
-from judging.gate.reading import ALL
+from judging.gate.reading import command_line, side_words
 from judging.reports import Column, Table, Value
 from judging.table_values import number, value_and_ends
 from judging.triangle_links import Linked
@@ -58,15 +58,14 @@ class ComparePage:
     @property
     def gate_command(self) -> str:
         """What holds the second side against the first in CI, by the same verdicts."""
-        comparison = self.comparison
-        sides = (("baseline", comparison.first), ("candidate", comparison.second))
-        named = " ".join(
-            f"--{name} {side.scope.experiment.pk} "
-            f"--{name}-agent {side.agent.pk if side.agent else ALL}"
-            for name, side in sides
+        first, second = (
+            side_words(name, side.scope.experiment.pk, side.agent.pk if side.agent else None)
+            for name, side in (
+                ("baseline", self.comparison.first),
+                ("candidate", self.comparison.second),
+            )
         )
-        source = comparison.source.key
-        return f"manage.py regression_gate {named} --metric success --source {source} --max-drop 5"
+        return command_line(self.comparison.source, first, second)
 
     @property
     def listed(self) -> list[UUID]:

@@ -13,6 +13,7 @@ from judging.experiments.figures import Figures
 from judging.experiments.population import DECIDED, LEFT_OUT, TOLD_LEFT_OUT, Standing
 from judging.experiments.selection import joined, runs_url
 from judging.experiments.sources import Choice
+from judging.gate.reading import command_line
 from judging.triangle_links import Linked
 from runs.hints import CONFIG_KEY
 
@@ -43,6 +44,11 @@ class ExperimentPage:
     def query(self) -> str:
         """The address of what hangs on the source."""
         return urlencode({"verdict": self.asked.source.key})
+
+    @property
+    def gate_command(self) -> str:
+        """What holds another experiment against this one in CI, by the same verdicts."""
+        return command_line(self.asked.source, str(self.asked.scope.experiment.pk), "…")
 
     @property
     def has_hints(self) -> bool:

@@ -71,6 +71,17 @@ def contestant(named: str, agent: str | None) -> Contestant:
     raise CannotTellError(f"{experiment.name} has {problem}; choose one of: {offered}; or {ALL}")
 
 
+def command_line(source: Source, baseline: str, candidate: str) -> str:
+    """The gate's command for two sides by this source, each as `side_words` names it."""
+    sides = f"--baseline {baseline} --candidate {candidate}"
+    return f"manage.py regression_gate {sides} --metric success --max-drop 5 --source {source.key}"
+
+
+def side_words(name: str, experiment: int, agent: int | None) -> str:
+    """A side as the value of `--baseline` or `--candidate`; without an agent all of them."""
+    return f"{experiment} --{name}-agent {ALL if agent is None else agent}"
+
+
 def source_for(metric: Metric, named: str | None, sides: Iterable[Contestant]) -> Source:
     """Whose verdicts count: the one that is named, or else the one that speaks of both sides.
 

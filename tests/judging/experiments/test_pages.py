@@ -109,7 +109,7 @@ def test_two_sides_name_the_gate_that_holds_them_against_each_other(two: Experim
             verdict="reward",
         )
     )
-    (command,) = re.findall(r"<code>manage\.py (.*?)</code>", text)
+    (command,) = re.findall(r">manage\.py (regression_gate .*?)</p>", text)
     call_command(*command.split(), "--strict")
     assert f"--baseline {two.pk} --baseline-agent {agent.pk} " in command
 
