@@ -51,7 +51,7 @@ PRESETS = (
     Preset("", _("Two annotators")),
     Preset(
         "online_mind2web",
-        _("Online-Mind2Web: three annotators and a reviewer"),
+        _("Online-Mind2Web"),
         {
             "labels_per_run": 3,
             "hides_identity": True,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
 from judging.interchange.faults import Fault
+from judging.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation, EvaluatorVersion
 from runs.links import as_uuid
 from runs.models import Run
@@ -105,23 +105,32 @@ def _columns(record: EvaluationRecord) -> dict[str, Any]:
 
 
 def _version(evaluator: EvaluatorRecord) -> EvaluatorVersion:
-    config = (evaluator.model_extra or {}).get("config")
     return EvaluatorVersion.objects.get_or_create(
         config_hash=_config_hash(evaluator),
         defaults={
             "name": evaluator.name[:100],
             "kind": evaluator.kind,
             "version": evaluator.version[:100],
-            "config": config if isinstance(config, dict) else {},
+            "config": _config(evaluator),
         },
     )[0]
 
 
+def _config(evaluator: EvaluatorRecord) -> dict[str, Any]:
+    config = (evaluator.model_extra or {}).get("config")
+    return config if isinstance(config, dict) else {}
+
+
 def _config_hash(evaluator: EvaluatorRecord) -> str:
-    """The evaluator's own hash; where there is none that fits, one of what is known of it."""
+    """The evaluator's own hash; where there is none that fits, the one that it would have here."""
     if evaluator.config_hash and len(evaluator.config_hash) <= HASH_CHARS:
         return evaluator.config_hash
-    return hashlib.sha256(hashed_json(evaluator)).hexdigest()
+    return EvaluatorIdentity(
+        name=evaluator.name,
+        kind=evaluator.kind,
+        version=evaluator.version,
+        config=_config(evaluator),
+    ).config_hash
 
 
 def _free_id(record_id: str) -> UUID:

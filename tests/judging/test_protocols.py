@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.http import QueryDict
 from django.urls import reverse
@@ -58,7 +60,8 @@ def test_a_failure_needs_step_cause_and_reason_where_the_study_asks() -> None:
     assert not form.is_valid()
     assert set(form.errors) == {"failure_step", "causes", "rationale"}
     cause = TAXONOMY[0]["key"]
-    told = {"success": "failure", "failure_step": "0", "causes": [cause], "rationale": "No hose."}
+    told: dict[str, Any] = {"success": "failure", "failure_step": "0", "causes": [cause]}
+    told["rationale"] = "No hose."
     assert label_form(**told).is_valid(), label_form(**told).errors
     assert label_form(success="success").is_valid()
     study.asks_failure_details = False

@@ -70,7 +70,8 @@ def test_the_report_has_the_agreed_shape(store, capsys, tmp_path):
     code, report = import_json(capsys, tmp_path / "runs.zip", "--format", "native")
     assert code == 0
     (row,) = report["imported"]
-    assert row.keys() == {"source", "run", "steps", "screenshots"}
+    counts = {"steps", "screenshots", "labels", "evaluations", "gaps", "dropped", "redacted"}
+    assert row.keys() == {"source", "run"} | counts
     assert (row["source"], row["steps"], row["screenshots"]) == (
         f"{tmp_path / 'runs.zip'}#run-1",
         3,

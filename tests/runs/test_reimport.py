@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyItem
+from judging.models import Evaluation, EvaluatorVersion, Label, ReferenceVerdict, Study, StudyItem
 from runs.execution.reimporting import Became, reimport
 from runs.execution.storing import import_bundle
 from runs.models import Run, User
@@ -64,6 +64,9 @@ def test_annotations_and_judgments_come_with_their_runs_and_once(store, capsys):
         assert User.objects.filter(username="A@agentrewardbench", is_active=False).exists()
         judged = Evaluation.objects.filter(evaluator__name="AgentRewardBench stub-judge")
         assert sorted(judged.values_list("verdict", flat=True)) == ["failed", "failed", "passed"]
+    # What came with the file is what would be said of the reward here.
+    assert EvaluatorVersion.objects.filter(name="imported-reward").count() == 1
+    assert Evaluation.objects.filter(evaluator__name="imported-reward").count() == 3
     first = report["already_there"][0]
     assert (first["labels"], first["evaluations"], first["gaps"]) == (2, 3, 0)
 

@@ -168,9 +168,10 @@ def test_judges_lines_are_evaluations(tmp_path: Path) -> None:
     assert (judged.verdict, judged.rationale) == ("failed", "No.")
     assert (judged.evaluator.name, judged.evaluator.version) == (
         "WebJudge_Online_Mind2Web_eval",
-        "o4-mini",
+        "imported",
     )
-    assert (judged.evaluator.model_extra or {})["config"]["score_threshold"] == 3
+    config = (judged.evaluator.model_extra or {})["config"]
+    assert (config["model"], config["score_threshold"]) == ("o4-mini", 3)
     assert judged.extra == {"details": {"key_points": "1. price"}}
 
 

@@ -66,7 +66,14 @@ log = logging.getLogger(__name__)
 
 IMPORTER = "crosscheck-agentlab"
 IMPORTER_VERSION = "1"
-REWARD_EVALUATOR = EvaluatorRecord(name="imported-reward", kind="reward", version="1")
+REWARD_EVALUATOR = EvaluatorRecord.model_validate(
+    {
+        "name": "imported-reward",
+        "kind": "reward",
+        "version": "1",
+        "config": {"success_above": SUCCESS_ABOVE},
+    }
+)
 
 _SHOWN_PACKAGES = ("agentlab", "browsergym", "playwright", "openai", "anthropic", "litellm")
 _VIDEOS = {".webm": "video/webm", ".mp4": "video/mp4"}

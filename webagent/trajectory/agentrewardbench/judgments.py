@@ -15,6 +15,8 @@ from webagent.trajectory.untyped import cost, items, mapping, moment, number, te
 
 BY_RULE = "functional"
 UNKNOWN = "unknown"
+IMPORTED = "imported"
+"""In place of a version, which the benchmark does not give its judges."""
 _GOOD_REWARD = 4
 """Of NNetNav's five points."""
 _OPTIMALITY_OF_REWARD = {1: 1, 2: 1, 3: 2, 4: 3, 5: 4}
@@ -110,7 +112,7 @@ def _by_rule(judgment: dict[str, Any], run_id: str, raw: BlobRecord) -> Evaluati
         id=f"{run_id}-{BY_RULE}"[-NAME_CHARS:],
         run_id=run_id,
         evaluator=EvaluatorRecord(
-            name=f"AgentRewardBench {BY_RULE}", kind="reward", version=UNKNOWN
+            name=f"AgentRewardBench {BY_RULE}", kind="reward", version=IMPORTED
         ),
         verdict="error" if reward is None else "passed" if passed else "failed",
         score=reward,
@@ -132,7 +134,7 @@ def _evaluator(judge: str, judgment: dict[str, Any]) -> EvaluatorRecord:
         {
             "name": f"AgentRewardBench {judge}"[:100],
             "kind": "judge",
-            "version": (model or UNKNOWN)[:100],
+            "version": IMPORTED,
             "config": config,
         }
     )

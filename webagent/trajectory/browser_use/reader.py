@@ -46,7 +46,7 @@ from webagent.trajectory.untyped import cost, count, flag, items, mapping, text
 
 FORMAT = "browser_use"
 TOOL = "browser-use"
-OWN_JUDGE = EvaluatorRecord(name="browser-use judge", kind="self_judge", version=UNKNOWN_VERSION)
+OWN_JUDGE = EvaluatorRecord(name="browser-use judge", kind="self_judge", version="imported")
 """Asks the agent's own model after the run; the history does not say which one."""
 
 _TYPING = ("input", "input_text", "type")

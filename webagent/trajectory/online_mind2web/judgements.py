@@ -61,7 +61,7 @@ def _evaluator(file_name: str) -> EvaluatorRecord:
         {
             "name": (match["mode"] if match else stem)[:100],
             "kind": "judge",
-            "version": (match["model"] if match else "unknown")[:100],
+            "version": "imported",
             "config": config,
         }
     )
