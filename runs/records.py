@@ -190,12 +190,21 @@ def goal_text(goal: tuple[GoalPart, ...]) -> str:
 
 
 def action_text(actions: tuple[ActionRecord, ...]) -> str:
-    """What the agent wrote as its action or actions, verbatim."""
+    """What the agent wrote as its action or actions: text verbatim, a structure as a call."""
     between = "" if all(action.dialect == DIALECT for action in actions) else "\n"
     return between.join(
-        action.raw if isinstance(action.raw, str) else json.dumps(action.raw, ensure_ascii=False)
-        for action in actions
+        action.raw if isinstance(action.raw, str) else _as_call(action) for action in actions
     )
+
+
+def _as_call(action: ActionRecord) -> str:
+    """`left_click(coordinate=[232, 191])`; the whole structure if nobody could read a name."""
+    if action.name is None:
+        return json.dumps(action.raw, ensure_ascii=False)
+    args = [json.dumps(value, ensure_ascii=False) for value in action.args]
+    named = (action.named_args or {}).items()
+    args += [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in named]
+    return f"{action.name}({', '.join(args)})"
 
 
 def stored_json(record: Record) -> dict[str, Any]:

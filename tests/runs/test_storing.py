@@ -16,13 +16,21 @@ from runs.execution import storing
 from runs.execution.storing import ImportedRun, StoringError, import_bundle, import_runs
 from runs.links import RunLinks
 from runs.models import AgentConfiguration, Attachment, Blob, Event, Run, RunStatus, Step, Task
+from runs.records import action_text
 from runs.run_bundles import stored_run
 from runs.signals import run_ended
 from tests.runs.factories import make_user
 from tests.runs.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
-from webagent.trajectory.records import BlobRecord, Box, EndReason, Size, Target
+from webagent.trajectory.records import (
+    ActionRecord,
+    BlobRecord,
+    Box,
+    EndReason,
+    Size,
+    Target,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -93,6 +101,21 @@ def test_files_beside_the_timeline_are_attached(store):
     attached = Attachment.objects.filter(run=run_id)
     assert sorted(attached.values_list("role", flat=True)) == ["artefact", "screenshot"]
     assert set(attached.values_list("step_index", flat=True)) == {None}
+
+
+def test_an_action_that_is_a_structure_reads_as_a_call():
+    given = {"name": "computer", "input": {"action": "left_click", "coordinate": [2, 3]}}
+    click = ActionRecord(
+        raw=given,
+        dialect="anthropic_computer",
+        name="left_click",
+        named_args={"coordinate": [2, 3]},
+    )
+    unread = ActionRecord(raw={"odd": "é"}, dialect="other")
+    said = ActionRecord(raw="click [51]", dialect="webarena", name="click", args=("51",))
+    assert action_text((click, unread, said)) == (
+        'left_click(coordinate=[2, 3])\n{"odd": "é"}\nclick [51]'
+    )
 
 
 def test_points_are_in_pixels_of_the_picture(store):

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from webagent.trajectory.agentlab.stepfiles import StepFile
-from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome
+from webagent.trajectory.records import (
+    EndReason,
+    ErrorOrigin,
+    ErrorRecord,
+    Outcome,
+    RunRecord,
+)
 from webagent.trajectory.untyped import flag, number, text
 
 SUCCESS_ABOVE = 0.5
@@ -37,6 +43,13 @@ class Ending:
     end_reason: EndReason
     reward: float | None = None
     error: ErrorRecord | None = None
+
+
+def ended_as(run: RunRecord) -> Ending:
+    """How a run ended, from its record: for formats that tell it in their own way."""
+    return Ending(
+        outcome=run.outcome, end_reason=run.end_reason, reward=run.reward, error=run.error
+    )
 
 
 def ending(summary: dict[str, Any], last: StepFile | None, started: bool, log: str) -> Ending:

@@ -8,8 +8,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE
-from webagent.trajectory.agentlab.reader import REWARD_EVALUATOR
+from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE, ended_as
+from webagent.trajectory.agentlab.reader import reward_evaluation
 from webagent.trajectory.assembling import (
     NAME_CHARS,
     UnreadableError,
@@ -37,7 +37,6 @@ from webagent.trajectory.records import (
     BlobRecord,
     EndReason,
     ErrorRecord,
-    EvaluationRecord,
     Outcome,
     RunRecord,
     SourceRecord,
@@ -127,7 +126,7 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
         task=task,
         run=run.model_copy(update=changes),
         steps=steps,
-        evaluations=_evaluation(run),
+        evaluations=(reward_evaluation(run, ended_as(run)),) if run.reward is not None else (),
         blobs=files.stash,
         problems=tuple(files.problems),
     )
@@ -264,24 +263,6 @@ def _ending(
     if flag(extra.get("truncated")):
         return outcome, EndReason.MAX_STEPS, None
     return outcome, EndReason.UNKNOWN, None
-
-
-def _evaluation(run: RunRecord) -> tuple[EvaluationRecord, ...]:
-    if run.reward is None:
-        return ()
-    errored = run.outcome is Outcome.ERROR
-    passed = "passed" if run.reward > SUCCESS_ABOVE else "failed"
-    record = EvaluationRecord.model_validate(
-        {
-            "id": f"{run.id}-reward"[-NAME_CHARS:],
-            "run_id": run.id,
-            "evaluator": REWARD_EVALUATOR,
-            "verdict": "error" if errored else passed,
-            "score": run.reward,
-            "scale": f"passed above {SUCCESS_ABOVE}",
-        }
-    )
-    return (record,)
 
 
 def _note_what_is_elsewhere(files: RunFiles, value: dict[str, Any]) -> None:

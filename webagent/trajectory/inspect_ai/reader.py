@@ -65,16 +65,14 @@ class InspectReader:
     signs = "an .eval archive or a .json log (Inspect AI)"
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        """The logs; a document counts as one run until it is read."""
+        """The logs, with their samples counted; at least one each."""
         places = find_logs(tree, bounds)
         total = 0
         files: set[str] = set()
         for place in places:
             files.update(files_of(tree, place))
             try:
-                samples = (
-                    0 if place.kind == "document" else len(open_log(tree, place, bounds).samples)
-                )
+                samples = len(open_log(tree, place, bounds).samples)
             except LogError:
                 samples = 0
             total += max(samples, 1)

@@ -25,6 +25,8 @@ _EVALUATES = frozenset(("evaluateExpression", "evaluateExpressionHandle", "evalu
 _A_PROPERTY = re.compile(r"^[\w.\[\]$\s]{1,300}$")
 _TYPING = frozenset(("fill", "type", "pressSequentially", "insertText", "keyboardType"))
 _KEYBOARD = frozenset(("keyboardType", "keyboardInsertText"))
+_HOW = frozenset(("strict", "timeout", "waitUntil", "noWaitAfter", "force", "trial", "modifiers"))
+"""Parameters that say how a call waits, not what it does."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ROLE = re.compile(r"internal:role=(\w+)(?:\[name=\"((?:[^\"\\]|\\.)*)\")?")
 _LABEL = re.compile(r"internal:(?:label|text|attr)=\[?[^\"]{0,40}\"((?:[^\"\\]|\\.)*)\"")
@@ -74,7 +76,7 @@ def action_of(
         raw=clean_json(files, {"call": call.name, "params": params}),
         dialect=DIALECT,
         name=_CAMEL.sub("_", call.method).lower().strip("_")[:100] or None,
-        named_args=clean_json(files, params) or None,
+        named_args=clean_json(files, {k: v for k, v in params.items() if k not in _HOW}) or None,
         target=_target(files, selector, _box(call.box, scale)),
         point=_point(call, scale),
         coordinate_space=space,

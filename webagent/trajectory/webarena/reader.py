@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from webagent.trajectory.agentlab.endings import ended_as
+from webagent.trajectory.agentlab.reader import reward_evaluation
 from webagent.trajectory.assembling import (
     NAME_CHARS,
     URL_CHARS,
@@ -32,7 +34,6 @@ from webagent.trajectory.records import (
     BlobRecord,
     EnvironmentRecord,
     EvaluationRecord,
-    EvaluatorRecord,
     RunRecord,
     StepRecord,
     TaskRecord,
@@ -52,7 +53,6 @@ from webagent.trajectory.webarena.render import Rendered, read_render
 from webagent.trajectory.webarena.steps import step_records
 
 FORMAT = "webarena"
-EVALUATOR = EvaluatorRecord(name="webarena", kind="matcher", version=UNKNOWN_VERSION)
 NOT_POSSIBLE = "N/A"
 """What the benchmark's prompts tell an agent to answer where a task cannot be done."""
 
@@ -255,16 +255,7 @@ def _evaluation(run: RunRecord, logged: Logged | None) -> tuple[EvaluationRecord
     """The benchmark's own verdict; none where the log has none."""
     if logged is None or (logged.verdict is None and logged.error is None):
         return ()
-    record = EvaluationRecord(
-        id=f"{run.id}-webarena"[-NAME_CHARS:],
-        run_id=run.id,
-        evaluator=EVALUATOR,
-        verdict="error" if logged.verdict is None else "passed",
-        score=run.reward,
-        rationale=None if logged.verdict else "the run broke off before it was evaluated",
-    )
-    failed = logged.verdict == "FAIL"
-    return (record.model_copy(update={"verdict": "failed"}) if failed else record,)
+    return (reward_evaluation(run, ended_as(run)),)
 
 
 def _seconds(logged: Logged | None) -> float | None:
