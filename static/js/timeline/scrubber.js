@@ -209,8 +209,16 @@ function bandOf(band, y, from, to) {
   const fits = Math.floor((end - from) / 5.8);
   if (fits < 2) return parts;
   const label = drawn("text", { class: `band-label ${QUIET.has(band.kind) ? "branch" : ""}`, x: from, y: y + 12 });
-  label.textContent = fits < 6 ? band.sign : words.length > fits ? `${words.slice(0, fits - 1)}…` : words;
+  label.textContent = fits < 6 ? band.sign : cut(words, fits);
   return [...parts, label];
+}
+
+// Letters of East Asian scripts are about twice as wide as others.
+function cut(words, fits) {
+  const letters = [...words];
+  let used = 0;
+  const tooFar = letters.findIndex((letter) => (used += letter.codePointAt(0) > 0x2e7f ? 2 : 1) > fits);
+  return tooFar < 0 ? words : `${letters.slice(0, tooFar - 1).join("")}…`;
 }
 
 // The time that fills a tick: the longest but for a few outliers.
