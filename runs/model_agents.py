@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runs.language_models import ModelUnavailableError, offered_models
 from webagent.agents.generic.agent import NAME
-from webagent.agents.generic.benchmarks import BENCHMARKS
+from webagent.agents.generic.benchmarks import BENCHMARK_ACTIONS
 from webagent.recovery.retry_policy import AgentChoice
 
 
@@ -24,6 +24,6 @@ def model_agents() -> dict[str, AgentChoice]:
 def for_task_set(agent: AgentChoice, task_set: str) -> AgentChoice:
     """The agent with the actions of a known benchmark, if the set `NAME VERSION` is of one."""
     name = task_set.partition(" ")[0]
-    if name not in BENCHMARKS:
+    if name not in BENCHMARK_ACTIONS:
         return agent
     return agent.model_copy(update={"config": {**agent.config, "benchmark": name}})

@@ -15,8 +15,8 @@ from runs.policy_forms import PolicyForm, initial_of
 from runs.policy_rule_forms import one_more_rule, rule_forms
 from runs.policy_words import PartInWords, in_words, sentences
 from runs.savings import Saving, saving_in
-from webagent.agents.generic.benchmarks import BENCHMARKS
 from webagent.environment.registry import ends_at_first_message, suites
+from webagent.environment.site_benchmarks import SITE_BENCHMARKS
 from webagent.recovery.policy import Answer
 from webagent.recovery.retry_policy import PolicyBody
 
@@ -103,7 +103,7 @@ def watches_for_completion(body: PolicyBody) -> bool:
 def suites_that_end() -> list[str]:
     """Suites and benchmarks whose runs end with the agent's first message."""
     here = [name for name in suites() if ends_at_first_message(f"{name}.")]
-    known = [name for name, benchmark in BENCHMARKS.items() if benchmark.ends_at_message]
+    known = [name for name, benchmark in SITE_BENCHMARKS.items() if benchmark.ends_at_message]
     return sorted({*here, *known})
 
 

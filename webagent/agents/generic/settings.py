@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webagent.agents.generic.action_space import Action, chosen_actions
-from webagent.agents.generic.benchmarks import BENCHMARKS, DEFAULT_ACTIONS, MAX_STEPS
+from webagent.agents.generic.benchmarks import BENCHMARK_ACTIONS, DEFAULT_ACTIONS, MAX_STEPS
 from webagent.agents.generic.knowledge import KnowledgeSettings
 from webagent.agents.generic.wording import Wording, load_wording
 from webagent.trajectory.records import Json
@@ -77,7 +77,7 @@ class AgentSettings(BaseModel):
         if self.actions is not None:
             return chosen_actions(self.actions)
         if self.benchmark is not None:
-            return chosen_actions(BENCHMARKS[self.benchmark].actions)
+            return chosen_actions(BENCHMARK_ACTIONS[self.benchmark])
         return chosen_actions(DEFAULT_ACTIONS)
 
     @property
@@ -95,9 +95,10 @@ class AgentSettings(BaseModel):
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         load_wording(self.prompts)
-        if self.benchmark is not None and self.benchmark not in BENCHMARKS:
+        if self.benchmark is not None and self.benchmark not in BENCHMARK_ACTIONS:
             raise ValueError(
-                f"benchmark: there is no {self.benchmark!r}; there are: {', '.join(BENCHMARKS)}"
+                f"benchmark: there is no {self.benchmark!r}; there are:"
+                f" {', '.join(BENCHMARK_ACTIONS)}"
             )
         if self.hints and self.tips:
             raise ValueError("tips: they come from the hints; give one of the two")

@@ -19,7 +19,7 @@ from webagent.agents.generic.action_space import (
     chosen_actions,
     read_action,
 )
-from webagent.agents.generic.benchmarks import BENCHMARKS
+from webagent.agents.generic.benchmarks import BENCHMARK_ACTIONS
 from webagent.agents.generic.wording import load_wording, wording_versions
 from webagent.environment.browsergym_session import REFUSED_ACTIONS, action_set
 
@@ -68,7 +68,7 @@ def test_groups_are_browsergyms_subsets():
 def test_a_benchmark_has_its_published_actions(benchmark):
     refused = {each.__name__ for each in REFUSED_ACTIONS}
     theirs = {each.__name__ for each in ACTION_SUBSETS[benchmark]} - refused
-    ours = {each.name for each in chosen_actions(BENCHMARKS[benchmark].actions)}
+    ours = {each.name for each in chosen_actions(BENCHMARK_ACTIONS[benchmark])}
     assert ours - {"noop"} == theirs
 
 
