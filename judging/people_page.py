@@ -11,10 +11,8 @@ from django.utils.translation import gettext as _
 from judging.audits.ceiling import Against, Ceiling
 from judging.audits.voices import Voice
 from judging.models import Study
-from judging.pictures import IntervalRow, Meaning, interval_picture
-from judging.statistics.figures import Interval, Undefined
+from judging.pictures import IntervalRow, Meaning, figure_row, interval_picture
 from judging.triangle_links import Linked, differing
-from judging.wording import DASH, figure_words, interval_words, why_undefined
 
 MOST_DRAWN = 40
 
@@ -66,16 +64,10 @@ def _row(shown: AgainstShown, meaning: Meaning) -> IntervalRow:
         "voice": against.voice.name,
         "annotator": against.annotator.name,
     }
-    value, interval = against.agreement.value, against.agreement.interval
-    if isinstance(value, Undefined):
-        return IntervalRow(name=name, words=f"{DASH} {why_undefined(value)}")
-    words = figure_words(value, is_share=True)
-    ends = interval_words(interval, is_share=True)
-    return IntervalRow(
-        name=name,
-        words=f"{words} ({ends})",
-        value=value,
-        interval=interval if isinstance(interval, Interval) else None,
+    return figure_row(
+        name,
+        against.agreement.value,
+        against.agreement.interval,
         url=shown.differing.url,
         title=_("%(name)s: %(n)s runs on which they differ")
         % {"name": name, "n": shown.differing.n},

@@ -9,7 +9,9 @@ from typing import Literal
 from django.utils import formats
 from django.utils.safestring import SafeString
 
-from judging.statistics.figures import Interval
+from judging.statistics.figures import Figure, Interval, Undefined
+from judging.statistics.proportions import Share
+from judging.wording import DASH, figure_words, interval_words, why_undefined
 from runs.pictures import as_picture, drawing
 
 WIDTH = 380
@@ -51,6 +53,45 @@ class IntervalRow:
     url: str = ""
     title: str = ""
     meaning: Meaning | None = None
+
+
+def figure_row(
+    name: str,
+    value: Figure | None,
+    interval: Interval | Undefined | None,
+    *,
+    counted: Share | None = None,
+    by_task: Interval | Undefined | None = None,
+    url: str = "",
+    title: str = "",
+    meaning: Meaning | None = None,
+) -> IntervalRow:
+    """The row of a figure: its words with its interval, or a dash with the reason.
+
+    Args:
+        counted: what stands behind the words as `5/12`.
+        title: the name and the figure unless it is given.
+    """
+    if value is None or isinstance(value, Undefined):
+        words = f"{DASH} {why_undefined(value)}" if value else DASH
+        return IntervalRow(name=name, words=words, meaning=meaning)
+    words = figure_words(value, is_share=True)
+    ends = interval_words(interval, is_share=True)
+    told = [
+        words,
+        f"({ends})" if ends else "",
+        f"{counted.count}/{counted.total}" if counted else "",
+    ]
+    return IntervalRow(
+        name=name,
+        words=" ".join(filter(None, told)),
+        value=value,
+        interval=interval if isinstance(interval, Interval) else None,
+        by_task=by_task if isinstance(by_task, Interval) else None,
+        url=url,
+        title=title or f"{name}: {words}",
+        meaning=meaning,
+    )
 
 
 def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meaning) -> SafeString:

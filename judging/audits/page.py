@@ -16,10 +16,8 @@ from judging.audits.measures import BY_KEY, MEASURES, Measure, Measured, measure
 from judging.audits.population import Group
 from judging.audits.resampling import Resampled
 from judging.models import ReferenceVerdict, Study
-from judging.pictures import IntervalRow, interval_picture
-from judging.statistics.figures import Interval, Undefined
+from judging.pictures import IntervalRow, figure_row, interval_picture
 from judging.statistics.proportions import Share
-from judging.wording import DASH, figure_words, interval_words, why_undefined
 
 QUESTIONS: dict[str, Promise] = {
     "fn_share": _("Which evaluator misses the most runs?"),
@@ -133,23 +131,11 @@ def _panel(audit: EvaluatorAudit) -> Panel:
 
 
 def _interval_row(found: Measured, study: Study) -> IntervalRow:
-    name = str(found.audit.evaluator)
-    if isinstance(found.value, Undefined):
-        return IntervalRow(name=name, words=f"{DASH} {why_undefined(found.value)}")
-    words = figure_words(found.value, is_share=True)
-    ends = interval_words(found.interval, is_share=True)
-    share = found.share
-    counts = f"{share.count}/{share.total}" if share else ""
-    return IntervalRow(
-        name=name,
-        words=f"{words} ({ends}) {counts}",
-        value=found.value,
-        interval=_drawable(found.interval),
-        by_task=_drawable(found.by_task),
+    return figure_row(
+        str(found.audit.evaluator),
+        found.value,
+        found.interval,
+        counted=found.share,
+        by_task=found.by_task,
         url=cells_url(study, found.audit.evaluator.pk, found.measure.cells),
-        title=f"{name}: {words}",
     )
-
-
-def _drawable(interval: Interval | Undefined | None) -> Interval | None:
-    return interval if isinstance(interval, Interval) else None

@@ -16,13 +16,11 @@ from judging.experiments.population import DECIDED, Standing
 from judging.experiments.recovery import Detections, detections_of
 from judging.experiments.selection import joined, runs_url
 from judging.experiments.trials import TrialFigures, trials_of
-from judging.pictures import IntervalRow, interval_picture
+from judging.pictures import IntervalRow, figure_row, interval_picture
 from judging.pictures_detections import Bar, detections_picture
 from judging.pictures_trials import Curve, trials_picture
-from judging.statistics.figures import Interval, Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Undefined
 from judging.statistics.success import TaskMean
-from judging.wording import DASH, figure_words, interval_words, why_undefined
 
 QUESTIONS: Mapping[str, Promise] = {
     "accuracy": gettext_lazy("Which configuration succeeds most?"),
@@ -100,7 +98,10 @@ def _accuracy(asked: Asked, each: Figures) -> IntervalRow:
     url = runs_url(
         asked.scope.experiment, asked.source, agent=each.agent.pk, standing=joined(DECIDED)
     )
-    return _row(each.name, each.accuracy, url, by_task=each.by_task)
+    share = each.accuracy
+    return figure_row(
+        each.name, share.value, share.interval, counted=share, by_task=each.by_task, url=url
+    )
 
 
 def _length(asked: Asked, configuration: Figures, each: Bin) -> IntervalRow:
@@ -111,24 +112,8 @@ def _length(asked: Asked, configuration: Figures, each: Bin) -> IntervalRow:
         steps=f"{each.first}-{each.last}",
         standing=joined(DECIDED),
     )
-    return _row(_("%(steps)s steps") % {"steps": steps_words(each)}, each.share, url)
-
-
-def _row(name: str, share: Share, url: str, by_task: Interval | None = None) -> IntervalRow:
-    value, interval = share.value, share.interval
-    if isinstance(value, Undefined):
-        return IntervalRow(name=name, words=f"{DASH} {why_undefined(value)}")
-    words = figure_words(value, is_share=True)
-    ends = interval_words(interval, is_share=True)
-    return IntervalRow(
-        name=name,
-        words=f"{words} ({ends}) {share.count}/{share.total}",
-        value=value,
-        interval=interval if isinstance(interval, Interval) else None,
-        by_task=by_task,
-        url=url,
-        title=f"{name}: {words}",
-    )
+    name = _("%(steps)s steps") % {"steps": steps_words(each)}
+    return figure_row(name, each.share.value, each.share.interval, counted=each.share, url=url)
 
 
 def _bar(asked: Asked, found: Detections, standing: Standing, n: int, runs: int) -> Bar:

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from judging.pictures import IntervalRow, Meaning, interval_picture
+from judging.pictures import figure_row, interval_picture
 from judging.pictures_progress import StepCurve, progress_picture
 from judging.progress_rates.figures import Progressed, rate_interval
 from judging.progress_rates.rows import RunRow
-from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.progress import AtStep
-from judging.wording import DASH, figure_words, interval_words, why_undefined
 
 
 def beside_success(found: Sequence[tuple[str, Progressed]]) -> SafeString:
@@ -22,8 +20,10 @@ def beside_success(found: Sequence[tuple[str, Progressed]]) -> SafeString:
     for name, each in found:
         progress = _("progress · %(name)s") % {"name": name}
         success = _("success · %(name)s") % {"name": name}
-        rows.append(_row(progress, each.reached.value, rate_interval(each.reached), "agent"))
-        rows.append(_row(success, each.success.value, each.success.interval, "evaluator"))
+        ends = rate_interval(each.reached)
+        rows.append(figure_row(progress, each.reached.value, ends, meaning="agent"))
+        won = each.success
+        rows.append(figure_row(success, won.value, won.interval, meaning="evaluator"))
     label = _("How much progress does success hide?")
     return interval_picture(rows, label=label, meaning="agent")
 
@@ -43,17 +43,3 @@ def by_step(name: str, rows: Sequence[RunRow], curve: Sequence[AtStep]) -> SafeS
         curves.insert(1, StepCurve("held", _("held"), [point.held for point in curve]))
     label = _("How far had runs of %(name)s got after every step?") % {"name": name}
     return progress_picture(curves, label=label, axis=_("steps"))
-
-
-def _row(name: str, value: Figure, interval: Interval | Undefined, meaning: Meaning) -> IntervalRow:
-    if isinstance(value, Undefined):
-        return IntervalRow(name=name, words=f"{DASH} {why_undefined(value)}", meaning=meaning)
-    words = figure_words(value, is_share=True)
-    ends = interval_words(interval, is_share=True)
-    return IntervalRow(
-        name=name,
-        words=f"{words} ({ends})" if ends else words,
-        value=value,
-        interval=interval if isinstance(interval, Interval) else None,
-        meaning=meaning,
-    )
