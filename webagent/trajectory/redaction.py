@@ -52,7 +52,7 @@ _BEARER = re.compile(
 _KEY = re.compile(
     r"(?P<before>)(?P<secret>\bsk-[A-Za-z0-9_\-]{20,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
     r"|\bgh[pousr]_[A-Za-z0-9]{30,}|\bxox[abprs]-[A-Za-z0-9\-]{10,}|\bAIza[0-9A-Za-z_\-]{35}"
-    r"|\beyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}"
+    r"|\beyJ[A-Za-z0-9_\-]{8,300}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}"
     r"|\bhf_[A-Za-z0-9]{30,})"
 )
 # What a text must hold for the pattern to be worth a look: most texts hold none of it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +252,10 @@ def _write(folder: Path, document: dict[str, Any]) -> None:
 def _read(folder: Path) -> list[RunBundle]:
     with open_runs(folder) as source:
         return [found for found in source if isinstance(found, RunBundle)]
+
+
+@pytest.mark.parametrize("nasty", ["\n", "Thoughts:\n", "Reward:", "<success>", "Status -"])
+def test_no_answer_makes_a_judge_slow(nasty: str) -> None:
+    started = time.monotonic()
+    read_answer("Thoughts:" + nasty * 50_000)
+    assert time.monotonic() - started < 5

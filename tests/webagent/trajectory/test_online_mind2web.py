@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -261,3 +262,10 @@ def test_odd_results_are_read_or_refused_and_never_raise(
     assert len(found) == 1
     assert isinstance(found[0], RunBundle | Problem)
     assert "unexpected" not in getattr(found[0], "reason", "")
+
+
+@pytest.mark.parametrize("nasty", [" ", "->", "a -> A", "| ", "(1, ", "TYPE: ", 'type "'])
+def test_no_action_is_slow_to_read(nasty: str) -> None:
+    started = time.monotonic()
+    read_action(nasty * 50_000)
+    assert time.monotonic() - started < 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -141,3 +142,13 @@ def test_names_of_secret_things() -> None:
         assert not is_secret_key(key), key
     assert is_password_field(None, "user[password]")
     assert not is_password_field("text", "Pass the salt")
+
+
+@pytest.mark.parametrize(
+    "nasty",
+    ["-eyJ", "?-", "&token", "https://a:", "Bearer ", "Cookie: ", "/key/0", "a=b;", "sk-", "\n "],
+)
+def test_no_text_makes_it_slow(nasty: str) -> None:
+    started = time.monotonic()
+    Redactor().text(nasty * (1_000_000 // len(nasty)))
+    assert time.monotonic() - started < 5

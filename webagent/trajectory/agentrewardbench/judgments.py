@@ -22,9 +22,12 @@ _GOOD_REWARD = 4
 _OPTIMALITY_OF_REWARD = {1: 1, 2: 1, 3: 2, 4: 3, 5: 4}
 
 _TAG = re.compile(r"<(reasoning|success|side|optimal|loop)>(.*?)(?:</\1>|$)", re.DOTALL)
-_STATUS = re.compile(r"^\W*Status\W*:\W*(success|failure|unsuccessful|successful)", re.I | re.M)
-_THOUGHTS = re.compile(r"Thoughts\W*:\s*(.*?)(?=\n\W*Status\W*:|\Z)", re.I | re.DOTALL)
-_REWARD = re.compile(r"Reward\W*:\W*([1-5])\b", re.IGNORECASE)
+# Bounded, since what a file calls an answer may be anything of any length.
+_STATUS = re.compile(
+    r"^[^\w\n]{0,9}Status\W{0,9}:\W{0,9}(success|failure|unsuccessful|successful)", re.I | re.M
+)
+_THOUGHTS = re.compile(r"Thoughts\W{0,9}:", re.IGNORECASE)
+_REWARD = re.compile(r"Reward\W{0,9}:\W{0,9}([1-5])\b", re.IGNORECASE)
 _PASSED, _FAILED = (
     ("successful", "success", "yes", "true"),
     ("unsuccessful", "failure", "no", "false"),
@@ -54,10 +57,9 @@ def read_answer(words: str) -> Said:
             looping=_plain(tags.get("loop")),
         )
     if status := _STATUS.search(words):
-        thoughts = _THOUGHTS.search(words)
-        return Said(
-            success=_success(status[1]), reasoning=thoughts[1].strip() if thoughts else None
-        )
+        thoughts = _THOUGHTS.search(words, 0, status.start())
+        reasoning = words[thoughts.end() : status.start()].strip() if thoughts else None
+        return Said(success=_success(status[1]), reasoning=reasoning or None)
     if reward := _REWARD.search(words):
         points = int(reward[1])
         return Said(

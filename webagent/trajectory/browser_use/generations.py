@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from webagent.trajectory.untyped import items, mapping, text
@@ -10,7 +9,7 @@ from webagent.trajectory.untyped import items, mapping, text
 NESTED, EMBEDDED, BESIDE, WITH_PROMPT = "0.1-0.2", "0.3-0.4", "0.5-0.7", "0.8+"
 """Thoughts under `current_state`; pictures in base64; by path; with the prompt's own words."""
 
-_REQUEST = re.compile(r"<user_request>\s*(.*?)\s*</user_request>", re.DOTALL)
+_REQUEST, _REQUEST_END = "<user_request>", "</user_request>"
 
 
 def generation(history: list[dict[str, Any]]) -> str:
@@ -28,8 +27,10 @@ def generation(history: list[dict[str, Any]]) -> str:
 def task_of(history: list[dict[str, Any]]) -> str | None:
     """What the agent was told, where the prompt's own words are kept."""
     for item in history:
-        if found := _REQUEST.search(text(item.get("state_message")) or ""):
-            return found[1]
+        _, opened, rest = (text(item.get("state_message")) or "").partition(_REQUEST)
+        words, closed, _ = rest.partition(_REQUEST_END)
+        if opened and closed:
+            return words.strip()
     return None
 
 

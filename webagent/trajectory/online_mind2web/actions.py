@@ -17,11 +17,8 @@ COMPLETE = "task_complete"
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _POINT = re.compile(rf"\(\s*(?P<x>{_NUMBER})\s*,\s*(?P<y>{_NUMBER})\s*\)")
 _COMPLETE = re.compile(r"^\s*TASK_COMPLETE\b\s*(?:->\s*ANSWER\s*:\s*)?(?P<answer>.*)$", re.DOTALL)
-_ARROW = re.compile(
-    r"^(?P<target>.*?)\s*->\s*(?P<name>[A-Z][A-Z_ ]{1,30})(?:\s*:\s*(?P<value>.*?))?"
-    r"(?:\s*\|\s*(?P<status>SUCCESS|FAILED))?\s*$",
-    re.DOTALL,
-)
+_OPERATION = re.compile(r"^[A-Z][A-Z_ ]{1,30}$")
+_STATES = ("SUCCESS", "FAILED")
 _ENGLISH: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("navigate", re.compile(r"^(?:navigate|go) to (?P<value>\S+)$", re.I)),
     ("go_back", re.compile(r"^(?:navigate|go) back\b", re.I)),
@@ -94,21 +91,31 @@ def read_action(words: str) -> Read:
     """What is done to what, in any of the grammars; nothing where it is none of them."""
     if (answer := final_answer(words)) is not None:
         return Read(name=COMPLETE, args=(answer,))
-    if arrow := _ARROW.match(words):
-        operation = arrow["name"].strip()
-        target = arrow["target"].strip()
-        return Read(
-            name=_NAMES.get(operation, operation.lower().replace(" ", "_")),
-            args=(arrow["value"],) if arrow["value"] else (),
-            target=Target(text=target[:300]) if target else None,
-            status=arrow["status"],
-        )
+    if (read := _read_arrow(words)) is not None:
+        return read
     point = _POINT.search(words)
     for name, pattern in _ENGLISH:
         if match := pattern.match(words.strip()):
             value = match.groupdict().get("value")
             return Read(name=name, args=(value,) if value else (), point=_as_point(point))
     return Read(point=_as_point(point))
+
+
+def _read_arrow(words: str) -> Read | None:
+    """`target -> OPERATION: value | STATUS`; None if it is written otherwise."""
+    target, arrow, rest = words.partition("->")
+    done, _, status = (part.strip() for part in rest.rpartition("|"))
+    if status not in _STATES:
+        done, status = rest.strip(), ""
+    operation, _, value = (part.strip() for part in done.partition(":"))
+    if not arrow or not _OPERATION.match(operation):
+        return None
+    return Read(
+        name=_NAMES.get(operation, operation.lower().replace(" ", "_")),
+        args=(value,) if value else (),
+        target=Target(text=target.strip()[:300]) if target.strip() else None,
+        status=status or None,
+    )
 
 
 def final_answer(words: str) -> str | None:
