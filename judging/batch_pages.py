@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from judging.addresses import read_number
 from judging.audits.access import EVALUATE, studies_hidden_from
 from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem
+from runs.addresses import read_number
 from runs.models import Run, User
 from runs.visibility import run_policy
 from runs.work_pages import WorkProgress, cost_in_words, progress_of

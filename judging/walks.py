@@ -9,12 +9,12 @@ from uuid import UUID
 from django.http import QueryDict
 from django.urls import reverse
 
-from judging.addresses import read_number
 from judging.audits.cells import Neighbours, items_in_cells, neighbours, read_cells
 from judging.audits.selection import neighbours_in, read_selection, selected_items
 from judging.audits.voices import voices_of
 from judging.judgements import may_walk
 from judging.models import EvaluatorVersion, Study
+from runs.addresses import read_number
 from runs.models import User
 
 NUMBERS = ("study", "audit")

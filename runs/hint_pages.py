@@ -90,7 +90,9 @@ class JobPage:
 
     @cached_property
     def sizes(self) -> list[LevelSize]:
-        """By level, of the hints that are shown."""
+        """By level, of the hints that are shown; not while they still come in."""
+        if self.job.is_active:
+            return []
         found: dict[str, list[int]] = {level: [] for level in HintLevel.values}
         for row in self.sources:
             for hint in row.hints:
@@ -212,5 +214,5 @@ def _open_sources(run_ids: set[UUID], user: User) -> set[UUID]:
     tasks: Any = Task.objects.shown_to(user)
     sealed = tasks.filter(is_sealed=True).order_by()
     runs = Run.objects.shown_to(user).not_blind().not_anonymous().order_by()
-    told = runs.filter(pk__in=run_ids).exclude(task__in=sealed.values("pk"))
+    told = runs.filter(pk__among=run_ids).exclude(task__in=sealed.values("pk"))
     return set(told.values_list("pk", flat=True))

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from judging.addresses import read_number
 from judging.audits.population import FAILURE, counted_items
 from judging.experiments.figures import configuration_names
 from judging.failure_modes.modes import Mode
@@ -22,6 +21,7 @@ from judging.failure_modes.told import WHOSE, Word, read_word, showing
 from judging.failure_modes.words import word_in_words
 from judging.models import Study
 from judging.reports import Column, Table
+from runs.addresses import read_number
 from runs.models import AgentConfiguration, Run
 
 

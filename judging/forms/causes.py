@@ -9,9 +9,9 @@ from django.forms.boundfield import BoundWidget
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
-from judging.addresses import read_number
 from judging.models import Cause, CauseTag, Repair
 from judging.services.causes import Tagging
+from runs.addresses import read_number
 
 MAX_NOTE = 5000
 CAUSE_KEYS = "1234567890-"

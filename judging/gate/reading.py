@@ -10,7 +10,6 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from judging.addresses import read_number
 from judging.evaluators.progress import MECHANICAL, PROGRESS_EVALUATORS
 from judging.experiments.figures import configuration_names
 from judging.experiments.population import LEFT_OUT, Scope, Standing, whole_scope
@@ -19,6 +18,7 @@ from judging.gate.decision import CannotTellError
 from judging.gate.trials import Metric, Side, TaskKey, Trials
 from judging.progress_rates.sources import ProgressSource
 from judging.progress_rates.told import Silence, milestones_of, told_by
+from runs.addresses import read_number
 from runs.models import AgentConfiguration, Experiment
 
 NO_TRIALS = (Standing.SUPERSEDED, Standing.INFEASIBLE)

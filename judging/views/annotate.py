@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from judging.addresses import read_number
 from judging.annotation import annotate_context, done_context, own_comments
 from judging.forms.labels import CommentForm, LabelForm, SkipForm, read_draft, read_seconds
 from judging.models import Assignment, Label, Study
@@ -25,6 +24,7 @@ from judging.services.labels import (
     undo_label,
 )
 from judging.views.annotating import for_annotators, own_assignment
+from runs.addresses import read_number
 from runs.views.fragments import AppRequest, wants_partial
 
 

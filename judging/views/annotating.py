@@ -7,8 +7,8 @@ from typing import Concatenate, ParamSpec
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 
-from judging.addresses import read_number
 from judging.models import Assignment, Study, StudyMember
+from runs.addresses import read_number
 from runs.views.fragments import AppRequest
 
 P = ParamSpec("P")

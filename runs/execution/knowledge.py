@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -17,8 +17,9 @@ from pydantic import JsonValue
 from runs.execution.learning import Learned, Learning, learns
 from runs.execution.paid_work import WorkRefusedError
 from runs.knowledge_logs import logs_of, runs_to_learn_from
-from runs.knowledge_sets import entry_of, recount
-from runs.models import KnowledgeEntry, KnowledgeSet, KnowledgeSource, LearningJob, Run
+from runs.knowledge_rows import NewEntry, fill
+from runs.knowledge_sets import entry_of
+from runs.models import KnowledgeSet, KnowledgeSource, LearningJob, Run
 from webagent.knowledge.asking import BadReply, load_wording
 from webagent.knowledge.entries import Entry, SummarisedEntry
 from webagent.knowledge.extraction import extract
@@ -190,10 +191,7 @@ def _literals(run_ids: tuple[UUID, ...]) -> Literals:
 
 def _raw_set(job: LearningJob, site: str, entries: Sequence[Mapping[str, Any]]) -> KnowledgeSet:
     made = _new_set(job, job.params["name"], site, Kind.RAW)
-    for position, entry in enumerate(entries):
-        row = _row(made, position, entry)
-        KnowledgeSource.objects.create(entry=row, run_id=entry["run"], steps=entry["steps"])
-    return recount(made)
+    return fill(made, [_entry(each, {UUID(each["run"]): each["steps"]}) for each in entries])
 
 
 def _summarised_set(
@@ -204,13 +202,12 @@ def _summarised_set(
 ) -> KnowledgeSet:
     made = _new_set(job, raw.name, raw.site, Kind.SUMMARISED, parent=raw)
     known = list(raw.entries.told().values_list("pk", flat=True))
-    all_ = [*(each.model_dump() for each in good), *rejected]
-    for position, entry in enumerate(all_):
-        row = _row(made, position, entry, problem=entry.get("problem", ""))
+    sources = _sources_of(raw)
+    entries = []
+    for entry in [*(each.model_dump() for each in good), *rejected]:
         parents = [known[place] for place in entry["sources"]]
-        row.parents.set(parents)
-        _add_sources(row, parents)
-    return recount(made)
+        entries.append(_entry(entry, _together(sources[parent] for parent in parents), parents))
+    return fill(made, entries)
 
 
 def _new_set(
@@ -237,28 +234,38 @@ def next_version(name: str, site: str, kind: str) -> int:
     return (newest or 0) + 1
 
 
-def _row(
-    made: KnowledgeSet, position: int, entry: Mapping[str, Any], problem: str = ""
-) -> KnowledgeEntry:
-    return KnowledgeEntry.objects.create(
-        knowledge_set=made,
-        position=position,
+def _entry(
+    entry: Mapping[str, Any],
+    sources: Mapping[UUID, Sequence[int]],
+    parents: Sequence[int] = (),
+) -> NewEntry:
+    problem = entry.get("problem", "")
+    return NewEntry(
         intent=entry["intent"],
         ok=entry["ok"],
         ng=entry["ng"],
         is_enabled=not problem,
         problem=problem,
+        sources=sources,
+        parents=parents,
     )
 
 
-def _add_sources(row: KnowledgeEntry, parents: Sequence[int]) -> None:
+def _sources_of(raw: KnowledgeSet) -> Mapping[int, Mapping[UUID, list[int]]]:
+    """Runs and steps of every entry of the set."""
+    found: defaultdict[int, dict[UUID, list[int]]] = defaultdict(dict)
+    for source in KnowledgeSource.objects.filter(entry__knowledge_set=raw).order_by("pk"):
+        found[source.entry_id][source.run_id] = source.steps
+    return found
+
+
+def _together(sources: Iterable[Mapping[UUID, list[int]]]) -> dict[UUID, list[int]]:
     """A summary came from all runs and steps that what it stands for came from."""
     steps: dict[UUID, set[int]] = defaultdict(set)
-    for source in KnowledgeSource.objects.filter(entry__in=parents).order_by("pk"):
-        steps[source.run_id].update(source.steps)
-    KnowledgeSource.objects.bulk_create(
-        [KnowledgeSource(entry=row, run_id=run, steps=sorted(of)) for run, of in steps.items()]
-    )
+    for of_entry in sources:
+        for run, some in of_entry.items():
+            steps[run].update(some)
+    return {run: sorted(some) for run, some in steps.items()}
 
 
 def _ask_for_summary(job: LearningJob, raw: KnowledgeSet) -> None:

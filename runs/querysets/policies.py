@@ -7,6 +7,8 @@ from typing import Self, TypeVar
 from django.db import models
 from django.db.models import Exists, OuterRef
 
+from runs.addresses import read_number
+
 PolicyRow = TypeVar("PolicyRow", bound=models.Model, covariant=True)
 
 
@@ -29,6 +31,7 @@ class RetryPolicyQuerySet(models.QuerySet[PolicyRow]):
         if whole is not None:
             return whole
         name, _, version = words.rpartition("@")
-        if not name or not version.isdecimal():
+        number = read_number(version)
+        if not name or number is None:
             return None
-        return self.filter(name=name.strip(), version=int(version)).first()
+        return self.filter(name=name.strip(), version=number).first()

@@ -13,9 +13,10 @@ from django.utils.translation import gettext as _
 from runs.execution.knowledge import in_words, leaks_in, next_version
 from runs.execution.paid_work import WorkRefusedError
 from runs.knowledge_logs import logs_of, runs_to_learn_from
+from runs.knowledge_rows import NewEntry, fill
 from runs.knowledge_sets import entry_of, recount
 from runs.language_models import ModelUnavailableError, usable_entry
-from runs.models import KnowledgeEntry, KnowledgeSet, KnowledgeSource, LearningJob, Run, User
+from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from runs.services.learning import start_learning
 from webagent.knowledge import extraction, summarising
 from webagent.knowledge.asking import load_wording
@@ -61,7 +62,7 @@ def estimate_extraction(*, runs: Sequence[UUID], model: str) -> Estimate:
         ModelUnavailableError: the model cannot be asked.
     """
     entry = usable_entry(model)
-    wanted = Run.objects.filter(pk__in=runs)
+    wanted = Run.objects.filter(pk__among=runs)
     ids = list(runs_to_learn_from(wanted).order_by("pk").values_list("pk", flat=True))
     sample = ids if len(ids) <= SAMPLE else ids[:: len(ids) // SAMPLE][:SAMPLE]
     wording = load_wording()
@@ -100,9 +101,14 @@ def start_extraction(
     """Queue the extraction of knowledge from the logs of these runs, for each site a set.
 
     Raises:
-        WorkRefusedError: the model cannot be asked, or there is nothing to learn from.
+        WorkRefusedError: the model cannot be asked, or there is nothing or too much to learn from.
     """
-    wanted = Run.objects.filter(pk__in=list(runs)[:MOST_RUNS])
+    if len(runs) > MOST_RUNS:
+        raise WorkRefusedError(
+            _("These are %(n)d runs, and at most %(most)d are learned from at once.")
+            % {"n": len(runs), "most": MOST_RUNS}
+        )
+    wanted = Run.objects.filter(pk__in=runs)
     ids = list(runs_to_learn_from(wanted).order_by("created_at", "pk").values_list("pk", flat=True))
     if not ids:
         raise WorkRefusedError(_("None of these runs has ended and has steps."))
@@ -212,19 +218,19 @@ def next_set_version(*, knowledge_set: KnowledgeSet, user: User) -> KnowledgeSet
         wording=knowledge_set.wording,
         created_by=user,
     )
-    for entry in knowledge_set.entries.prefetch_related("sources", "parents"):
-        copy = KnowledgeEntry.objects.create(
-            knowledge_set=made,
-            **{name: getattr(entry, name) for name in COPIED},
-        )
-        copy.parents.set(entry.parents.all())
-        KnowledgeSource.objects.bulk_create(
-            [
-                KnowledgeSource(entry=copy, run_id=each.run_id, steps=each.steps)
-                for each in entry.sources.all()
-            ]
-        )
-    return recount(made)
+    return fill(
+        made,
+        [
+            NewEntry(
+                **{name: getattr(entry, name) for name in COPIED},
+                sources={each.run_id: each.steps for each in entry.sources.all()},
+                parents=[parent.pk for parent in entry.parents.all()],
+            )
+            for entry in knowledge_set.entries.order_by("position").prefetch_related(
+                "sources", "parents"
+            )
+        ],
+    )
 
 
 def _editable(entry: KnowledgeEntry, user: User) -> KnowledgeEntry:

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from runs.addresses import read_number
 from runs.knowledge_forms import EntryForm
 from runs.knowledge_pages import knowledge_context, knowledge_list_context
 from runs.models import Experiment, KnowledgeEntry, KnowledgeSet, Run
@@ -97,7 +98,7 @@ def _run(request: AppRequest) -> Run | None:
 
 
 def _experiment(request: AppRequest) -> Experiment | None:
-    number = request.GET.get("experiment", "")
-    if not number.isdecimal():
+    number = read_number(request.GET.get("experiment", ""))
+    if number is None:
         return None
-    return get_object_or_404(Experiment.objects.shown_to(request.user), pk=int(number))
+    return get_object_or_404(Experiment.objects.shown_to(request.user), pk=number)

@@ -7,6 +7,7 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from runs.addresses import read_number
 from runs.hint_pages import hint_facts
 from runs.models import Run
 from runs.run_policy_facts import policy_facts
@@ -33,10 +34,10 @@ def run_detail(request: AppRequest, run_id: UUID) -> HttpResponse:
 def run_steps(request: AppRequest, run_id: UUID) -> HttpResponse:
     """The texts of the steps from `from` on, as JSON: {"texts": {index: …}}."""
     run = get_object_or_404(Run.objects.shown_to(request.user).only("id"), pk=run_id)
-    first = request.GET.get("from", "0")
-    if not first.isdecimal():
+    first = read_number(request.GET.get("from", "0"))
+    if first is None:
         raise Http404
-    return JsonResponse({"texts": step_texts(run, int(first), PART)})
+    return JsonResponse({"texts": step_texts(run, first, PART)})
 
 
 @require_safe

@@ -242,6 +242,14 @@ def test_runs_without_steps_or_end_teach_nothing(model: LLMStub):
         start_extraction(name="none", runs=[waiting.pk, idle.pk], model="stub-judge")
 
 
+def test_more_runs_than_are_learned_from_at_once_are_refused(
+    model: LLMStub, recorded, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("runs.services.knowledge.MOST_RUNS", 1)
+    with pytest.raises(WorkRefusedError, match="2 runs, and at most 1"):
+        start_extraction(name="many", runs=recorded, model="stub-judge")
+
+
 def test_a_set_that_is_not_there_is_said_with_those_that_are(model: LLMStub, recorded):
     learned(recorded)
     with pytest.raises(PlanError, match="mini miniwob raw v1"):

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from django.conf import settings
 from django.test import Client
+from django.utils import timezone
 from pydantic import JsonValue
 
 from runs.agent_words import value_in_words
@@ -231,3 +232,31 @@ def test_the_agent_that_ran_last_is_offered_with_the_set(page: Client, engineer:
     }
     form = text(page, f"/experiments/new/?{urlencode({'agent': line})}")
     assert "shop shopping raw v1" in form
+
+
+def test_numbers_that_no_row_has_are_none(page: Client):
+    run = make_run(pictures=False)
+    nines = "9" * 5000
+    assert page.get(f"/knowledge/?experiment={nines}").status_code == 200
+    assert page.get(f"/runs/{run.pk}/steps/?from={nines}").status_code == 404
+
+
+def test_editing_a_frozen_set_takes_as_many_queries_for_one_entry_as_for_many(
+    page: Client, django_assert_max_num_queries
+):
+    run = make_run(pictures=False)
+    kept = made(run, frozen_at=timezone.now())
+    first = kept.entries.get()
+    for place in range(1, 40):
+        entry = kept.entries.create(position=place, intent=f"{INTENT} {place}", ng="no")
+        entry.sources.create(run=run, steps=[place])
+        entry.parents.add(first)
+    words = {"intent": "Otherwise", "ok": "", "ng": "no"}
+    with django_assert_max_num_queries(40):
+        page.post(f"/knowledge/entries/{first.pk}/", words)
+    made_of_it = KnowledgeSet.objects.get(version=2)
+    copies = list(made_of_it.entries.order_by("position"))
+    assert [row.position for row in copies] == list(range(40))
+    assert copies[0].intent == "Otherwise"
+    assert copies[7].sources.get().steps == [7]
+    assert list(copies[7].parents.all()) == [first]
