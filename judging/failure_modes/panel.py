@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 
 from judging.failure_modes.modes import Mode, Side
 from judging.failure_modes.shares import ModeFigures, Reviewed
-from judging.failure_modes.told import NONE, UNKNOWN, WHOSE, Word
+from judging.failure_modes.told import NONE, UNKNOWN, WHOSE, Word, side_word
 from judging.failure_modes.words import (
     DEFINITIONS,
     NAMES,
@@ -64,7 +64,7 @@ def mode_panel(
 
     def cells(share_of: Callable[[ModeFigures], Share], shown: str) -> list[LinkedShare]:
         return [
-            LinkedShare(share, link(pk, shown, word) if share.count and shown else "")
+            LinkedShare(share, link(pk, shown, word) if share.count else "")
             for pk, _name, figures in columns
             for share in [share_of(figures)]
         ]
@@ -72,6 +72,10 @@ def mode_panel(
     def row(mode: Mode) -> ModeRow:
         found = cells(lambda figures: figures.share(mode), mode.value)
         return ModeRow(NAMES[mode], DEFINITIONS[mode], found)
+
+    def side_row(side: Side) -> ModeRow:
+        found = cells(lambda figures: figures.side_share(side), side_word(side))
+        return ModeRow(SIDES[side], SIDE_DEFINITIONS[side], found)
 
     agents = [row(mode) for mode in Mode if mode is not Mode.ENVIRONMENT]
     none = ModeRow(NO_MODE, "", cells(lambda figures: figures.without_mode, NONE))
@@ -82,17 +86,12 @@ def mode_panel(
         counted=[figures.agents for _pk, _name, figures in columns],
         modes=[*agents, none],
         environment=row(Mode.ENVIRONMENT),
-        sides=[_side(side, columns) for side in Side],
+        sides=[side_row(side) for side in Side],
         not_told=[
             Linked(figures.unknown, link(pk, UNKNOWN, word)) for pk, _name, figures in columns
         ],
         reviewed=made_of.confirmed,
     )
-
-
-def _side(side: Side, columns: Sequence[tuple[int, str, ModeFigures]]) -> ModeRow:
-    shares = [LinkedShare(figures.side_share(side), "") for _pk, _name, figures in columns]
-    return ModeRow(SIDES[side], SIDE_DEFINITIONS[side], shares)
 
 
 def read_whose(text: str) -> Word:

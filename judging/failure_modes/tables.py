@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.failure_modes.modes import Mode, Side
 from judging.failure_modes.shares import ModeFigures
-from judging.failure_modes.told import NONE
+from judging.failure_modes.told import NONE, side_word
 from judging.reports import Column, Value
 from judging.statistics.proportions import Share
 from judging.table_values import counted
@@ -35,7 +35,7 @@ def mode_rows(found: ModeFigures) -> list[Sequence[Value]]:
     shares: list[tuple[str, Share]] = [
         *((mode.value, found.share(mode)) for mode in Mode),
         (NONE, found.without_mode),
-        *((f"side_{side.value}", found.side_share(side)) for side in Side),
+        *((side_word(side), found.side_share(side)) for side in Side),
     ]
     return [
         [found.by.value, word, *counted(share), found.failures, found.unknown]

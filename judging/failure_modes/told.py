@@ -29,7 +29,7 @@ from judging.evaluators.failure_modes import (
     FailureJudgeEvaluator,
     MechanicalFailureModes,
 )
-from judging.failure_modes.modes import Mode
+from judging.failure_modes.modes import Mode, Side
 from judging.models import Evaluation, FailureReview
 
 
@@ -50,6 +50,7 @@ WHOSE: Mapping[Word, Promise] = {
 }
 NONE, UNKNOWN = "none", "unknown"
 """Beside modes: nothing found by who looked, and not looked at."""
+_SIDE = "side_"
 _WORDS = {Word.MECHANICAL: "rules_word", Word.JUDGE: "judge_word", Word.PEOPLE: "people_word"}
 
 
@@ -85,7 +86,7 @@ def with_modes(runs: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def showing(runs: QuerySet[Any], word: str, by: Word) -> QuerySet[Any]:
-    """Those of the runs that show a mode; or NONE, or UNKNOWN.
+    """Those of the runs that show a mode, or went wrong on a side; or NONE, or UNKNOWN.
 
     Raises:
         ValueError: it is no such word.
@@ -100,7 +101,24 @@ def read_word(text: str) -> str:
     Raises:
         ValueError: it is none.
     """
-    return text if text in (NONE, UNKNOWN) else Mode(text).value
+    if text in (NONE, UNKNOWN):
+        return text
+    side = side_named(text)
+    return Mode(text).value if side is None else side_word(side)
+
+
+def side_word(side: Side) -> str:
+    """The word by which the runs of a side are chosen."""
+    return f"{_SIDE}{side.value}"
+
+
+def side_named(word: str) -> Side | None:
+    """The side that the word names; None where it names none.
+
+    Raises:
+        ValueError: there is no such side.
+    """
+    return Side(word.removeprefix(_SIDE)) if word.startswith(_SIDE) else None
 
 
 def unlooked(runs: QuerySet[Any]) -> QuerySet[Any]:
@@ -137,6 +155,9 @@ def _shows(word: str, by: Word) -> Case:
         return Case(*cases, default=yes, output_field=BooleanField())
     if word == NONE:
         cases = [*(When(_names(mode, by), then=no) for mode in Mode), When(spoken, then=yes)]
+    elif (side := side_named(word)) is not None:
+        of_agent = [When(_names(Mode.ENVIRONMENT, by), then=no)]
+        cases = [*of_agent, When(_says(side, by), then=yes)]
     elif Mode(word) is Mode.ENVIRONMENT:
         cases = [When(_names(Mode.ENVIRONMENT, by), then=yes)]
     else:
@@ -157,6 +178,19 @@ def _names(mode: Mode, by: Word) -> Q:
         return _named_in(mode, by)
     proposed = _named_in(mode, Word.JUDGE) | _named_in(mode, Word.MECHANICAL)
     return _named_in(mode, Word.PEOPLE) | Q(people_word__isnull=True) & proposed
+
+
+def _says(side: Side, by: Word) -> Q:
+    """Fixed rules never say a side."""
+    of_side = {f"details__{SIDE}": side.value}
+    judges = Q(Exists(Evaluation.objects.filter(pk=OuterRef("judge_word"), **of_side)))
+    said = FailureReview.objects.filter(pk=OuterRef("people_word"), side=side.value)
+    return {
+        Word.MECHANICAL: Q(Value(False)),
+        Word.JUDGE: judges,
+        Word.PEOPLE: Q(Exists(said)),
+        Word.KNOWN: Q(Exists(said)) | Q(people_word__isnull=True) & judges,
+    }[by]
 
 
 def _named_in(mode: Mode, by: Word) -> Q:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.failure_modes.detecting import Rule
 from judging.failure_modes.modes import Mode, Side
-from judging.failure_modes.told import NONE, UNKNOWN
+from judging.failure_modes.told import NONE, UNKNOWN, side_named
 
 NAMES: Mapping[Mode, Promise] = {
     Mode.REPETITIVE: _("repetitive actions"),
@@ -57,5 +57,7 @@ NOT_TOLD = _("not looked at yet")
 
 
 def word_in_words(word: str) -> str:
-    """A mode, or that there is none, or that nobody has looked."""
+    """A mode or a side, or that there is none, or that nobody has looked."""
+    if (side := side_named(word)) is not None:
+        return str(SIDES[side])
     return str({NONE: NO_MODE, UNKNOWN: NOT_TOLD}.get(word) or NAMES[Mode(word)])

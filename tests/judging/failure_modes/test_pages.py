@@ -73,6 +73,8 @@ def test_experiment_tells_shares_with_intervals_and_opens_the_runs(
     [address] = set(re.findall(r'href="([^"]+mode=plan_error[^"]*)"', part))
     listed = client.get(address.replace("&amp;", "&")).content.decode()
     assert listed.count("data-run=") == 2
+    [of_side] = set(re.findall(r'href="([^"]+mode=side_reasoning[^"]*)"', part))
+    assert client.get(of_side.replace("&amp;", "&")).content.decode().count("data-run=") == 2
     assert "reasoning error" in listed
     judged = page(
         client, "experiment_part", experiment.pk, "failures", verdict="reward", by="judge"

@@ -9,7 +9,7 @@ import pytest
 
 from judging.failure_modes.modes import OF_THE_AGENT, Mode, Side
 from judging.failure_modes.shares import ModeFigures, Told, count, reviewed, told_of
-from judging.failure_modes.told import NONE, UNKNOWN, Word, read_word, showing, unlooked
+from judging.failure_modes.told import NONE, UNKNOWN, Word, read_word, showing, side_word, unlooked
 from judging.models import FailureReview
 from judging.services.failure_modes import Saying, confirm_proposals, review_runs, undo_reviews
 from judging.statistics.figures import Interval, Undefined
@@ -95,10 +95,13 @@ def test_lists_hold_just_the_runs_that_are_counted() -> None:
         for name in ("failure-modes-mechanical", "failure-judge"):
             if dice.random() < 0.7:
                 picked = {mode for mode in Mode if dice.random() < 0.2}
-                proposes(run, name, None if dice.random() < 0.1 else picked)
+                side = dice.choice(["", *Side]) if name == "failure-judge" else ""
+                proposes(run, name, None if dice.random() < 0.1 else picked, side)
         if dice.random() < 0.4:
             mode = dice.choice([None, *Mode])
-            saying = Saying(modes=frozenset({mode} if mode else ()))
+            is_agents = mode is not None and mode is not ENVIRONMENT
+            side = dice.choice([None, *Side]) if is_agents else None
+            saying = Saying(modes=frozenset({mode} if mode else ()), side=side)
             said = review_runs(user=user, run_ids=[run.pk], saying=saying)
             if dice.random() < 0.2:
                 undo_reviews(user=user, batch=said.batch, run_ids=[run.pk])
@@ -109,6 +112,8 @@ def test_lists_hold_just_the_runs_that_are_counted() -> None:
         assert counted.agents > 3
         for mode in OF_THE_AGENT:
             assert showing(every, mode, by).count() == counted.modes[mode], (by, mode)
+        for side in Side:
+            assert showing(every, side_word(side), by).count() == counted.sides[side], (by, side)
         assert showing(every, ENVIRONMENT, by).count() == counted.environment
         assert showing(every, NONE, by).count() == counted.none
         assert showing(every, UNKNOWN, by).count() == counted.unknown
