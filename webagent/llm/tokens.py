@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable
 
 from webagent.llm.interface import ImagePart, Request, TextPart
@@ -32,7 +33,8 @@ def count_tokens(text: str) -> int:
     ASCII counts half its bytes. Pages are dense with signs, where a plain share of the
     characters comes out too low. Joining two texts never counts more than both.
     """
-    return sum(map(_cost, _PIECES.findall(text)))
+    # Most pieces of a page come again and again.
+    return sum(n * _cost(piece) for piece, n in Counter(_PIECES.findall(text)).items())
 
 
 def count_request(request: Request, entry: ModelEntry) -> int:

@@ -14,6 +14,8 @@ _HIDING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
 """Letters and signs by category, but with nothing to see."""
 
+_NOT_PLAIN = re.compile(r"[^\n\t -~]")
+
 _CHAT_MARKS = re.compile(
     r"<(?=\|)|<(?=/?s>|<SYS>>|</SYS>>|/?(?:start_of_turn|end_of_turn|bos|eos|im_start|im_end)>)"
     r"|\[(?=/?INST\])",
@@ -29,7 +31,7 @@ def visible(text: str) -> str:
     Line ends become \\n, and marks of chat templates lose their first character.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = "".join(_written_out(c) if _hides(c) else c for c in text)
+    text = _NOT_PLAIN.sub(lambda found: _shown(found[0]), text)
     return _CHAT_MARKS.sub(lambda found: _HARMLESS[found[0]], text)
 
 
@@ -63,8 +65,6 @@ def word_outside(texts: Iterable[str], purpose: str) -> str:
 
 
 def _hides(character: str) -> bool:
-    if character in "\n\t" or " " <= character <= "~":
-        return False
     return (
         unicodedata.category(character) in _HIDING
         or character in _BLANK_LETTERS
@@ -73,5 +73,5 @@ def _hides(character: str) -> bool:
     )
 
 
-def _written_out(character: str) -> str:
-    return f"⟨U+{ord(character):04X}⟩"
+def _shown(character: str) -> str:
+    return f"⟨U+{ord(character):04X}⟩" if _hides(character) else character
