@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from django.utils.safestring import SafeString
 
 from runs.pictures import as_picture, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WIDTH = 380
 """About a phone's, so that words keep their size there."""
@@ -51,55 +55,54 @@ def heat_picture(
     """
     width = (WIDTH - GAP * (len(columns) - 1)) / max(1, len(columns))
     height = HEAD + len(rows) * (NAME_LINE + CELL + GAP)
-    titles: dict[str, str] = {}
     with drawing(WIDTH, height) as figure:
-        # As `drawing` itself does: Matplotlib is loaded by those who draw.
-        from matplotlib.patches import Rectangle
-
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_axis_off()
         axes.set_xlim(0, WIDTH)
         axes.set_ylim(height, 0)
-
-        def text(
-            x: float, y: float, words: str, size: float, kind: str, *, is_centred: bool = True
-        ) -> None:
-            colour, side = _INK if kind == "name" else _MUTED, "center" if is_centred else "left"
-            axes.text(x, y, words, size=size, color=colour, gid=f".{kind}", ha=side)
-
         for place, lines in enumerate(columns):
             middle = place * (width + GAP) + width / 2
             for number, words in enumerate(lines):
-                text(middle, 12 + 14 * number, words, 11, "axis")
+                _write(axes, middle, 12 + 14 * number, words, 11, "axis")
         if apart and apart < len(columns):
             x = apart * (width + GAP) - GAP / 2
             axes.plot([x, x], [2, height - GAP], color=_LINE, lw=1, gid=".grid", ls=(0, (3, 3)))
         for index, row in enumerate(rows):
             top = HEAD + index * (NAME_LINE + CELL + GAP)
-            text(0, top + 13, row.name, 12, "name", is_centred=False)
+            axes.text(0, top + 13, row.name, size=12, color=_INK, gid=".name", ha="left")
             for place, cell in enumerate(row.cells):
-                if cell is None:
-                    continue
-                left, upper = place * (width + GAP), top + NAME_LINE
-                kind, paint = _heat(cell.heat)
-                axes.add_patch(
-                    Rectangle(
-                        (left, upper),
-                        width,
-                        CELL,
-                        facecolor=paint,
-                        edgecolor=_LINE,
-                        linewidth=1,
-                        url=cell.url or None,
-                        gid=f".heat.{kind}",
-                    )
-                )
-                text(left + width / 2, upper + 19, cell.words, 15, "name")
-                for number, note in enumerate(cell.notes):
-                    text(left + width / 2, upper + 33 + 13 * number, note, 10, "words")
-                if cell.url:
-                    titles[cell.url] = cell.title
-        return as_picture(figure, label, titles)
+                if cell is not None:
+                    _draw_cell(axes, cell, place * (width + GAP), top + NAME_LINE, width)
+        every = [cell for row in rows for cell in row.cells if cell is not None]
+        return as_picture(figure, label, {cell.url: cell.title for cell in every if cell.url})
+
+
+def _draw_cell(axes: Axes, cell: HeatCell, left: float, top: float, width: float) -> None:
+    # As `drawing` itself does: Matplotlib is loaded by those who draw.
+    from matplotlib.patches import Rectangle
+
+    kind, paint = _heat(cell.heat)
+    axes.add_patch(
+        Rectangle(
+            (left, top),
+            width,
+            CELL,
+            facecolor=paint,
+            edgecolor=_LINE,
+            linewidth=1,
+            url=cell.url or None,
+            gid=f".heat.{kind}",
+        )
+    )
+    _write(axes, left + width / 2, top + 19, cell.words, 15, "name")
+    for number, note in enumerate(cell.notes):
+        _write(axes, left + width / 2, top + 33 + 13 * number, note, 10, "words")
+
+
+def _write(axes: Axes, x: float, y: float, words: str, size: float, kind: str) -> None:
+    """Words around a middle."""
+    colour = _INK if kind == "name" else _MUTED
+    axes.text(x, y, words, size=size, color=colour, gid=f".{kind}", ha="center")
 
 
 def _heat(heat: float | None) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from django.utils import formats
 from django.utils.safestring import SafeString
@@ -11,6 +12,9 @@ from django.utils.safestring import SafeString
 from judging.statistics.correspondence import Differences
 from judging.statistics.figures import Undefined
 from runs.pictures import as_picture, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WIDTH, HEIGHT = 380, 220
 LEFT, RIGHT, TOP, BOTTOM = 44, 308, 12, 178
@@ -88,52 +92,21 @@ def agreement_picture(pairs: Sequence[Pair], found: Differences, *, label: str) 
 
     Runs that fall on the same place are drawn as one larger mark.
     """
-    lines = [
-        (value, kind)
-        for value, kind in (
-            (found.bias, "bias"),
-            (found.lower_limit, "limit"),
-            (found.upper_limit, "limit"),
-        )
-        if not isinstance(value, Undefined)
-    ]
+    figures = ((found.bias, "bias"), (found.lower_limit, "limit"), (found.upper_limit, "limit"))
+    lines = [(value, kind) for value, kind in figures if not isinstance(value, Undefined)]
     reach = _reach(pairs, [value for value, _ in lines if abs(value) <= 1])
-
-    def height_of(difference: float) -> float:
-        shown = max(-1.2, min(1.2, 100 * difference / reach))
-        return (TOP + BOTTOM) / 2 - shown / 1.2 * (BOTTOM - TOP) / 2
-
-    places: dict[tuple[float, float], list[Pair]] = {}
-    for pair in pairs:
-        at = round((pair.people + pair.judge) / 2, 6), round(pair.judge - pair.people, 6)
-        places.setdefault(at, []).append(pair)
+    places = _places(pairs)
     with drawing(WIDTH, HEIGHT) as figure:
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_axis_off()
         axes.set_xlim(0, WIDTH)
         axes.set_ylim(HEIGHT, 0)
-        for tick in (-reach, -reach / 2, 0, reach / 2, reach):
-            y = height_of(tick / 100)
-            kind = ".zero" if tick == 0 else ".grid"
-            axes.plot([LEFT, RIGHT], [y, y], color=_LINE, lw=1, gid=kind)
-            words = f"{tick:+g}".replace("-", "−") if tick else "0"
-            axes.text(LEFT - 6, y + 4, words, ha="right", size=11, color=_MUTED, gid=".axis")
-        for tick in (0, 25, 50, 75, 100):
-            x = LEFT + tick / 100 * (RIGHT - LEFT)
-            words = f"{formats.number_format(tick)} %"
-            axes.text(x, BOTTOM + 16, words, ha="center", size=11, color=_MUTED, gid=".axis")
-        for value, kind in lines:
-            y = height_of(value)
-            dash = "-" if kind == "bias" else "--"
-            axes.plot([LEFT, RIGHT], [y, y], color=_ACCENT, lw=1.5, ls=dash, gid=f".line.{kind}")
-        heights = apart([height_of(value) for value, _ in lines])
-        for (value, _), height in zip(lines, heights, strict=True):
-            words = f"{round(100 * value, 1):+.1f}".replace("-", "−")
-            axes.text(RIGHT + 6, height + 4, words, size=12, color=_MUTED, gid=".words")
+        _draw_scales(axes, reach)
+        _draw_lines(axes, lines, reach)
         for (across, up), of_place in places.items():
             axes.plot(
                 [LEFT + across * (RIGHT - LEFT)],
-                [height_of(up)],
+                [_height(up, reach)],
                 marker="o",
                 ls="",
                 ms=min(6 + 2 * (len(of_place) - 1), 18),
@@ -144,6 +117,45 @@ def agreement_picture(pairs: Sequence[Pair], found: Differences, *, label: str) 
             )
         titles = {each[0].url: _titles(each) for each in places.values()}
         return as_picture(figure, label, titles)
+
+
+def _places(pairs: Sequence[Pair]) -> dict[tuple[float, float], list[Pair]]:
+    """The pairs by where they are drawn: across, and up."""
+    places: dict[tuple[float, float], list[Pair]] = {}
+    for pair in pairs:
+        at = round((pair.people + pair.judge) / 2, 6), round(pair.judge - pair.people, 6)
+        places.setdefault(at, []).append(pair)
+    return places
+
+
+def _height(difference: float, reach: int) -> float:
+    """Where a difference is drawn; what lies far beyond the reach, at the edge."""
+    shown = max(-1.2, min(1.2, 100 * difference / reach))
+    return (TOP + BOTTOM) / 2 - shown / 1.2 * (BOTTOM - TOP) / 2
+
+
+def _draw_scales(axes: Axes, reach: int) -> None:
+    for tick in (-reach, -reach / 2, 0, reach / 2, reach):
+        y = _height(tick / 100, reach)
+        kind = ".zero" if tick == 0 else ".grid"
+        axes.plot([LEFT, RIGHT], [y, y], color=_LINE, lw=1, gid=kind)
+        words = f"{tick:+g}".replace("-", "−") if tick else "0"
+        axes.text(LEFT - 6, y + 4, words, ha="right", size=11, color=_MUTED, gid=".axis")
+    for tick in (0, 25, 50, 75, 100):
+        x = LEFT + tick / 100 * (RIGHT - LEFT)
+        words = f"{formats.number_format(tick)} %"
+        axes.text(x, BOTTOM + 16, words, ha="center", size=11, color=_MUTED, gid=".axis")
+
+
+def _draw_lines(axes: Axes, lines: Sequence[tuple[float, str]], reach: int) -> None:
+    """Bias and limits, each with its number at the right."""
+    heights = [_height(value, reach) for value, _ in lines]
+    for y, (_value, kind) in zip(heights, lines, strict=True):
+        dash = "-" if kind == "bias" else "--"
+        axes.plot([LEFT, RIGHT], [y, y], color=_ACCENT, lw=1.5, ls=dash, gid=f".line.{kind}")
+    for y, (value, _kind) in zip(apart(heights), lines, strict=True):
+        words = f"{round(100 * value, 1):+.1f}".replace("-", "−")
+        axes.text(RIGHT + 6, y + 4, words, size=12, color=_MUTED, gid=".words")
 
 
 def _titles(pairs: Sequence[Pair]) -> str:
