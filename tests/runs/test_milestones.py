@@ -70,6 +70,8 @@ def test_who_looked_at_others_changes_nothing():
     with pytest.raises(MilestonesChangedError):
         set_milestones(task=task, milestones=[PAID], expected=seen)
     assert definitions_of(task) == (CART,)
+    # What is there already overwrites nothing: such as the same form sent twice.
+    assert not set_milestones(task=task, milestones=[CART], expected=seen)
 
 
 def test_two_of_one_name_are_refused():
