@@ -75,7 +75,7 @@ class Redactor:
 
     def __init__(self, public: str = "") -> None:
         """`public` is text that is no secret whatever it looks like: the task's goal."""
-        self._public = public
+        self.public = public
         self._learned: re.Pattern[str] | None = None
         self._secrets: set[str] = set()
         self.counts: Counter[str] = Counter()
@@ -83,12 +83,19 @@ class Redactor:
 
     def learn(self, secret: str | None) -> None:
         """From now on take this out wherever it stands: it was typed into a password field."""
-        if not secret or secret in self._public or secret == REDACTED:
+        if not secret or secret in self.public or secret == REDACTED:
             return
         self._secrets.add(secret)
         long = sorted((s for s in self._secrets if len(s) >= SHORTEST_LEARNED), key=len)
         if long:
             self._learned = re.compile("|".join(re.escape(s) for s in reversed(long)))
+
+    def apart(self) -> Redactor:
+        """The same secrets, counted apart: for text that is looked at a second time."""
+        twin = Redactor(self.public)
+        for secret in self._secrets:
+            twin.learn(secret)
+        return twin
 
     def text(self, value: str) -> str:
         """The text with every secret in it replaced."""
@@ -116,7 +123,7 @@ class Redactor:
 
     def _value(self, value: Any, key: str) -> Any:
         if isinstance(value, str):
-            if value and value not in self._public and is_secret_key(key):
+            if value and value not in self.public and is_secret_key(key):
                 return self._replaced(_kind(key))
             return self.text(value)
         if isinstance(value, dict):
@@ -163,7 +170,7 @@ class Redactor:
 
     def _kept(self, kind: str, match: re.Match[str]) -> str:
         secret = match["secret"]
-        if secret == REDACTED or secret in self._public:
+        if secret == REDACTED or secret in self.public:
             return match[0]
         return match["before"] + self._replaced(kind)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Mapping
@@ -118,6 +117,19 @@ class RunFiles:
         content = self.read(path, limit)
         return None if content is None else self._kept(path, content, role, media_type)
 
+    def open_blob(self, path: str, role: str, media_type: str) -> BlobRecord | None:
+        """A blob of a whole file, without secrets if it is text."""
+        content = self.read(path, self.bounds.blob_bytes)
+        if content is None:
+            return None
+        if media_type.startswith("text/") or media_type == "application/json":
+            words = content.decode("utf-8", "surrogateescape")
+            clean = self.redactor.text(words)
+            if clean != words:
+                kept = clean.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                return self.text_blob(kept, role, path[: self.bounds.path_chars], media_type)
+        return self._kept(path, content, role, media_type)
+
     def picture(self, path: str, role: str) -> BlobRecord | None:
         """A blob of a picture file; None, with a note, if it is no picture."""
         content = self.read(path, self.bounds.image_bytes)
@@ -136,7 +148,7 @@ class RunFiles:
         try:
             content = base64.b64decode(data_url.partition("base64,")[2], validate=False)
             facts = look_at_image(content, self.bounds)
-        except (binascii.Error, ImageError) as error:
+        except ValueError as error:  # no base64, or no picture
             self.note(role, where, str(error))
             return None
         return BlobRecord(

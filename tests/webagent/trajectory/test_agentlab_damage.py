@@ -359,6 +359,30 @@ class TestHostile:
         assert bundle.run.agent.config["max_tokens"] == 5
         assert "api_key" in notes(bundle)[0][1]
 
+    def test_secrets_of_pages_and_typed_passwords_go_and_are_counted(
+        self, copy: Callable[..., Path]
+    ) -> None:
+        folder = copy()
+        tree = {"axtree_txt": "[7] textbox 'Password', visible"}
+        repickle(
+            folder / "step_0.pkl.gz",
+            lambda step: (
+                step | {"action": "fill('7', 'hunter2-mine')", "obs": {**step["obs"], **tree}}
+            ),
+        )
+        address = {"url": "http://a.example/?access_token=abc", "last_action": "hunter2-mine"}
+        repickle(folder / "step_1.pkl.gz", lambda step: step | {"obs": {**step["obs"], **address}})
+        with (folder / "experiment.log").open("a") as log:
+            log.write("POST Authorization: Bearer abcdefghijklmnopqrst\n")
+        bundle = only(folder)
+        assert bundle.steps[0].actions[0].raw == "fill('7', '(redacted)')"
+        assert bundle.steps[1].before is not None
+        assert bundle.steps[1].before.url == "http://a.example/?access_token=(redacted)"
+        assert bundle.run.source.redacted == {"address": 1, "header": 1, "password": 2}
+        kept = b"".join(bundle.read_blob(blob.sha256) for blob in bundle.blob_records())
+        assert b"hunter2-mine" not in kept
+        assert b"abcdefghijklmnopqrst" not in kept
+
     def test_pictures_and_text_in_records_are_bounded(self, copy: Callable[..., Path]) -> None:
         folder = copy()
         repickle(folder / "step_0.pkl.gz", lambda step: step | {"agent_info": {"think": "x" * 900}})

@@ -34,7 +34,6 @@ from webagent.trajectory.agentlab.settings import (
     exp_args_from_name,
     holds_secrets,
     read_exp_args,
-    without_secrets,
 )
 from webagent.trajectory.agentlab.stepfiles import StepFile
 from webagent.trajectory.agentlab.steps import Steps
@@ -55,6 +54,7 @@ from webagent.trajectory.records import (
     SourceRecord,
     StepRecord,
     TaskRecord,
+    TextPart,
     Totals,
 )
 from webagent.trajectory.task_sets import read_packages, task_set_of
@@ -157,13 +157,15 @@ class RunInFolder:
         files, exp = self._files, self.exp_args
         packages = read_packages(files.read_text(PACKAGES))
         summary = self._summary()
+        goal = self._goal_file()
+        files.redactor.public = "\n".join(p.text for p in goal if isinstance(p, TextPart))
         steps = Steps(files, self._pickles, place.run_id, exp.models)
         records = steps.read()
         self._check_count(summary, records)
-        log_text = files.read_text(LOG)
+        log_text = files.redactor.apart().text(files.read_text(LOG))
         started = bool(self.folder.steps or log_text)
         end = ending(summary, steps.last, started, log_text)
-        task = self._task(steps.first, packages)
+        task = self._task(steps.first, packages, goal)
         run = self._run(place, task, steps, records, summary, end, packages)
         return RunBundle(
             source=files.source,
@@ -184,6 +186,7 @@ class RunInFolder:
         try:
             read = json.loads(content) if content.strip() else {}
             summary = mapping(storable_json(read, self._files.bounds.text_chars))
+            summary = mapping(self._files.redactor.json(summary))
         except (ValueError, RecursionError):
             summary = {}
         if not summary:
@@ -198,7 +201,9 @@ class RunInFolder:
             why = f"the summary counts {claimed}, the last file is step {files_there}"
             self._files.note("step", SUMMARY, why)
 
-    def _task(self, first: StepFile | None, packages: dict[str, str]) -> TaskRecord:
+    def _task(
+        self, first: StepFile | None, packages: dict[str, str], goal: tuple[GoalPart, ...]
+    ) -> TaskRecord:
         exp = self.exp_args
         name = storable_text(exp.task_name, 200)
         task_set = task_set_of(name, packages)
@@ -208,11 +213,12 @@ class RunInFolder:
             id=f"{task_set.name}@{task_set.version}:{name}"[:200],
             task_set=task_set,
             external_id=name,
-            goal=self._goal(first),
+            goal=goal or goal_from_observation(self._files, first),
             start_urls=(storable_text(str(url), 2_000),) if web else (),
         )
 
-    def _goal(self, first: StepFile | None) -> tuple[GoalPart, ...]:
+    def _goal_file(self) -> tuple[GoalPart, ...]:
+        """The goal as its own file has it; nothing where that is missing or not readable."""
         if GOAL in self.folder.files:
             content = self._files.read(GOAL, self._files.bounds.pickle_bytes)
             try:
@@ -221,7 +227,7 @@ class RunInFolder:
                     return parts
             except PickleError as error:
                 self._files.note("goal", GOAL, str(error))
-        return goal_from_observation(self._files, first)
+        return ()
 
     def _run(
         self,
@@ -284,6 +290,7 @@ class RunInFolder:
             imported_files=tuple(dict.fromkeys(self._files.imported)),
             importer=IMPORTER,
             importer_version=IMPORTER_VERSION,
+            redacted={kind: n for kind, n in sorted(self._files.redactor.counts.items()) if n},
         )
 
     def _experiment(self) -> str | None:
@@ -312,7 +319,7 @@ class RunInFolder:
         if self._settings_json is not None:
             if holds_secrets(self._settings_json):
                 files.note("secret", EXP_ARGS, "text under keys such as api_key was left out")
-            settings = without_secrets(self._settings_json)
+            settings = files.redactor.json(self._settings_json)
             artefacts.append(files.json_blob(settings, "artefact", "exp_args.json"))
         for path in self.folder.rest():
             ending_ = "." + path.rpartition(".")[2].lower()
@@ -322,8 +329,8 @@ class RunInFolder:
                 videos.append(files.file_blob(path, "video", _VIDEOS[ending_]))
             else:
                 media_type = _MEDIA_TYPES.get(ending_, "application/octet-stream")
-                artefacts.append(files.file_blob(path, "artefact", media_type))
-        logs = files.file_blob(LOG, "log", "text/plain") if LOG in self.folder.files else None
+                artefacts.append(files.open_blob(path, "artefact", media_type))
+        logs = files.open_blob(LOG, "log", "text/plain") if LOG in self.folder.files else None
         return _present(artefacts), _present([logs]), _present(videos)
 
     def _last_words(self, last: StepFile | None) -> dict[str, Any] | None:

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from webagent.trajectory.records import Json
+from webagent.trajectory.redaction import REDACTED, is_secret_key
 from webagent.trajectory.untyped import mapping, text, whole
 
 UNKNOWN = "unknown"
-REDACTED = "(redacted)"
-
-_SECRET_KEY = re.compile(
-    r"(api_?key|secret|passw(or)?d|(access|auth|bearer|api)_?token|credentials?)$", re.IGNORECASE
-)
 _RUN_NAME = re.compile(
     r"^[_.]*(?:\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_)?(?P<agent>.+?)_on_(?P<task>.+?)_(?P<seed>\d+)"
 )
@@ -83,7 +79,7 @@ def without_secrets(value: Any) -> Any:
     if isinstance(value, dict):
         return {
             key: REDACTED
-            if isinstance(item, str) and item and _SECRET_KEY.search(key)
+            if isinstance(item, str) and item and is_secret_key(key)
             else without_secrets(item)
             for key, item in value.items()
         }

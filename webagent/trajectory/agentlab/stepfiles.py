@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, Box
+from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.untyped import flag, items, mapping, number, text
 
 HEAVY_KEYS = ("dom_object", "axtree_object", "extra_element_properties")
@@ -95,6 +96,20 @@ def read_step_file(
         axtree=pickles.get("obs", "axtree_object") if wants_tree else None,
     )
     return step, pickled.suspicious
+
+
+def without_secrets(step: StepFile, redactor: Redactor) -> StepFile:
+    """The step with everything that it says in the open."""
+    action = redactor.text(step.action) if step.action else step.action
+    return replace(
+        step,
+        obs=redactor.json(step.obs),
+        raw_obs=redactor.json(step.raw_obs),
+        action=action,
+        actions=step.actions if action == step.action else parse_browsergym_actions(action or ""),
+        agent_info=redactor.json(step.agent_info),
+        task_info=redactor.json(step.task_info),
+    )
 
 
 def _boxes(

@@ -9,12 +9,12 @@ from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.agentlab.folders import RunFolder
 from webagent.trajectory.agentlab.observations import observation
 from webagent.trajectory.agentlab.runfiles import RunFiles
-from webagent.trajectory.agentlab.stepfiles import StepFile, read_step_file
-from webagent.trajectory.agentlab.targets import described
+from webagent.trajectory.agentlab.stepfiles import StepFile, read_step_file, without_secrets
+from webagent.trajectory.agentlab.targets import described, typed_passwords
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, BlobRecord, LlmCall, StepRecord
 from webagent.trajectory.texts import storable_json, storable_text
-from webagent.trajectory.untyped import cost, count, mapping, moment, number
+from webagent.trajectory.untyped import cost, count, mapping, moment, number, text
 
 _AGENT_INFO_KNOWN = frozenset(
     ("$class", "think", "chat_messages", "stats", "markdown_page", "html_page", "extra_info")
@@ -82,6 +82,16 @@ class Steps:
         if suspicious:
             names = ", ".join(suspicious)
             self._files.note("pickle", path, f"names {names}: nothing of it was run")
+        return self._taken(step)
+
+    def _taken(self, step: StepFile) -> StepFile:
+        """The step without secrets, counted among those that were read."""
+        redactor = self._files.redactor
+        if self.first is None and not redactor.public:
+            redactor.public = text(step.obs.get("goal")) or ""
+        for password in typed_passwords(step, self._files.bounds.text_chars):
+            redactor.learn(password)
+        step = without_secrets(step, redactor)
         self.first = self.first or step
         self.stats.append(step.stats)
         self.n_actions += step.action is not None

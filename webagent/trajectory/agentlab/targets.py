@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from webagent.trajectory.agentlab.stepfiles import StepFile
 from webagent.trajectory.records import ActionRecord, Box, Point
+from webagent.trajectory.redaction import is_password_field
 from webagent.trajectory.texts import storable_text
 from webagent.trajectory.untyped import text
 
@@ -18,6 +20,13 @@ def described(step: StepFile, limit: int) -> tuple[ActionRecord, ...]:
     """The step's actions, storable, with box, point, role and text of their targets."""
     tree = text(step.obs.get("axtree_txt")) or ""
     return tuple(_described(action, step.boxes, tree, limit) for action in step.actions)
+
+
+def typed_passwords(step: StepFile, limit: int) -> Iterator[str]:
+    """What the step types into fields whose names ask for a password."""
+    for action in described(step, limit):
+        if action.target and is_password_field(action.target.text):
+            yield from (word for word in action.args[1:2] if isinstance(word, str))
 
 
 def _described(action: ActionRecord, boxes: dict[str, Box], tree: str, limit: int) -> ActionRecord:

@@ -10,9 +10,8 @@ from webagent.trajectory.agentlab.folders import RunFolder
 from webagent.trajectory.agentlab.runfiles import RunFiles
 from webagent.trajectory.agentlab.stepfiles import StepFile
 from webagent.trajectory.agentlab.steps import Steps
-from webagent.trajectory.agentlab.targets import described
+from webagent.trajectory.agentlab.targets import typed_passwords
 from webagent.trajectory.records import ActionRecord, Box
-from webagent.trajectory.redaction import is_password_field
 from webagent.trajectory.untyped import flag, items, mapping, number, text, whole
 
 _OBS_KEYS = {
@@ -49,10 +48,7 @@ class JsonSteps(Steps):
             return None
         is_last = number_ == max(self._listed)
         step = step_file(item, number_, truncated=self._truncated if is_last else None)
-        self.first = self.first or step
-        self.stats.append(step.stats)
-        self.n_actions += step.action is not None
-        return step
+        return self._taken(step)
 
 
 def numbered(document: dict[str, Any], most: int) -> dict[int, dict[str, Any]]:
@@ -110,10 +106,7 @@ def run_folder(name: str, pictures: dict[int, str]) -> RunFolder:
 def passwords(listed: dict[int, dict[str, Any]], limit: int) -> Iterator[str]:
     """What was typed into fields whose names ask for a password."""
     for number_, item in listed.items():
-        for action in described(step_file(item, number_, truncated=None), limit):
-            words = [arg for arg in action.args[1:2] if isinstance(arg, str)]
-            if action.target and is_password_field(action.target.text):
-                yield from words
+        yield from typed_passwords(step_file(item, number_, truncated=None), limit)
 
 
 def _boxes(item: dict[str, Any], actions: tuple[ActionRecord, ...]) -> dict[str, Box]:
