@@ -11,7 +11,7 @@ from uuid import UUID
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch, Q, QuerySet
 
-from runs.agent_words import said_settings
+from runs.agent_words import said_settings, value_in_words
 from runs.experiment_tasks import task_set_choices
 from runs.hints import CONFIG_KEY as HINTS
 from runs.knowledge_sets import BUDGET, CONFIG_KEY, HURT_AT, knowledge_hash_of, runs_with
@@ -25,6 +25,7 @@ from runs.models import (
     Run,
     User,
 )
+from runs.visibility import hides_something
 from webagent.agents.generic.agent import NAME as GENERIC
 
 PER_PAGE = 50
@@ -188,6 +189,20 @@ def entries_of_run(run: Run, user: User) -> Any:
     return _with_sources(entries.select_related("knowledge_set"), user).order_by(
         "-knowledge_set__created_at", "knowledge_set", "position"
     )[:PER_PAGE]
+
+
+def knowledge_facts(run: Run, user: User) -> dict[str, object]:
+    """What the page of a run tells of the web knowledge that its agent had, if it had any.
+
+    Nothing where the run hides something from the viewer: what an agent had tells which it is.
+    """
+    content = knowledge_hash_of(run.agent)
+    if not content or hides_something(run) or not user.has_perm("runs.view_knowledgeset"):
+        return {}
+    return {
+        "knowledge_words": value_in_words(run.agent.config[CONFIG_KEY]),
+        "knowledge_set": KnowledgeSet.objects.filter(content_hash=content).first(),
+    }
 
 
 def config_line(knowledge_set: KnowledgeSet, user: User) -> str:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from runs.addresses import read_number
 from runs.hint_pages import hint_facts
+from runs.knowledge_pages import knowledge_facts
 from runs.models import Run
 from runs.run_policy_facts import policy_facts
 from runs.run_spending import spending_facts
@@ -80,5 +81,6 @@ def run_context(run: Run, request: AppRequest) -> dict[str, Any]:
         **policy_facts(run),
         **spending_facts(run),
         **hint_facts(run, request.user),
+        **knowledge_facts(run, request.user),
         **timeline_context(run, request.user),
     }

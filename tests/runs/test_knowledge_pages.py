@@ -106,6 +106,8 @@ def test_run_and_experiment_lead_to_what_they_taught_and_had(page: Client):
     assert f"/knowledge/{taught.pk}/" in of_run
     assert f"/knowledge/{had.pk}/" not in of_run
     assert f"/knowledge/{had.pk}/" in text(page, f"/knowledge/?run={user.pk}")
+    assert f"/knowledge/{had.pk}/" in text(page, f"/runs/{user.pk}/")
+    assert "with web knowledge" not in text(page, f"/runs/{run.pk}/")
     both = text(page, f"/knowledge/?experiment={experiment.pk}")
     assert f"/knowledge/{taught.pk}/" in both
     assert f"/knowledge/{had.pk}/" in both
@@ -222,7 +224,13 @@ def test_the_agent_that_ran_last_is_offered_with_the_set(page: Client, engineer:
     assert (
         config_line(kept, engineer) == 'generic:{"model": "…", "knowledge": "shop shopping raw v1"}'
     )
-    config = {"model": "own", "reply": "json", "examples": 1, "max_steps": 50}
+    config = {
+        "model": "own",
+        "reply": "json",
+        "examples": 1,
+        "max_steps": 50,
+        "hints": "of a trial",
+    }
     make_run(pictures=False, agent=make_agent("generic", config=config))
     line = config_line(kept, engineer)
     assert json.loads(line.removeprefix("generic:")) == {
