@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import ttest_1samp
 
+from judging.gate.decision import mean_drop
 from judging.statistics.correspondence import agreement, differences, pearson
-from judging.statistics.differences import paired_difference
+from judging.statistics.differences import mean_difference, paired_difference
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
 from judging.statistics.progress import (
     TaskProgress,
@@ -122,6 +124,14 @@ def test_an_interval_of_few_tasks_is_students_and_ends_where_shares_do() -> None
     wide = paired_difference([1.0, 1.0, 0.0], [1, 2, 3], largest=1)
     assert ends(wide.interval)[1] == 1.0
     assert ends(paired_difference([1.0, 1.0, 0.0], [1, 2, 3]).interval)[1] > 1.0
+
+
+def test_one_difference_a_task_is_as_scipy_has_it() -> None:
+    gaps = [0.2, -0.1, 0.4, 0.05, 0.0, 0.3]
+    wanted = ttest_1samp(gaps, 0.0).confidence_interval(0.95)
+    for found in (mean_difference(gaps), paired_difference(gaps, range(6))):
+        assert ends(found.interval) == pytest.approx((wanted.low, wanted.high))
+    assert ends(mean_drop(gaps)[1]) == pytest.approx((wanted.low, wanted.high))
 
 
 def test_gaps_that_are_all_alike_claim_no_certainty() -> None:
