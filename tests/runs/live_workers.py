@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -142,8 +143,11 @@ class Site:
         for file in (self.data_dir / "queue/messages").glob("*.msg"):
             file.unlink(missing_ok=True)
 
-    def browser_processes(self) -> dict[int, str]:
-        """Drivers and browsers that workers of this site started, by process id."""
+    def browser_processes(self, owner: int | None = None) -> dict[int, str]:
+        """Drivers and browsers that workers of this site, or that process, started, by id."""
+        mark = re.compile(
+            rb"%s=\d+:%s:" % (OWNER_VARIABLE.encode(), b"%d" % owner if owner else rb"\d+")
+        )
         found = {}
         for folder in Path("/proc").glob("[0-9]*"):
             try:
@@ -152,7 +156,7 @@ class Site:
             except OSError:
                 continue
             ours = f"DATA_DIR={self.data_dir}".encode() in environment
-            if ours and OWNER_VARIABLE.encode() in environment:
+            if ours and mark.search(environment):
                 found[int(folder.name)] = command.decode(errors="replace")[:80]
         return found
 

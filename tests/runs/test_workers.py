@@ -53,7 +53,7 @@ def under_way(run: Run, steps: int = 2) -> Run:
     return found
 
 
-def no_browser_is_left(site: Site, limit_s: float) -> None:
+def no_browser_is_left(site: Site, limit_s: float = 60) -> None:
     """A worker that lives may keep a driver ready for its next run, but no browser."""
 
     def left() -> dict[int, str]:
@@ -62,7 +62,7 @@ def no_browser_is_left(site: Site, limit_s: float) -> None:
     wait_until(lambda: not left(), limit_s, f"end of {left()}")
 
 
-def nothing_is_left(site: Site, limit_s: float) -> None:
+def nothing_is_left(site: Site, limit_s: float = 60) -> None:
     wait_until(lambda: not site.browser_processes(), limit_s, f"end of {site.browser_processes()}")
 
 
@@ -72,7 +72,7 @@ def test_a_killed_worker_leaves_no_browser_and_the_next_one_goes_on(site: Site):
         under_way(run, steps=1)
         assert any("chrom" in words for words in site.browser_processes().values())
         worker.kill_all()
-        nothing_is_left(site, 15)
+        nothing_is_left(site)
     assert Run.objects.get(pk=run.pk).status == RunStatus.RUNNING
     with site.worker():
         wait_until(lambda: has_ended(run.pk), what="its end")
@@ -128,19 +128,19 @@ def test_a_killed_child_costs_one_attempt_and_no_step(site: Site, worker: Worker
         "max_steps",
     )
     assert second.n_steps == 6
-    no_browser_is_left(site, 10)
+    no_browser_is_left(site)
 
 
 def test_a_frozen_browser_does_not_outlive_its_killed_owner(site: Site, worker: Worker):
     """Playwright's own cleaning needs living processes; the mark that they inherit does not."""
     run = site.queue(steps=4)
     seen = under_way(run, steps=1)
-    frozen = site.browser_processes()
+    frozen = site.browser_processes(pid_of_owner(seen))
     assert any("chrom" in words for words in frozen.values())
     for pid in frozen:
         os.kill(pid, signal.SIGSTOP)
     os.kill(pid_of_owner(seen), signal.SIGKILL)
-    wait_until(lambda: not frozen.keys() & site.browser_processes().keys(), 15, "their end")
+    wait_until(lambda: not frozen.keys() & site.browser_processes().keys(), 60, "their end")
     wait_until(lambda: has_ended(run.pk), what="its end")
     check_history(run.pk)
 
@@ -153,14 +153,14 @@ def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker
     ended = Run.objects.filter(pk=run.pk).values().get()
     steps = list(Run.objects.get(pk=run.pk).steps.values("pk", "index", "record"))
     os.kill(pid_of_owner(seen), signal.SIGCONT)
-    wait_until(lambda: f"run {run.pk} " in worker.words, 30, "the refusal")
+    wait_until(lambda: f"run {run.pk} " in worker.words, what="the refusal")
     assert f"run {run.pk} was taken away" in worker.words or "no longer held" in worker.words
     wait_until(lambda: has_ended(run.pk), what="its end")
     assert Run.objects.filter(pk=run.pk).values().get() == ended
     assert list(Run.objects.get(pk=run.pk).steps.values("pk", "index", "record")) == steps
     _first, second = check_history(run.pk)
     assert second.n_steps == 10
-    no_browser_is_left(site, 10)
+    no_browser_is_left(site)
 
 
 def test_messages_ten_times_over_run_it_once(site: Site, worker: Worker):
@@ -182,7 +182,7 @@ def test_a_run_that_always_kills_its_worker_is_given_up(site: Site, worker: Work
     wait_until(lambda: has_ended(run.pk), what="its end")
     attempts = check_history(run.pk)
     assert [(a.outcome, a.end_reason) for a in attempts] == [("error", "killed")] * 3
-    no_browser_is_left(site, 10)
+    no_browser_is_left(site)
 
 
 def test_cancelling_stops_the_browser_and_keeps_the_steps(site: Site, worker: Worker):
@@ -192,7 +192,7 @@ def test_cancelling_stops_the_browser_and_keeps_the_steps(site: Site, worker: Wo
     assert Run.objects.request_cancel(run.pk)
     wait_until(lambda: has_ended(run.pk), what="its end")
     assert time.monotonic() - asked_at < 20
-    no_browser_is_left(site, 10)
+    no_browser_is_left(site)
     (only,) = check_history(run.pk)
     assert (only.status, only.outcome) == ("cancelled", "incomplete")
     assert only.end_reason == "cancelled"
