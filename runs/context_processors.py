@@ -9,7 +9,7 @@ _ROOMS = (
     ("audit", re.compile(r"^/audit/|^/studies/\d+/audit/")),
     ("studies", re.compile(r"^/studies/|^/disputes/")),
     ("runs", re.compile(r"^/runs/|^/imports/")),
-    ("experiments", re.compile(r"^/experiments/|^/knowledge/|^/learning/")),
+    ("experiments", re.compile(r"^/experiments/|^/hints/|^/knowledge/|^/learning/")),
     ("reruns", re.compile(r"^/reruns/|^/policies/")),
     ("tasks", re.compile(r"^/tasks/")),
 )

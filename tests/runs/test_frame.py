@@ -28,7 +28,9 @@ def test_an_engineer_has_the_rooms_of_the_role():
     assert re.search(r'href="/runs/" aria-current="true"', page)
 
 
-@pytest.mark.parametrize(("path", "room"), [("/", None), ("/policies/", "/reruns/")])
+@pytest.mark.parametrize(
+    ("path", "room"), [("/", None), ("/policies/", "/reruns/"), ("/hints/", "/experiments/")]
+)
 def test_the_room_of_a_page_is_marked(path, room):
     page = as_user(make_user("engineer")).get(path).content.decode()
     assert re.findall(r'href="([^"]+)" aria-current="true"', page) == ([room] if room else [])
