@@ -9,7 +9,7 @@ from scipy.stats import ttest_1samp
 
 from judging.gate.decision import mean_drop
 from judging.statistics.correspondence import agreement, differences, pearson
-from judging.statistics.differences import mean_difference, paired_difference
+from judging.statistics.differences import difference_of_shares, mean_difference, paired_difference
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
 from judging.statistics.progress import (
     TaskProgress,
@@ -20,6 +20,7 @@ from judging.statistics.progress import (
     progress_curve,
     reached,
 )
+from judging.statistics.proportions import Share
 
 WRIGHT = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
 MINI = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
@@ -124,6 +125,22 @@ def test_an_interval_of_few_tasks_is_students_and_ends_where_shares_do() -> None
     wide = paired_difference([1.0, 1.0, 0.0], [1, 2, 3], largest=1)
     assert ends(wide.interval)[1] == 1.0
     assert ends(paired_difference([1.0, 1.0, 0.0], [1, 2, 3]).interval)[1] > 1.0
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "low", "high"),
+    [
+        ((48, 80), (56, 70), 0.0524, 0.3339),
+        ((3, 10), (9, 10), 0.1705, 0.8090),
+        ((0, 10), (10, 10), 0.6075, 1.0000),
+    ],
+)
+def test_differences_of_shares_of_the_paper(
+    first: tuple[int, int], second: tuple[int, int], low: float, high: float
+) -> None:
+    """Newcombe (1998), table II, method 10."""
+    found = difference_of_shares(Share(*first), Share(*second))
+    assert ends(found.interval) == pytest.approx((low, high), abs=0.00005)
 
 
 def test_one_difference_a_task_is_as_scipy_has_it() -> None:
