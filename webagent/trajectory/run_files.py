@@ -20,6 +20,7 @@ from webagent.trajectory.trees import Tree, TreeError, given_name, read_file
 _DATA_URL = "data:image/"
 _MAX_SHOWN = 300
 _MAX_EXTRA = 500_000
+_MAX_SPOILT = 1 << 20
 
 
 class RunFiles:
@@ -47,6 +48,8 @@ class RunFiles:
         self.imported: list[str] = []
         """Hashes of the files that were read, but are not kept as blobs."""
         self.dropped: list[Gap] = []
+        self.spoilt: list[BlobRecord] = []
+        """What is called a picture and is none, kept for whoever can read it."""
 
     def note(self, what: str, where: str, why: str) -> None:
         """Say that something is missing or not understood, in the run and in the report."""
@@ -78,7 +81,10 @@ class RunFiles:
 
         Pictures in base64 are blobs of their own; `value` shall hold none.
         """
-        return self.json_blob(value, "source", path[: self.bounds.path_chars])
+        # Keys in their own order: a reader that looks at the head alone finds what it found.
+        spelled = json.dumps(value, ensure_ascii=False, indent=1)
+        name = path[: self.bounds.path_chars]
+        return self.text_blob(spelled, "source", name, "application/json")
 
     def read(self, path: str, limit: int) -> bytes | None:
         """The bytes of a file; None, with a note, if it cannot be read."""
@@ -139,6 +145,8 @@ class RunFiles:
             facts = look_at_image(content, self.bounds)
         except ImageError as error:
             self.note(role, path, str(error))
+            if len(content) <= _MAX_SPOILT:
+                self.spoilt.append(self._kept(path, content, "source", "application/octet-stream"))
             return None
         blob = self._kept(path, content, role, facts.media_type)
         return blob.model_copy(update={"width": facts.width, "height": facts.height})

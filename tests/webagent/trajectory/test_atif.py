@@ -70,6 +70,7 @@ def test_what_goes_out_comes_back_with_the_same_hash(tmp_path):
         assert again.evaluations == bundle.evaluations
         assert again.labels == bundle.labels
         assert again.adjudications == bundle.adjudications
+        assert again.hints == bundle.hints
         for blob in bundle.blob_records():
             assert again.read_blob(blob.sha256) == bundle.read_blob(blob.sha256)
         assert not again.problems

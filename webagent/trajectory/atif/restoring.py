@@ -17,6 +17,7 @@ from webagent.trajectory.native.blobs import Missing, verify, without_missing
 from webagent.trajectory.records import (
     AdjudicationRecord,
     EvaluationRecord,
+    HintRecord,
     LabelRecord,
     Record,
     RunRecord,
@@ -50,6 +51,7 @@ def restored(
             evaluations=_all(EvaluationRecord, own.get("evaluations")),
             labels=_all(LabelRecord, own.get("labels")),
             adjudications=_all(AdjudicationRecord, own.get("adjudications")),
+            hints=_all(HintRecord, own.get("hints")),
             blobs=files.stash,
         )
     except ValidationError as error:

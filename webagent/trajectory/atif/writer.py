@@ -233,6 +233,7 @@ def _own_records(bundle: RunBundle, paths: dict[str, str]) -> Json:
         "evaluations": [_plain(record) for record in bundle.evaluations],
         "labels": [_plain(record) for record in bundle.labels],
         "adjudications": [_plain(record) for record in bundle.adjudications],
+        "hints": [_plain(record) for record in bundle.hints],
         FILES_KEY: paths,
     }
 

@@ -121,7 +121,8 @@ def _titles(line: str) -> list[tuple[str, bool]]:
     ends = [*(mark.start() for mark in marks[1:]), len(line)]
     return [
         (line[mark.end() : end].removesuffix(_TAB_SEPARATOR), bool(mark[2]))
-        for mark, end in zip(marks, ends, strict=True)
+        # Without a mark there is one end too many.
+        for mark, end in zip(marks, ends, strict=False)
     ]
 
 
