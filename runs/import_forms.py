@@ -21,8 +21,12 @@ FORMAT_WORDS = {
     "online_mind2web": _("Online-Mind2Web submissions"),
     "webarena": _("WebArena result folders"),
     "webarena_verified": _("WebArena-Verified"),
-    "playwright": _("Playwright traces"),
-    "atif": _("ATIF"),
+    "playwright_trace": _("Playwright traces"),
+    "atif": _("ATIF trajectories"),
+    "inspect_ai": _("Inspect logs"),
+    "computer_use": _("computer-use messages"),
+    "webvoyager": _("WebVoyager results"),
+    "wonderbread": _("WonderBread demonstrations"),
 }
 
 
@@ -34,8 +38,8 @@ class ImportForm(forms.Form):
     """A file, what is in it, and where its runs go."""
 
     file = forms.FileField(
-        label=_("Zip or JSON file"),
-        widget=forms.ClearableFileInput(attrs={"accept": ".zip,.json"}),
+        label=_("Zip, JSON or log file"),
+        widget=forms.ClearableFileInput(attrs={"accept": ".zip,.json,.jsonl,.eval"}),
     )
     format = forms.ChoiceField(label=_("Format"), choices=_formats, initial=AUTO)
     experiment_name = forms.CharField(

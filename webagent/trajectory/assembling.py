@@ -68,7 +68,7 @@ def source_record(
         importer_version="1",
         dropped=tuple(files.dropped),
         redacted={kind: n for kind, n in sorted(files.redactor.counts.items()) if n},
-        originals=tuple(blob for blob in originals if blob is not None),
+        originals=tuple(blob for blob in (*originals, *files.spoilt) if blob is not None),
     )
 
 

@@ -107,6 +107,9 @@ def test_pictures_are_found_by_name_and_number_and_missing_ones_told(tmp_path: P
         ("trajectory/0002.png", "a git-lfs pointer, not the picture itself"),
         ("trajectory/9999.png", "no step names it"),
     ]
+    # What is no picture is kept all the same, for whoever can read it.
+    (spoilt,) = (b for b in second.run.source.originals if b.name == "trajectory/0002.png")
+    assert second.read_blob(spoilt.sha256) == pointer.read_bytes()
 
 
 def test_pictures_may_be_counted_from_1(tmp_path: Path) -> None:

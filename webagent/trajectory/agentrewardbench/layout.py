@@ -14,7 +14,8 @@ from webagent.trajectory.trees import Tree
 Key = tuple[str, str, str]
 """Benchmark, agent, task id as `same_task` spells it: what joins the files of one run."""
 
-_TRAJECTORY = ("benchmark", "agent", "goal", "summary_info")
+_TRAJECTORY = ("benchmark", "agent", "goal")
+_ONE_OF = ("steps", "summary_info")
 _JUDGMENT = ("benchmark", "agent", "judge")
 _FAILED = "_error"
 _VARIANT = re.compile(r"\.(?:resized|improved)(?=\.|$)")
@@ -66,7 +67,7 @@ def find_layout(tree: Tree) -> Layout:
             continue
         if (key := _key(tree, name, _JUDGMENT)) or (key := _failed_key(name)):
             judgments[key].append(name)
-        elif key := _key(tree, name, _TRAJECTORY):
+        elif (key := _key(tree, name, _TRAJECTORY)) and _holds_steps(tree, name):
             found.append((name, key))
     if not found:
         return Layout()
@@ -87,6 +88,10 @@ def _key(tree: Tree, name: str, keys: tuple[str, ...]) -> Key | None:
         return None
     task_id = name.rpartition("/")[2].removesuffix(".json").removesuffix(_FAILED)
     return seen.texts.get("benchmark", ""), seen.texts.get("agent", ""), same_task(task_id)
+
+
+def _holds_steps(tree: Tree, name: str) -> bool:
+    return any(outline(tree, name).has(key) for key in _ONE_OF)
 
 
 def _failed_key(name: str) -> Key | None:

@@ -66,7 +66,7 @@ class AgentRewardBenchReader:
     """Every trajectory is a run; judgments and annotations are found by content."""
 
     name = FORMAT
-    signs = "JSON trajectories with benchmark, agent, goal and summary_info (AgentRewardBench)"
+    signs = "JSON trajectories with benchmark, agent, goal and steps (AgentRewardBench)"
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The trajectories, and what else belongs to them."""
