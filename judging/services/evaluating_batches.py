@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.utils import timezone
 
 from judging.cost_estimates import Estimate, estimate
 from judging.evaluators.contract import Evaluator
@@ -17,7 +19,7 @@ from judging.language_models import usable_entry
 from judging.models import EvaluationBatch, EvaluatorVersion, Study
 from judging.tasks import dispatch_batches
 from runs.models import Run, RunStatus, User
-from runs.services.paid_work import check_limits, limit_to_resume
+from runs.services.paid_work import check_limits, limit_to_resume, under_way
 
 
 def runs_to_choose_from(study: Study | None, run_ids: Sequence[UUID]) -> list[UUID]:
@@ -79,6 +81,8 @@ def start_batch(
 ) -> EvaluationBatch:
     """Queue a batch over a study or, without one, over these runs.
 
+    Whoever sends the same twice, by a double click, gets the one under way.
+
     Args:
         is_told: somebody takes it up at once, so no worker is told.
 
@@ -89,27 +93,42 @@ def start_batch(
     model = model_asked_by(evaluator)
     check_limits(model, max_cost, usable_entry)
     version = version_of(evaluator)
+    wish: dict[str, Any] = {
+        "study": study,
+        "evaluator": version,
+        "model": model,
+        "again": again,
+        "limit": limit,
+        "max_cost": max_cost if model else None,
+    }
+    chosen = None
+    if study is None:
+        chosen = chosen_runs(evaluator, run_ids=run_ids, again=again, limit=limit)
     with transaction.atomic():
+        if user and (there := _under_way(user, wish, chosen)):
+            return there
         batch = EvaluationBatch.objects.create(
-            study=study,
-            evaluator=version,
-            model=model,
-            again=again,
-            limit=limit,
-            max_cost=max_cost if model else None,
+            **wish,
+            n_total=None if chosen is None else len(chosen),
             estimate=expected.as_json() if expected else {},
             created_by=user,
+            dispatched_at=timezone.now() if is_told else None,
         )
-        if study is None:
-            chosen = chosen_runs(evaluator, run_ids=run_ids, again=again, limit=limit)
-            batch.n_total = add_items(batch, chosen)
-            batch.save(update_fields=["n_total"])
-        if is_told:
-            told = EvaluationBatch.objects.filter(pk=batch.pk)
-            told.update(dispatched_at=batch.created_at)
-        else:
+        add_items(batch, chosen or ())
+        if not is_told:
             transaction.on_commit(dispatch_batches)
     return batch
+
+
+def _under_way(
+    user: User, wish: Mapping[str, Any], chosen: Sequence[UUID] | None
+) -> EvaluationBatch | None:
+    """The person's batch of the same wish; of a selection, one over just these runs."""
+    for batch in under_way(EvaluationBatch, user, wish):
+        runs = batch.items.order_by("position").values_list("run_id", flat=True)
+        if chosen is None or list(runs) == list(chosen):
+            return batch
+    return None
 
 
 def cancel_batch(*, batch: EvaluationBatch) -> bool:

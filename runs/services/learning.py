@@ -11,7 +11,7 @@ from django.utils import timezone
 from pydantic import JsonValue
 
 from runs.models import LearningJob, User
-from runs.services.paid_work import check_limits, limit_to_resume
+from runs.services.paid_work import check_limits, limit_to_resume, under_way
 from runs.tasks.learning import dispatch_learning
 
 
@@ -42,8 +42,8 @@ def start_learning(
         "max_cost": max_cost,
     }
     with transaction.atomic():
-        if user and (under_way := _under_way(user, wish)):
-            return under_way
+        if user and (there := under_way(LearningJob, user, wish).first()):
+            return there
         job = LearningJob.objects.create(
             **wish,
             estimate=dict(estimate or {}),
@@ -53,13 +53,6 @@ def start_learning(
         if not is_told:
             transaction.on_commit(dispatch_learning)
     return job
-
-
-def _under_way(user: User, wish: Mapping[str, Any]) -> LearningJob | None:
-    """The person's job of the same wish that waits or runs."""
-    # Locked, so that of two requests at a time the second sees what the first made.
-    User.objects.select_for_update().get(pk=user.pk)
-    return LearningJob.objects.active().filter(created_by=user, **wish).first()
 
 
 def cancel_learning(*, job: LearningJob) -> bool:

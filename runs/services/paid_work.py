@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
+from typing import Any, TypeVar
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from runs.execution.paid_work import WorkRefusedError
 from runs.language_models import ModelUnavailableError, usable_entry
-from runs.models import PaidWork
+from runs.models import PaidWork, User
 from webagent.llm.registry import ModelEntry
+
+WorkT = TypeVar("WorkT", bound=PaidWork)
 
 
 def check_limits(
@@ -58,3 +62,14 @@ def limit_to_resume(
             % {"spent": f"{work.spent:.2f}", "limit": f"{limit:.2f}"}
         )
     return limit
+
+
+def under_way(kind: type[WorkT], user: User, wish: Mapping[str, Any]) -> QuerySet[WorkT]:
+    """The person's work of the same wish that waits or runs: a double click asks for it twice.
+
+    Call it in the transaction that makes what is missing: of two at a time the second waits.
+    """
+    User.objects.select_for_update().get(pk=user.pk)
+    found: Any = kind.objects.active()
+    rows: QuerySet[WorkT] = found.filter(created_by=user, **wish)
+    return rows

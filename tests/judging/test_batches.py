@@ -131,6 +131,20 @@ def test_selection_is_only_its_runs() -> None:
     assert set(Evaluation.objects.values_list("run_id", flat=True)) == set(chosen)
 
 
+def test_double_click_starts_one_batch() -> None:
+    world = asked_study(4)
+    user = audited.auditor()
+    runs = [item.run_id for item in world.items]
+    evaluator = evaluator_named("imported-reward")
+    first = start_batch(evaluator=evaluator, study=world.study, user=user)
+    assert start_batch(evaluator=evaluator, study=world.study, user=user) == first
+    assert start_batch(evaluator=evaluator, study=world.study, user=user, limit=1) != first
+    assert start_batch(evaluator=evaluator, study=world.study, user=audited.auditor("x")) != first
+    some = start_batch(evaluator=evaluator, run_ids=runs[:2], user=user)
+    assert start_batch(evaluator=evaluator, run_ids=runs[:2], user=user) == some
+    assert start_batch(evaluator=evaluator, run_ids=runs, user=user) != some
+
+
 def test_run_that_somebody_else_evaluated_meanwhile_keeps_that() -> None:
     world = asked_study(2)
     run_ids = [item.run_id for item in world.items]
