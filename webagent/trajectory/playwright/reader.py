@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import count
+from typing import Any, BinaryIO
 
 from webagent.trajectory.assembling import (
     NAME_CHARS,
@@ -102,7 +104,7 @@ def _read(tree: Tree, place: Place, bounds: Bounds) -> RunBundle | Rejection:
 
 
 def _bundle(tree: Tree, files: RunFiles, path: str, shown: str) -> RunBundle:
-    trace = _events(files, shown)
+    trace = _events(tree, files, shown)
     learn_passwords(files, trace.calls)
     run_id = shown[-NAME_CHARS:]
     title = text(trace.context.get("title"))
@@ -267,21 +269,16 @@ class _Steps:
         return self._pictures[name]
 
 
-def _events(files: RunFiles, shown: str) -> TraceEvents:
+def _events(tree: Tree, files: RunFiles, shown: str) -> TraceEvents:
     """The events of all traces of one zip, the one with most calls in front."""
     names = [name for name in files.files if name.endswith(TRACE)]
     names = [name for name in names if name.rpartition("/")[2] != TEST_TRACE] or names
     found: list[TraceEvents] = []
     for name in names:
-        content = files.read(name, files.bounds.member_bytes)
-        if content is None:
-            continue
-        lines = content.splitlines()
-        if len(lines) > files.bounds.lines:
-            raise UnreadableError(name, "lines", f"more than {files.bounds.lines} lines")
         try:
-            events = read_events(lines)
-        except TraceError as error:
+            with tree.open(files.files[name]) as stream:
+                events = read_events(_lines(files, stream))
+        except (TraceError, TreeError, BoundError, *READ_ERRORS) as error:
             files.note("trace", name, str(error))
             continue
         if events.bad_lines:
@@ -291,6 +288,27 @@ def _events(files: RunFiles, shown: str) -> TraceEvents:
         reason = files.gaps[-1].why if files.gaps else "no trace that can be read"
         raise UnreadableError(shown, "trace", reason)
     return _together(found)
+
+
+def _lines(files: RunFiles, stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a trace one by one: snapshots make it large.
+
+    Raises:
+        BoundError: a line that is too long, or too many of them.
+    """
+    digest = hashlib.sha256()
+    bounds = files.bounds
+    for number in count():
+        line = stream.readline(bounds.line_bytes + 1)
+        if not line:
+            break
+        if len(line) > bounds.line_bytes:
+            raise BoundError(f"a line of more than {bounds.line_bytes} bytes")
+        if number >= bounds.lines:
+            raise BoundError(f"more than {bounds.lines} lines")
+        digest.update(line)
+        yield line
+    files.imported.append(digest.hexdigest())
 
 
 def _together(found: list[TraceEvents]) -> TraceEvents:
