@@ -82,7 +82,7 @@ def test_a_killed_worker_leaves_no_browser_and_the_next_one_goes_on(site: Site):
 
 
 def test_no_run_is_lost_with_the_broker(site: Site):
-    runs = [site.queue("oracle") for _ in range(6)]
+    runs = [site.queue(steps=1) for _ in range(6)]
     site.tell(6)
     assert site.messages() >= 6
     site.empty_broker()
@@ -91,7 +91,7 @@ def test_no_run_is_lost_with_the_broker(site: Site):
         wait_until(lambda: all(has_ended(run.pk) for run in runs), what="the end of all")
     for run in runs:
         (only,) = check_history(run.pk)
-        assert (only.outcome, only.lease_token) == ("success", 1)
+        assert (only.status, only.end_reason, only.lease_token) == ("finished", "max_steps", 1)
 
 
 def test_a_worker_that_is_told_to_stop_hands_its_run_back(site: Site):
@@ -164,13 +164,13 @@ def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker
 
 
 def test_messages_ten_times_over_run_it_once(site: Site, worker: Worker):
-    runs = [site.queue("oracle") for _ in range(3)]
+    runs = [site.queue(steps=1) for _ in range(3)]
     site.tell(30)
     wait_until(lambda: all(has_ended(run.pk) for run in runs), what="the end of all")
     wait_until(lambda: site.messages() == 0, what="the last message")
     for run in runs:
         (only,) = check_history(run.pk)
-        assert (only.outcome, only.n_steps, only.lease_token) == ("success", 1, 1)
+        assert (only.end_reason, only.n_steps, only.lease_token) == ("max_steps", 1, 1)
 
 
 def test_a_run_that_always_kills_its_worker_is_given_up(site: Site, worker: Worker):
