@@ -28,8 +28,6 @@ from webagent.trajectory.records import (
     BlobRecord,
     CheckRecord,
     EndReason,
-    ErrorOrigin,
-    ErrorRecord,
     EvaluationRecord,
     EvaluatorRecord,
     Observation,
@@ -233,24 +231,19 @@ def _run(
         final_answer=clean(files, answer.words) if answer else None,
         final_url=last_url(steps),
         infeasible_claim=clean(files, answer.refusal) if answer else None,
-        error=_error(files, result),
         totals=Totals(seconds=(max(ends) - min(times)).total_seconds() if times and ends else None),
         extra=clean_json(files, {"har_creator": browser, "task_type": answer and answer.task_type}),
     )
 
 
 def _outcome(answer: Answer | None, result: Result | None) -> Outcome:
-    """As the source claims: an evaluator that failed leaves an error, never a failure."""
+    """As the source claims: an evaluator that failed leaves an error, never a failure.
+
+    Its message stands with the evaluation alone: it tells what was expected.
+    """
     if result is not None:
         return _OUTCOMES[result.verdict]
     return Outcome.UNKNOWN if answer else Outcome.INCOMPLETE
-
-
-def _error(files: RunFiles, result: Result | None) -> ErrorRecord | None:
-    if result is None or result.verdict != "error":
-        return None
-    message = clean(files, result.message) or "The evaluator gave no verdict."
-    return ErrorRecord(message=message, origin=ErrorOrigin.HARNESS)
 
 
 def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[EvaluationRecord, ...]:
