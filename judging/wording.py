@@ -30,6 +30,7 @@ _REASONS: Mapping[Reason, Promise] = {
     Reason.ONE_CLUSTER: gettext_lazy("one task alone has no spread between tasks"),
     Reason.NO_SPREAD: gettext_lazy("all values of one side are the same"),
     Reason.ALL_ALIKE: gettext_lazy("all are alike: no spread to tell an interval from"),
+    Reason.NO_ORDER: gettext_lazy("neither of two people comes first"),
     Reason.TOO_FEW_POINTS: gettext_lazy("an interval for r takes at least four pairs"),
     Reason.WEAK_JUDGE: gettext_lazy(
         "the evaluator tells success from failure hardly better than chance"

@@ -23,6 +23,8 @@ from judging.statistics.correspondence import (
     Differences,
     agreement,
     differences,
+    differences_of_equals,
+    intraclass,
     pearson,
 )
 from judging.statistics.differences import Difference, paired_difference
@@ -129,10 +131,10 @@ class PeopleProgress:
         return named[0] if named else most
 
     @property
-    def between_people(self) -> list[tuple[float, float, int]]:
-        """Every two people on the same run: both rates and the task."""
+    def between_people(self) -> list[tuple[float, float]]:
+        """Every two people on the same run: both rates."""
         return [
-            (first, second, each.task)
+            (first, second)
             for each in self.ticked
             for first, second in combinations(each.people.voices, 2)
         ]
@@ -189,6 +191,17 @@ def correspondence(
         agreement=agreement(people, judge, tolerance),
         differences=differences(people, judge, largest=1.0),
         by_task=paired_difference(gaps, tasks, largest=1.0),
+    )
+
+
+def of_equals(first: Sequence[float], second: Sequence[float], tolerance: float) -> Correspondence:
+    """The figures of pairs of people, of whom neither is the measure of the other."""
+    found = differences_of_equals(first, second)
+    return Correspondence(
+        correlation=intraclass(first, second),
+        agreement=agreement(first, second, tolerance),
+        differences=found,
+        by_task=Difference(value=found.bias, interval=found.bias_interval),
     )
 
 

@@ -24,8 +24,8 @@ from judging.progress_rates.people import (
     MilestoneFigures,
     Pair,
     PeopleProgress,
-    correspondence,
     milestone_figures,
+    of_equals,
     of_pairs,
     pooled,
 )
@@ -206,8 +206,8 @@ def _between(people: PeopleProgress, tolerance: float) -> Row | None:
     rates = people.between_people
     if not rates:
         return None
-    first, second, tasks = zip(*rates, strict=True)
-    found = correspondence(first, second, tasks, tolerance)
+    first, second = zip(*rates, strict=True)
+    found = of_equals(first, second, tolerance)
     return Row(name=_("people with each other"), found=found)
 
 

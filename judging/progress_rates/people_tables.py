@@ -132,6 +132,7 @@ def _table(
     notes = [
         _("Judge: %(judge)s. %(rule)s") % {"judge": judge, "rule": page.rule},
         _("Tolerance: %(n)s points. Rates lie between 0 and 1.") % {"n": page.chosen.tolerance},
+        _("Of two people neither comes first: r is the intraclass correlation, with no bias."),
     ]
     return Table(name=f"progress-{name}", title=title, columns=columns, rows=rows, notes=notes)
 

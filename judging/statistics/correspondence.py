@@ -40,15 +40,43 @@ def pearson(first: Sequence[float], second: Sequence[float], level: float = 0.95
         flat = Undefined(Reason.NO_SPREAD)
         return Correlation(r=flat, interval=flat, pairs=count)
     r = min(1.0, max(-1.0, float(x @ y) / spread))
-    if count < 4:
-        return Correlation(r=r, interval=Undefined(Reason.TOO_FEW_POINTS), pairs=count)
+    return _with_interval(r, count, count - 3, level)
+
+
+def _with_interval(r: float, pairs: int, weight: float, level: float) -> Correlation:
+    """The correlation with tanh(atanh r ± z/√weight); none of fewer than four pairs."""
+    if pairs < 4:
+        return Correlation(r=r, interval=Undefined(Reason.TOO_FEW_POINTS), pairs=pairs)
     if abs(r) == 1:
         low = high = r
     else:
-        half = normal_quantile(level) / sqrt(count - 3)
+        half = normal_quantile(level) / sqrt(weight)
         low, high = tanh(atanh(r) - half), tanh(atanh(r) + half)
     interval = Interval(low=low, high=high, level=level, method="Fisher")
-    return Correlation(r=r, interval=interval, pairs=count)
+    return Correlation(r=r, interval=interval, pairs=pairs)
+
+
+def intraclass(first: Sequence[float], second: Sequence[float], level: float = 0.95) -> Correlation:
+    """The correlation of pairs in which neither comes first: the same whoever is named first.
+
+    r = 2·Σ(x − m)(y − m) / Σ((x − m)² + (y − m)²), m the mean of all values; its interval is
+    tanh(atanh r ± z/√(n − 3/2)).
+
+    Source: Fisher (1925), Statistical Methods for Research Workers, chapter VII.
+    """
+    x, y = _columns(first, second)
+    count = len(x)
+    if count < 2:
+        reason = Undefined(Reason.TOO_FEW_RUNS if count else Reason.NO_RUNS)
+        return Correlation(r=reason, interval=reason, pairs=count)
+    centre = (x.mean() + y.mean()) / 2
+    x, y = x - centre, y - centre
+    spread = float(x @ x + y @ y)
+    if spread <= 1e-20:
+        flat = Undefined(Reason.NO_SPREAD)
+        return Correlation(r=flat, interval=flat, pairs=count)
+    r = min(1.0, max(-1.0, 2 * float(x @ y) / spread))
+    return _with_interval(r, count, count - 1.5, level)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +145,43 @@ def differences(
         lower_interval=around(bias - half, spread * sqrt(3 / count)),
         upper_limit=bias + half,
         upper_interval=around(bias + half, spread * sqrt(3 / count)),
+        pairs=count,
+    )
+
+
+def differences_of_equals(
+    first: Sequence[float], second: Sequence[float], level: float = 0.95
+) -> Differences:
+    """The same of pairs in which neither comes first: no bias, and limits around 0.
+
+    Limits ±1.96·s, s² = Σ(y − x)²/n, each ± t·1.96·s/√(2n) with n degrees of freedom.
+
+    Source: Bland and Altman (1999), Statistical Methods in Medical Research 8, on repeatability.
+    """
+    x, y = _columns(first, second)
+    count = len(x)
+    no_order = Undefined(Reason.NO_ORDER if count else Reason.NO_RUNS)
+    if not count:
+        limit: Figure = no_order
+        around: tuple[Interval | Undefined, Interval | Undefined] = (no_order, no_order)
+        size: Figure = no_order
+    else:
+        gaps = y - x
+        limit = normal_quantile(level) * sqrt(float(gaps @ gaps) / count)
+        half = student_quantile(level, count) * limit / sqrt(2 * count)
+        size = float(np.abs(gaps).mean())
+        around = (
+            Interval(low=-limit - half, high=-limit + half, level=level, method="Student"),
+            Interval(low=limit - half, high=limit + half, level=level, method="Student"),
+        )
+    return Differences(
+        bias=no_order,
+        bias_interval=no_order,
+        mean_absolute_error=size,
+        lower_limit=limit if isinstance(limit, Undefined) else -limit,
+        lower_interval=around[0],
+        upper_limit=limit,
+        upper_interval=around[1],
         pairs=count,
     )
 

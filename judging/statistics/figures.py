@@ -23,6 +23,7 @@ class Reason(StrEnum):
     ONE_CLUSTER = "one task alone has no spread between tasks"
     NO_SPREAD = "all values of one side are the same"
     ALL_ALIKE = "all are alike: no spread to tell an interval from"
+    NO_ORDER = "neither of two people comes first"
     TOO_FEW_POINTS = "an interval for r takes at least four pairs"
     WEAK_JUDGE = "the evaluator tells success from failure hardly better than chance"
     NO_MILESTONES = "the task has no milestones of any weight"

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
 from judging.gate.decision import mean_drop
-from judging.statistics.correspondence import agreement, differences, pearson
+from judging.statistics.correspondence import (
+    agreement,
+    differences,
+    differences_of_equals,
+    intraclass,
+    pearson,
+)
 from judging.statistics.differences import difference_of_shares, mean_difference, paired_difference
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
 from judging.statistics.progress import (
@@ -125,6 +131,36 @@ def test_an_interval_of_few_tasks_is_students_and_ends_where_shares_do() -> None
     wide = paired_difference([1.0, 1.0, 0.0], [1, 2, 3], largest=1)
     assert ends(wide.interval)[1] == 1.0
     assert ends(paired_difference([1.0, 1.0, 0.0], [1, 2, 3]).interval)[1] > 1.0
+
+
+@given(pairs)
+def test_people_have_no_order_between_them(rows: list[tuple[float, float]]) -> None:
+    one, two = [a for a, _ in rows], [b for _, b in rows]
+    swapped = [(b, a) if n % 2 else (a, b) for n, (a, b) in enumerate(rows)]
+    three, four = [a for a, _ in swapped], [b for _, b in swapped]
+    found, again = intraclass(one, two), intraclass(three, four)
+    if isinstance(found.r, float):
+        assert again.r == pytest.approx(found.r, abs=1e-9)
+        doubled = pearson([*one, *two], [*two, *one]).r
+        assert found.r == pytest.approx(number(doubled), abs=1e-6)
+    assert differences_of_equals(one, two).upper_limit == pytest.approx(
+        number(differences_of_equals(three, four).upper_limit)
+    )
+
+
+def test_limits_of_people_lie_around_0() -> None:
+    """Gaps 1, -1, 2: s² = 6/3, and t with 3 degrees of freedom is 3.18244631."""
+    found = differences_of_equals([1, 3, 2], [2, 2, 4])
+    limit = 1.959964 * 2**0.5
+    assert found.bias == Undefined(Reason.NO_ORDER)
+    assert number(found.upper_limit) == pytest.approx(limit, rel=1e-6)
+    assert number(found.lower_limit) == pytest.approx(-limit, rel=1e-6)
+    assert number(found.mean_absolute_error) == pytest.approx(4 / 3)
+    low, high = ends(found.upper_interval)
+    assert (high - low) / 2 == pytest.approx(3.18244631 * limit / 6**0.5, rel=1e-6)
+    assert intraclass([], []).r == Undefined(Reason.NO_RUNS)
+    assert intraclass([1, 1], [1, 1]).r == Undefined(Reason.NO_SPREAD)
+    assert differences_of_equals([], []).upper_limit == Undefined(Reason.NO_RUNS)
 
 
 @pytest.mark.parametrize(
