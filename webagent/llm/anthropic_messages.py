@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from pydantic import NonNegativeInt
 
-from webagent.llm.failures import unreadable
-from webagent.llm.interface import FailureKind, Message, ModelFailure, Request, TextPart, Usage
+from webagent.llm.failures import cut_stream, unreadable
+from webagent.llm.interface import Message, Request, TextPart, Usage
 from webagent.llm.registry import ModelEntry, SchemaMode
 from webagent.llm.wire import (
     JsonObject,
@@ -185,6 +185,4 @@ def read_stream(events: Iterable[JsonObject], name: str) -> Said:
                 usage=_usage(_Usage.model_validate(usage)),
                 stop=_stop(reason, name),
             )
-    raise ModelFailure(
-        FailureKind.UNREACHABLE, f"{name}: the stream ended too early", may_be_billed=True
-    )
+    raise cut_stream(name)

@@ -19,7 +19,7 @@ from webagent.llm.failures import (
 from webagent.llm.interface import Reply, Request
 from webagent.llm.registry import ModelEntry
 from webagent.llm.transport import http_client
-from webagent.llm.wire import Said, events_of, held_to_its_end
+from webagent.llm.wire import Said, events_of, reply_of
 
 
 class AnthropicProvider:
@@ -45,13 +45,11 @@ class AnthropicProvider:
         begun = self._clock()
         with anthropic_failures(self._entry.name, self._key):
             said, headers = self._ask(request)
-        said = held_to_its_end(said, self._entry.name)
-        return Reply(
-            text=said.text,
-            model=said.model,
-            usage=said.usage,
-            seconds=self._clock() - begun,
+        return reply_of(
+            said,
+            self._entry.name,
             request_id=headers.get("request-id", ""),
+            seconds=self._clock() - begun,
         )
 
     def _ask(self, request: Request) -> tuple[Said, httpx2.Headers]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from webagent.llm.cache import cache_key
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request
 from webagent.llm.prices import cost_of
 from webagent.llm.registry import ModelEntry
-from webagent.llm.wire import Said, Shape, held_to_its_end
+from webagent.llm.wire import Said, Shape, reply_of
 
 MAX_RESULT_BYTES = 1024**3
 Outcome = Reply | ModelFailure
@@ -59,15 +59,13 @@ def requests_by_key(requests: Sequence[Request], entry: ModelEntry) -> dict[str,
 def outcome_of(entry: ModelEntry, read: Callable[[], Said], request_id: str) -> Outcome:
     """The reply as it would have come on its own, at the price of a batch."""
     try:
-        said = held_to_its_end(read(), entry.name)
+        reply = reply_of(read(), entry.name, request_id=request_id)
     except ModelFailure as failure:
         return failure
-    cost = cost_of(said.usage, entry.prices)
+    cost = cost_of(reply.usage, entry.prices)
     if cost is not None and entry.prices is not None:
         cost *= entry.prices.batch_factor
-    return Reply(
-        text=said.text, model=said.model, usage=said.usage, cost=cost, request_id=request_id
-    )
+    return replace(reply, cost=cost)
 
 
 class ErrorShape(Shape):

@@ -154,6 +154,13 @@ def failure_of_transport(name: str, error: BaseException | None) -> ModelFailure
     )
 
 
+def cut_stream(name: str) -> ModelFailure:
+    """A streamed reply that came to no end."""
+    return ModelFailure(
+        FailureKind.UNREACHABLE, f"{name}: the stream ended too early", may_be_billed=True
+    )
+
+
 def unreadable(name: str, reason: str) -> ModelFailure:
     return ModelFailure(
         FailureKind.UNREADABLE, f"{name}: the reply cannot be read: {reason}", may_be_billed=True

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 from pydantic import Field, NonNegativeInt
 
-from webagent.llm.interface import FailureKind, Message, ModelFailure, Request, TextPart, Usage
+from webagent.llm.failures import cut_stream
+from webagent.llm.interface import Message, Request, TextPart, Usage
 from webagent.llm.registry import ModelEntry, SchemaMode
 from webagent.llm.wire import (
+    CachedTokens,
     JsonObject,
     Said,
     Shape,
@@ -23,15 +25,10 @@ from webagent.llm.wire import (
 _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSED}
 
 
-class _Details(Shape):
-    cached_tokens: NonNegativeInt | None = None
-    cache_write_tokens: NonNegativeInt | None = None
-
-
 class _Usage(Shape):
     prompt_tokens: NonNegativeInt = 0
     completion_tokens: NonNegativeInt = 0
-    prompt_tokens_details: _Details | None = None
+    prompt_tokens_details: CachedTokens | None = None
 
 
 class _Words(Shape):
@@ -140,15 +137,13 @@ def read_stream(chunks: Iterable[JsonObject], name: str) -> Said:
             refusal.append(choice.delta.refusal or "")
             reason = choice.finish_reason or reason
     if reason is None:
-        raise ModelFailure(
-            FailureKind.UNREACHABLE, f"{name}: the stream ended too early", may_be_billed=True
-        )
+        raise cut_stream(name)
     return _said("".join(text), "".join(refusal), reason, model, usage)
 
 
 def _said(text: str, refusal: str, reason: str | None, model: str, usage: _Usage | None) -> Said:
     counted = usage or _Usage()
-    details = counted.prompt_tokens_details or _Details()
+    details = counted.prompt_tokens_details or CachedTokens()
     return Said(
         text=refusal or text,
         model=model,

@@ -20,7 +20,7 @@ from webagent.llm.failures import (
 from webagent.llm.interface import Reply, Request
 from webagent.llm.registry import Api, ModelEntry
 from webagent.llm.transport import http_client
-from webagent.llm.wire import JsonObject, Said, events_of, held_to_its_end
+from webagent.llm.wire import JsonObject, Said, events_of, reply_of
 
 
 class OpenAIProvider:
@@ -47,13 +47,11 @@ class OpenAIProvider:
         with openai_failures(self._entry.name, self._key):
             ask = self._ask_responses if self._entry.api is Api.RESPONSES else self._ask_chat
             said, headers = ask(request)
-        said = held_to_its_end(said, self._entry.name)
-        return Reply(
-            text=said.text,
-            model=said.model,
-            usage=said.usage,
-            seconds=self._clock() - begun,
+        return reply_of(
+            said,
+            self._entry.name,
             request_id=headers.get("x-request-id", ""),
+            seconds=self._clock() - begun,
         )
 
     def _ask_responses(self, request: Request) -> tuple[Said, httpx2.Headers]:

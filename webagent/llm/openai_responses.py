@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from pydantic import NonNegativeInt
 
-from webagent.llm.failures import failure_of_words
-from webagent.llm.interface import FailureKind, Message, ModelFailure, Request, TextPart, Usage
+from webagent.llm.failures import cut_stream, failure_of_words
+from webagent.llm.interface import Message, Request, TextPart, Usage
 from webagent.llm.registry import ModelEntry, SchemaMode
 from webagent.llm.wire import (
+    CachedTokens,
     JsonObject,
     Said,
     Shape,
@@ -25,15 +26,10 @@ _LEAST_OUTPUT_TOKENS = 16
 """The API takes no smaller limit."""
 
 
-class _Details(Shape):
-    cached_tokens: NonNegativeInt | None = None
-    cache_write_tokens: NonNegativeInt | None = None
-
-
 class _Usage(Shape):
     input_tokens: NonNegativeInt = 0
     output_tokens: NonNegativeInt = 0
-    input_tokens_details: _Details | None = None
+    input_tokens_details: CachedTokens | None = None
 
 
 class _Part(Shape):
@@ -135,7 +131,7 @@ def read(content: bytes | JsonObject, name: str, key: str | None) -> Said:
 
 
 def _usage(usage: _Usage) -> Usage:
-    details = usage.input_tokens_details or _Details()
+    details = usage.input_tokens_details or CachedTokens()
     return Usage(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -156,6 +152,4 @@ def read_stream(events: Iterable[JsonObject], name: str, key: str | None) -> Sai
             return read(event.response, name, key)
         if event.type == "error":
             raise failure_of_words(name, event.message or "", event.code or "", key)
-    raise ModelFailure(
-        FailureKind.UNREACHABLE, f"{name}: the stream ended too early", may_be_billed=True
-    )
+    raise cut_stream(name)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, NonNegativeInt, ValidationError
 
 from webagent.llm.failures import unreadable
-from webagent.llm.interface import FailureKind, ImagePart, ModelFailure, Request, Usage
+from webagent.llm.interface import FailureKind, ImagePart, ModelFailure, Reply, Request, Usage
 from webagent.llm.registry import ModelEntry, SchemaMode
 from webagent.misfits import first_misfit
 
@@ -43,6 +43,13 @@ class Said:
 
 class Shape(BaseModel):
     """The part of a reply that is read. The rest may be anything."""
+
+
+class CachedTokens(Shape):
+    """How both of OpenAI's APIs tell what their cache had a part in."""
+
+    cached_tokens: NonNegativeInt | None = None
+    cache_write_tokens: NonNegativeInt | None = None
 
 
 def read_shape(shape: type[T], content: bytes | JsonObject, name: str) -> T:
@@ -127,7 +134,19 @@ def merged(extra: Mapping[str, object], ours: Mapping[str, object]) -> JsonObjec
     return result
 
 
-def held_to_its_end(said: Said, name: str) -> Said:
+def reply_of(said: Said, name: str, *, request_id: str, seconds: float = 0.0) -> Reply:
+    """The reply, without its cost, if the model came to the end of it.
+
+    Raises:
+        ModelFailure: REFUSED, TRUNCATED, TOO_LONG or UNREADABLE (there is no text).
+    """
+    said = _held_to_its_end(said, name)
+    return Reply(
+        text=said.text, model=said.model, usage=said.usage, seconds=seconds, request_id=request_id
+    )
+
+
+def _held_to_its_end(said: Said, name: str) -> Said:
     """The reply, if the model came to the end of it.
 
     Raises:
