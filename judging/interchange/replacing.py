@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from django.db.models import Q
+
 from judging.interchange.studies import IMPORTED
 from judging.models import Evaluation, EvaluatorVersion, FailureReview, ReferenceVerdict, StudyItem
 from runs.models import Run
 
 Kind = EvaluatorVersion.Kind
-ASKED = (Kind.JUDGE, Kind.SELF_JUDGE, Kind.PIPELINE, Kind.MILESTONES, Kind.MODES)
+ASKING = (Kind.JUDGE, Kind.SELF_JUDGE, Kind.PIPELINE, Kind.MILESTONES)
 """Kinds that ask a model: what they said was paid for, and of what they saw."""
 IMPORTED_KEY = "evaluator"
 """Key in `Evaluation.record` of those that came with a file."""
@@ -18,7 +20,8 @@ def why_kept(run: Run) -> str:
     items = StudyItem.objects.filter(run=run).exclude(study__run_filter__has_key=IMPORTED)
     if item := items.select_related("study").first():
         return f"it is in the study {item.study.name}"
-    asked = Evaluation.objects.filter(run=run, evaluator__kind__in=ASKED)
+    with_model = Q(evaluator__kind=Kind.MODES, evaluator__config__has_key="model")
+    asked = Evaluation.objects.filter(Q(evaluator__kind__in=ASKING) | with_model, run=run)
     here = asked.exclude(record__has_key=IMPORTED_KEY).select_related("evaluator")
     if evaluation := here.first():
         return f"{evaluation.evaluator.name} was asked about it here"

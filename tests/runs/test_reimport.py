@@ -106,6 +106,26 @@ def test_a_better_importer_reads_the_original_and_the_address_stays(store, worse
     assert Evaluation.objects.filter(evaluator__kind="self_judge").count() == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "config", "became"),
+    [
+        ("matcher", {}, Became.REPLACED),
+        ("modes", {}, Became.REPLACED),
+        ("modes", {"model": "m"}, Became.KEPT),
+        ("judge", {"model": "m"}, Became.KEPT),
+    ],
+)
+def test_what_a_model_was_paid_for_keeps_the_run(store, worse, monkeypatch, kind, config, became):
+    run = stored_history(monkeypatch)
+    version = EvaluatorVersion.objects.create(
+        name="e", kind=kind, version="1", config=config, config_hash="h"
+    )
+    Evaluation.objects.create(run=run, evaluator=version, verdict="passed")
+    found = reimport(run, answers={})
+    assert found.became is became
+    assert ("was asked about it here" in found.reason) == (became is Became.KEPT)
+
+
 def test_a_run_that_is_judged_here_stays_as_it_was(store, worse, monkeypatch):
     run = stored_history(monkeypatch)
     study = Study.objects.create(name="Garden")
