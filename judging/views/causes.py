@@ -19,7 +19,7 @@ from judging.models import EvaluatorVersion, Study
 from judging.services.causes import Tagging, tag_errors, undo_tags
 from judging.services.unblinding import record_unblinding
 from judging.views.auditing import for_auditors
-from runs.views.fragments import AppRequest, wants_partial
+from runs.views.fragments import AppRequest, redirect_whole, wants_partial
 
 WALK = ("study", "audit", "cell", "tag")
 
@@ -118,11 +118,7 @@ def _go_on(request: AppRequest, pane: CausePane) -> HttpResponse:
     else:
         walk = {"study": pane.study.pk, "audit": pane.evaluator.pk, "cell": cells}
         address = f"{_page_of(request, pane, run_id)}?{urlencode(walk)}"
-    if not wants_partial(request):
-        return redirect(address)
-    response = HttpResponse(status=204)
-    response["HX-Redirect"] = address
-    return response
+    return redirect_whole(request, address)
 
 
 def _page_of(request: AppRequest, pane: CausePane, run_id: UUID) -> str:

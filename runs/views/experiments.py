@@ -25,7 +25,7 @@ from runs.services.experiments import (
     plan_problem,
     resume_experiment,
 )
-from runs.views.fragments import AppRequest, wants_partial
+from runs.views.fragments import AppRequest, redirect_whole, wants_partial
 from runs.views.reruns import may_rerun
 
 PER_PAGE = 50
@@ -135,10 +135,7 @@ def _launched(request: AppRequest, form: ExperimentForm) -> HttpResponse | None:
     n = form.plan.n_runs
     words = ngettext("%(n)d run is queued.", "%(n)d runs are queued.", n) % {"n": n}
     messages.success(request, words)
-    address = _address(launched.experiment)
-    if not wants_partial(request):
-        return redirect(address)
-    return HttpResponse(status=204, headers={"HX-Redirect": address})
+    return redirect_whole(request, _address(launched.experiment))
 
 
 def _started_with(request: AppRequest) -> dict[str, str]:

@@ -4,19 +4,19 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from runs.experiment_forms import NEEDED_AT_LAUNCH
+from runs.experiment_forms import first_problem
 from runs.experiment_plans import PlanError
 from runs.hint_estimates import hint_estimate
 from runs.hint_forms import HintExperimentForm
 from runs.services.experiments import plan_problem
 from runs.services.hints import launch_hint_experiment
-from runs.views.fragments import AppRequest, wants_partial
+from runs.views.fragments import AppRequest, redirect_whole, wants_partial
 from runs.views.hints import may_view
 from runs.views.reruns import may_rerun
 
@@ -45,8 +45,7 @@ def hint_experiment_new(request: AppRequest) -> HttpResponse:
 def _estimated(request: AppRequest) -> HttpResponse:
     form = HintExperimentForm(request.POST, user=request.user)
     form.full_clean()
-    wrong = [words for name, words in form.errors.items() if name not in NEEDED_AT_LAUNCH]
-    context: dict[str, Any] = {"problem": wrong[0][0] if wrong else None}
+    context: dict[str, Any] = {"problem": first_problem(form)}
     if form.hint_plan is not None:
         context = {
             "problem": plan_problem(form.hint_plan.plan),
@@ -69,6 +68,4 @@ def _launched(request: AppRequest, form: HintExperimentForm) -> HttpResponse | N
     words = ngettext("%(n)d run is queued.", "%(n)d runs are queued.", n) % {"n": n}
     messages.success(request, words)
     address = reverse("judging:hint_report", args=[launched.experiment.pk])
-    if not wants_partial(request):
-        return redirect(address)
-    return HttpResponse(status=204, headers={"HX-Redirect": address})
+    return redirect_whole(request, address)

@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -21,7 +21,7 @@ from runs.policy_pages import (
 )
 from runs.policy_words import in_words
 from runs.services.policies import PolicyError, save_policy
-from runs.views.fragments import AppRequest, wants_partial
+from runs.views.fragments import AppRequest, redirect_whole, wants_partial
 
 may_rerun = permission_required("runs.rerun_run", raise_exception=True)
 
@@ -78,7 +78,7 @@ def _edit(request: AppRequest, policy: RetryPolicy | None) -> HttpResponse:
     form = policy_form(request.user, policy, data, adds_rule=adds_rule)
     is_refused = is_sent and not adds_rule
     if is_refused and form.is_valid() and (saved := _save(request, form, policy)):
-        return _to(request, reverse("runs:policy_detail", args=[saved.pk]))
+        return redirect_whole(request, reverse("runs:policy_detail", args=[saved.pk]))
     name = "_policy_form" if wants_partial(request) else "policy_form"
     context = {"form": form, "policy": policy, "shows_errors": not adds_rule}
     response = render(request, f"runs/{name}.html", context, status=422 if is_refused else 200)
@@ -103,11 +103,3 @@ def _save(request: AppRequest, form: PolicyForm, policy: RetryPolicy | None) -> 
         return None
     messages.success(request, _("%(policy)s is saved.") % {"policy": saved})
     return saved
-
-
-def _to(request: AppRequest, url: str) -> HttpResponse:
-    if not wants_partial(request):
-        return redirect(url)
-    response = HttpResponse(status=204)
-    response["HX-Redirect"] = url
-    return response

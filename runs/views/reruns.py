@@ -28,7 +28,7 @@ from runs.services.reruns import (
     launch_reruns,
     retry_run,
 )
-from runs.views.fragments import AppRequest, wants_partial
+from runs.views.fragments import AppRequest, redirect_whole, wants_partial
 
 may_rerun = permission_required("runs.rerun_run", raise_exception=True)
 
@@ -120,7 +120,7 @@ def _launched(request: AppRequest, launch: Launch) -> HttpResponse:
     messages.success(request, words)
     for why in dict.fromkeys(why for _run, why in launch.refused):
         messages.warning(request, why)
-    return _to(request, reverse("runs:rerun_list"))
+    return redirect_whole(request, reverse("runs:rerun_list"))
 
 
 def _live(request: AppRequest) -> dict[str, Any]:
@@ -136,12 +136,4 @@ def _back(request: AppRequest) -> HttpResponse:
         return redirect("runs:rerun_list")
     response = render(request, "runs/_rerun_table.html", _live(request) | {"says": True})
     response["HX-Trigger"] = "jobs-changed"
-    return response
-
-
-def _to(request: AppRequest, url: str) -> HttpResponse:
-    if not wants_partial(request):
-        return redirect(url)
-    response = HttpResponse(status=204)
-    response["HX-Redirect"] = url
     return response
