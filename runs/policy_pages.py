@@ -122,6 +122,8 @@ def policy_form(
     form = PolicyForm(data, initial=initial, agents=agents, rules=rules, is_new=policy is None)
     if adds_rule:
         form.forgive()
+        if rules.forms:  # there it goes on
+            rules.forms[-1].fields["when"].widget.attrs["autofocus"] = True
     return form
 
 

@@ -132,6 +132,13 @@
     wrong.focus();
   });
 
+  // A button that is disabled while it asks loses the keyboard: what stands in its place has it again.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const asked = event.detail.requestConfig?.elt;
+    if (!asked?.id || document.activeElement !== document.body) return;
+    document.getElementById(asked.id)?.focus({ preventScroll: true });
+  });
+
   // A closed drawer is emptied, so that it stops asking for news.
   document.addEventListener("close", (event) => {
     if (event.target.matches("dialog.drawer")) event.target.replaceChildren();
