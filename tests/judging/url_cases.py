@@ -168,6 +168,7 @@ case(
     "agent=zq-agent",
     "reference=failure",
     "anomaly=false_completion",
+    "protocol=online_mind2web",
     post=lambda _: {
         "name": "x",
         "query": "model=another+model",

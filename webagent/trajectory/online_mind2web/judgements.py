@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from typing import Any
 
 from webagent.trajectory.assembling import NAME_CHARS
@@ -16,18 +17,16 @@ _FILE = re.compile(
 )
 
 
-def lines_of(content: str, task_id: str) -> list[dict[str, Any]]:
-    """What a judge wrote of one task; lines that are no JSON are passed over."""
-    found = []
+def by_task(content: str) -> dict[str, list[dict[str, Any]]]:
+    """What a judge wrote of each task; lines that are no JSON are passed over."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in content.splitlines():
-        if task_id not in line:
-            continue
         try:
             entry = mapping(json.loads(line))
         except (ValueError, RecursionError):
             continue
-        if text(entry.get("task_id")) == task_id:
-            found.append(entry)
+        if task_id := text(entry.get("task_id")):
+            found[task_id].append(entry)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from webagent.trajectory.outlines import outline
@@ -31,8 +32,7 @@ class Result:
     @property
     def folder(self) -> str:
         """With `/` at the end; empty for the tree itself."""
-        folder, slash, _ = self.name.rpartition("/")
-        return folder + slash
+        return _folder(self.name)
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,13 @@ def find_layout(tree: Tree) -> Layout:
                 results[name] = V1
     if not results:
         return Layout()
+    pictures = _by_folder(tree)
+    alone = Counter(_folder(name) for name in results)
     found = tuple(
         Result(
             name=name,
             version=version,
-            pictures=_pictures(tree, name, results),
+            pictures=_pictures(_folder(name), pictures, alone=alone[_folder(name)] == 1),
             labels=_nearest(name, labels),
             judgements=tuple(n for n in judgements if _is_above(n, name)),
         )
@@ -83,19 +85,29 @@ def number_in(name: str) -> int | None:
     return int(match[0]) if match else None
 
 
-def _pictures(tree: Tree, name: str, results: dict[str, str]) -> tuple[str, ...]:
-    """Of the folder `trajectory` beside the result, or of its own folder."""
+def _folder(name: str) -> str:
+    """With `/` at the end; empty for the tree itself."""
     folder, slash, _ = name.rpartition("/")
-    own = folder + slash
-    every = [n for n in tree.names if n.startswith(own) and _PICTURE.search(n)]
-    inside = [n for n in every if n.startswith(f"{own}trajectory/")]
-    alone = sum(other.rpartition("/")[0] == folder for other in results) == 1
-    return tuple(inside or [n for n in every if alone and "/" not in n[len(own) :]])
+    return folder + slash
+
+
+def _by_folder(tree: Tree) -> dict[str, list[str]]:
+    """Every picture by the folder that it lies in."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in tree.names:
+        if _PICTURE.search(name):
+            found[_folder(name)].append(name)
+    return found
+
+
+def _pictures(folder: str, pictures: dict[str, list[str]], *, alone: bool) -> tuple[str, ...]:
+    """Of the folder `trajectory` beside the result; or else of its own, if no other shares it."""
+    inside = pictures.get(f"{folder}trajectory/", [])
+    return tuple(inside or (pictures.get(folder, []) if alone else []))
 
 
 def _is_above(name: str, other: str) -> bool:
-    folder, slash, _ = name.rpartition("/")
-    return other.startswith(folder + slash)
+    return other.startswith(_folder(name))
 
 
 def _nearest(name: str, labels: list[str]) -> str | None:

@@ -93,17 +93,24 @@ class _LabelFiles:
         self._tree = tree
         self._bounds = bounds
         self._read: dict[str, Any] = {}
+        self._judged: dict[str, dict[str, list[dict[str, Any]]]] = {}
+
+    def judged(self, name: str, task_id: str) -> list[dict[str, Any]]:
+        """What a judge's output says of a task."""
+        if name not in self._judged:
+            self._judged[name] = judgements.by_task(self._words(name))
+        return self._judged[name].get(task_id, [])
 
     def read(self, name: str) -> Any:
         """The document; None if it is not readable."""
         if name not in self._read:
             try:
-                self._read[name] = json.loads(self.words(name))
+                self._read[name] = json.loads(self._words(name))
             except (ValueError, RecursionError):
                 self._read[name] = None
         return self._read[name]
 
-    def words(self, name: str) -> str:
+    def _words(self, name: str) -> str:
         """The file's text; empty if it is not readable."""
         try:
             return read_file(self._tree, name, self._bounds.json_bytes).decode(
@@ -206,7 +213,7 @@ class _Run:
         evaluations, kept = [], []
         for name in self._result.judgements:
             last = name.rpartition("/")[2]
-            for entry in judgements.lines_of(self._label_files.words(name), task_id):
+            for entry in self._label_files.judged(name, task_id):
                 clean = mapping(self._files.redactor.json(entry))
                 line = json.dumps(clean, sort_keys=True, ensure_ascii=False) + "\n"
                 raw = self._files.text_blob(line, "response", last, "application/json")
