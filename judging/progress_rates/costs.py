@@ -46,12 +46,17 @@ class Costs:
 
 
 def costs_of(
-    judged: Sequence[Decimal | None], label_seconds: Sequence[float], runs: int, wage: float
+    judged: Sequence[Decimal | None],
+    label_seconds: Sequence[float],
+    labels_by_run: Sequence[int],
+    wage: float,
 ) -> Costs:
-    """The costs of judging these runs, and of the labels of so many runs.
+    """The costs of judging these runs, and of the labels of runs.
 
     Args:
         judged: the cost of each evaluation, None where it is unknown.
+        label_seconds: of the labels whose time was measured.
+        labels_by_run: how many labels each run has, measured or not.
     """
     known = [float(cost) for cost in judged if cost is not None]
     paid = [cost for cost in known if cost > 0]
@@ -65,6 +70,6 @@ def costs_of(
         label_seconds=sum(label_seconds) / n if n else None,
         median_seconds=median(label_seconds) if n else None,
         labels=n,
-        labels_per_run=n / runs if runs else 0.0,
+        labels_per_run=sum(labels_by_run) / len(labels_by_run) if labels_by_run else 0.0,
         wage=wage,
     )

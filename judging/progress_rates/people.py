@@ -15,7 +15,14 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.audits.order import in_order
 from judging.evaluators.progress import PROGRESS_EVALUATORS
-from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
+from judging.models import (
+    Evaluation,
+    EvaluatorVersion,
+    Label,
+    MilestoneTick,
+    Study,
+    StudyItem,
+)
 from judging.progress_rates.sources import ProgressSource
 from judging.progress_rates.told import Silence, Told, milestones_of, told_by
 from judging.statistics.correspondence import (
@@ -166,8 +173,9 @@ def people_progress(study: Study) -> PeopleProgress:
     spoken = EvaluatorVersion.objects.filter(
         name__in=PROGRESS_EVALUATORS, evaluations__run__in=known, evaluations__is_current=True
     )
+    with_ticks = MilestoneTick.objects.filter(label__item__among=[each.item for each in ticked])
     seconds = Label.objects.filter(
-        item__among=[each.item for each in ticked], is_repeat=False, seconds__gt=0
+        pk__in=with_ticks.values("label"), is_repeat=False, seconds__gt=0
     ).values_list("seconds", flat=True)
     return PeopleProgress(
         study=study,

@@ -157,7 +157,12 @@ def people_page(people: PeopleProgress, chosen: Chosen) -> PeoplePage:
         more_milestones=max(0, len(figures) - MOST_MILESTONES),
         together=pooled(figures) if figures else None,
         farthest=_farthest(pairs, tolerance),
-        costs=costs_of(costs, people.label_seconds, len(people.ticked), chosen.wage),
+        costs=costs_of(
+            costs,
+            people.label_seconds,
+            [len(each.people.voices) for each in people.ticked],
+            chosen.wage,
+        ),
         sentence=_sentence(whole, chosen.tolerance),
         query=query,
     )

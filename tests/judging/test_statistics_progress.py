@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
 from judging.gate.decision import mean_drop
+from judging.progress_rates.costs import costs_of
 from judging.statistics.correspondence import (
     agreement,
     differences,
@@ -185,6 +188,15 @@ def test_one_difference_a_task_is_as_scipy_has_it() -> None:
     for found in (mean_difference(gaps), paired_difference(gaps, range(6))):
         assert ends(found.interval) == pytest.approx((wanted.low, wanted.high))
     assert ends(mean_drop(gaps)[1]) == pytest.approx((wanted.low, wanted.high))
+
+
+def test_a_label_without_a_time_is_a_label_all_the_same() -> None:
+    """Two runs with two labels each, of which three were timed: 90 s at $20 an hour is $0.50."""
+    found = costs_of([Decimal("0.02"), None, Decimal(0)], [60.0, 90.0, 120.0], [2, 2], 20.0)
+    assert [found.label, found.people] == [0.5, 1.0]
+    assert (found.judged, found.priced, found.kept, found.labels) == (0.02, 2, 1, 3)
+    assert found.times == pytest.approx(50)
+    assert costs_of([], [], [], 20.0).people is None
 
 
 def test_gaps_that_are_all_alike_claim_no_certainty() -> None:
