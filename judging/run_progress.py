@@ -24,6 +24,8 @@ class Reached:
     at: int | None = None
     lost: int | None = None
     why: str = ""
+    again: Sequence[tuple[int, int | None]] = ()
+    """When it held once more after it was lost, and the step that ended that, if any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,9 @@ class Curve:
             "label": self.label,
             "rates": list(self.rates),
             "milestones": [
-                {"name": one.name, "at": one.at, "lost": one.lost} for one in self.milestones
+                {"name": one.name, "at": at, "lost": lost}
+                for one in self.milestones
+                for at, lost in ((one.at, one.lost), *one.again)
             ],
         }
 
@@ -83,7 +87,13 @@ def _stored(evaluation: Evaluation, stored: StoredProgress, names: Sequence[str]
         maximum=stored.progress.maximum,
         final=stored.progress.final,
         milestones=[
-            Reached(name=one.name, at=one.achieved_at, lost=one.lost_at, why=one.rationale)
+            Reached(
+                name=one.name,
+                at=one.achieved_at,
+                lost=one.lost_at,
+                why=one.rationale,
+                again=one.regained,
+            )
             for one in stored.milestones
         ],
         not_told=[name for name in names if name not in told],

@@ -32,6 +32,8 @@ class StoredFinding(BaseModel):
     lost_at: int | None = Field(default=None, ge=0)
     rationale: str = ""
     evidence_step: int | None = Field(default=None, ge=0)
+    regained: tuple[tuple[int, int | None], ...] = ()
+    """Later spans in which it held again, each with the step that ended it, or None."""
 
 
 class _Rates(BaseModel):
@@ -71,6 +73,7 @@ def progress_details(
                 "lost_at": each.lost_at,
                 "rationale": each.rationale,
                 "evidence_step": each.evidence_step,
+                "regained": [list(span) for span in each.regained],
             }
             for each in findings
         ],

@@ -73,6 +73,15 @@ def test_progress_is_kept_with_what_was_found():
     assert stored.milestones[0].rationale == "the address is http://shop/cart"
 
 
+def test_what_is_regained_after_a_loss_is_kept_too():
+    pages = ("true", "true", "false", "true")
+    steps = [step("/", f"[1] checkbox 'agree', checked='{state}'") for state in pages]
+    stored = stored_progress(MechanicalMilestones().evaluate(made(task_with(BOX), *steps)).details)
+    assert stored is not None
+    [box] = stored.milestones
+    assert (box.achieved_at, box.lost_at, box.regained) == (0, 1, ((2, None),))
+
+
 def test_all_at_the_end_is_passed():
     run = made(task_with(CART), step("/"), step("/cart"))
     assert MechanicalMilestones().evaluate(run).verdict == Evaluation.Verdict.PASSED
