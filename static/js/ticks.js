@@ -46,7 +46,7 @@ export class Ticks {
     const current = this.open[0];
     for (const row of this.rows) row.toggleAttribute("data-current", row === current);
     const { maximum, final } = this.progress([0, Infinity]);
-    const percent = (share) => new Intl.NumberFormat(document.documentElement.lang, { style: "percent", maximumFractionDigits: 0 }).format(share / 100);
+    const percent = (share) => `${Math.round(share)}\u00a0%`;
     this.sum.textContent = maximum > final ? `${percent(maximum)} → ${percent(final)}` : percent(final);
   }
 

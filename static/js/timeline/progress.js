@@ -17,7 +17,7 @@ export class ProgressCurves {
     this.svg = drawn("svg", { height: HIGH + 2 * ROOM, "aria-hidden": "true" });
     this.box.append(this.legend, this.svg);
     root.prepend(this.box);
-    this.percent = new Intl.NumberFormat(document.documentElement.lang, { style: "percent", maximumFractionDigits: 1 });
+    this.rounded = new Intl.NumberFormat(document.documentElement.lang, { maximumFractionDigits: 1 });
   }
 
   // [{label, rates, marks: [{index, name, isLost}]}]; rates in percent by place of the step.
@@ -41,7 +41,7 @@ export class ProgressCurves {
   }
 
   share(rate) {
-    return this.percent.format(rate / 100);
+    return `${this.rounded.format(rate)}\u00a0%`;
   }
 
   // What is to be said of a step: its rates, and the milestones reached or lost there.
