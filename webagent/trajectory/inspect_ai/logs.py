@@ -58,6 +58,8 @@ class Log:
     has_header: bool
     samples: dict[str, str] = field(default_factory=dict)
     """`<id>_epoch_<n>` -> name of its file or of its shell, under the prefix."""
+    chunks: dict[str, list[int]] = field(default_factory=dict)
+    """Folder of a sequence of a chunked sample -> where its files begin."""
     document: dict[str, Any] = field(default_factory=dict)
     """All of it, where the log is one document."""
 
@@ -102,7 +104,7 @@ def open_log(tree: Tree, place: Place, bounds: Bounds) -> Log:
         for position, sample in enumerate(map(mapping, items(value.get("samples")))):
             names[_key(sample, position)] = str(position)
         header = {key: value[key] for key in value if key != "samples"}
-        return Log(place, tree, "", header, True, names, value)
+        return Log(place, tree, "", header, has_header=True, samples=names, document=value)
     prefix = f"{place.path}/" if place.kind == "folder" and place.path else ""
     if place.kind == "archive":
         try:
@@ -111,12 +113,14 @@ def open_log(tree: Tree, place: Place, bounds: Bounds) -> Log:
             raise LogError(place.path, str(error)) from error
     has_header = f"{prefix}{HEADER}" in tree
     header = _read(tree, f"{prefix}{HEADER if has_header else START}", bounds)
-    log = Log(place, tree, prefix, header, has_header)
+    log = Log(place, tree, prefix, header, has_header=has_header)
     for name in tree.names:
         path = name.removeprefix(prefix)
         found = _SAMPLE.match(path) or _CHUNKED.match(path)
-        # A chunk of a chunked sample may look like a sample with a longer id.
-        if found and name.startswith(prefix) and not _CHUNK.match(path.rpartition("/")[2]):
+        parent, _, last = name.rpartition("/")
+        if chunk := _CHUNK.match(last):
+            log.chunks.setdefault(parent, []).append(int(chunk["start"]))
+        elif found and name.startswith(prefix):
             log.samples[f"{found['id']}_epoch_{found['epoch']}"] = path
     return log
 
@@ -135,10 +139,10 @@ def read_sample(log: Log, key: str, bounds: Bounds) -> dict[str, Any]:
     if not path.endswith(f"/{SHELL}"):
         return sample
     folder = name.removesuffix(SHELL)
-    messages = _sequence(log.tree, folder, "messages", bounds)
-    attachments = _sequence(log.tree, folder, "attachments", bounds)
+    messages = _sequence(log, f"{folder}messages", bounds)
+    attachments = _sequence(log, f"{folder}attachments", bounds)
     sample["messages"] = _referred(items(sample.pop("message_refs", None)), messages)
-    sample["events"] = _sequence(log.tree, folder, "events", bounds)
+    sample["events"] = _sequence(log, f"{folder}events", bounds)
     sample["attachments"] = {str(place): text for place, text in enumerate(attachments)}
     if f"{folder}metadata.json" in log.tree:
         sample["metadata"] = _read(log.tree, f"{folder}metadata.json", bounds)
@@ -161,28 +165,22 @@ def _referred(refs: list[Any], messages: list[Any]) -> list[Any]:
     return found
 
 
-def _sequence(tree: Tree, folder: str, name: str, bounds: Bounds) -> list[Any]:
+def _sequence(log: Log, folder: str, bounds: Bounds) -> list[Any]:
     """A chunked sequence: files named by the index of their first item, none left out.
 
     Raises:
         LogError: a chunk is missing or unreadable.
     """
-    prefix = f"{folder}{name}/"
-    starts = []
-    for file in tree.names:
-        chunk = _CHUNK.match(file.removeprefix(prefix)) if file.startswith(prefix) else None
-        if chunk:
-            starts.append(int(chunk["start"]))
     found: list[Any] = []
     total = 0
-    for start in sorted(starts):
-        file = f"{prefix}{start}.json"
+    for start in sorted(log.chunks.get(folder, ())):
+        file = f"{folder}/{start}.json"
         if start != len(found):
             raise LogError(file, f"begins at {start} where {len(found)} was due")
-        total += tree.size(file)
+        total += log.tree.size(file) if file in log.tree else 0
         if total > bounds.json_bytes:
-            raise LogError(file, f"{name}: more than {bounds.json_bytes} bytes together")
-        found += items(_any(tree, file, bounds))
+            raise LogError(file, f"more than {bounds.json_bytes} bytes together")
+        found += items(_any(log.tree, file, bounds))
     return found
 
 

@@ -32,6 +32,8 @@ class ResultFolder:
     """Path -> name in the tree, of the render files alone."""
     files: dict[str, str] = field(default_factory=dict)
     """The same of all that belongs to the folder's runs."""
+    tasks: dict[str, str] = field(default_factory=dict)
+    """Task -> path of its configuration."""
 
     def place(self, path: str) -> str:
         """The path inside the tree."""
@@ -47,11 +49,7 @@ class ResultFolder:
 
     def task_path(self, task: str) -> str | None:
         """The path of the task's own configuration file."""
-        for path in sorted(self.files):
-            found = _TASK.match(path)
-            if path != SETTINGS and found and found["task"] == task:
-                return path
-        return None
+        return self.tasks.get(task)
 
     def trace_of(self, task: str) -> str | None:
         """The path of the task's Playwright trace."""
@@ -89,6 +87,9 @@ def find_result_folders(tree: Tree) -> list[ResultFolder]:
             holds = folders.get(prefix) if path != f"/{last}" else None
             if holds is not None and _belongs(path, holds):
                 holds.files[path] = name
+                task = _TASK.match(path)
+                if task and path != SETTINGS:
+                    holds.tasks.setdefault(task["task"], path)
     return [folders[path] for path in sorted(folders)]
 
 
