@@ -16,6 +16,7 @@ from judging.experiments.population import COUNTED, Scope
 from judging.experiments.sources import FAILURE, SUCCESS, Source
 from judging.models import Evaluation, EvaluatorVersion
 from judging.statistics.proportions import Share
+from runs.models import Experiment
 
 CONTROLS: Mapping[str, Promise] = {
     "do_nothing": _("do nothing"),
@@ -23,6 +24,11 @@ CONTROLS: Mapping[str, Promise] = {
     "list_everything": _("list everything"),
 }
 """Agents of the engine that solve nothing, by name: what passes with them passes for nothing."""
+
+
+def controls_name(experiment: Experiment) -> str:
+    """What the experiment is called that tries the controls on the tasks of this one."""
+    return f"{experiment.name}, controls"[:200]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

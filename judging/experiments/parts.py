@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.experiments import drawing
 from judging.experiments.asked import Asked
-from judging.experiments.controls import CONTROLS, LetThrough, controls_of
+from judging.experiments.controls import CONTROLS, LetThrough, controls_name, controls_of
 from judging.experiments.endings import endings_of, failure_modes_of, never_looked_at
 from judging.experiments.figures import Figures
 from judging.experiments.groups import GROUPINGS, Group, groups_of, placed_tasks
@@ -32,7 +32,7 @@ from judging.progress_rates.page import summary_rows
 from judging.progress_rates.sources import default_progress_source, progress_choices
 from judging.triangle_links import Linked, LinkedShare
 from runs.infrastructure import error_rates
-from runs.models import Run
+from runs.models import Experiment, Run
 
 MOST_GROUPS = 20
 ANY_DECIDED = joined(DECIDED)
@@ -277,6 +277,7 @@ def _controls(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
         "controls": controls,
         "rows": [(found, _let_through(asked, found)) for found in controls.sources],
         "every": list(CONTROLS.values()),
+        "beside": Experiment.objects.filter(name=controls_name(asked.scope.experiment)).first(),
     }
 
 

@@ -9,14 +9,13 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from judging.experiments.controls import controls_name
 from judging.experiments.population import Scope
 from judging.services.controls import launch_controls
 from judging.views.experimenting import for_readers
 from runs.experiment_plans import PlanError
 from runs.models import Task
 from runs.views.fragments import AppRequest
-
-CONTROLS_OF = "%s, controls"
 
 
 @require_POST
@@ -26,11 +25,9 @@ def controls_launch(request: AppRequest, scope: Scope) -> HttpResponse:
     """Launch the control agents on the tasks of this experiment, as an experiment beside it."""
     shown = scope.told.order_by()
     tasks = Task.objects.filter(pk__in=shown.values("task")).select_related("task_set").in_order()
-    name = CONTROLS_OF % scope.experiment.name
+    name = controls_name(scope.experiment)
     try:
-        launched = launch_controls(
-            name=name[:200], tasks=tasks, token=_token(request), user=request.user
-        )
+        launched = launch_controls(name=name, tasks=tasks, token=_token(request), user=request.user)
     except PlanError as error:
         messages.error(request, str(error))
         return redirect("judging:experiment_detail", scope.experiment.pk)

@@ -91,6 +91,9 @@ def test_one_click_launches_them_on_the_same_tasks_once() -> None:
     queued = launched.runs.values_list("agent__name", "task__external_id")
     assert sorted(queued) == sorted((name, task.external_id) for name in CONTROLS for task in tasks)
     assert set(launched.runs.values_list("status", flat=True)) == {RunStatus.QUEUED}
+    part = client.get(made.address("experiment_part", of.pk, "controls")).content.decode()
+    assert f'href="/experiments/{launched.pk}/"' in part
+    assert "Try the controls" not in part
     # The name is taken now: another click says so and queues nothing.
     client.post(made.address("controls_launch", of.pk), {"token": str(uuid4())})
     assert Run.objects.filter(experiment=launched).count() == 6
