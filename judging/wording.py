@@ -35,7 +35,6 @@ _REASONS: Mapping[Reason, Promise] = {
     Reason.WEAK_JUDGE: gettext_lazy(
         "the evaluator tells success from failure hardly better than chance"
     ),
-    Reason.NO_MILESTONES: gettext_lazy("the task has no milestones of any weight"),
     Reason.NOTHING_MARKED: gettext_lazy("the detector marked no run that people speak of"),
     Reason.NOTHING_SEEN: gettext_lazy("people see it in no run"),
     Reason.NOTHING_CREDITED: gettext_lazy("the judge credits this milestone to no run"),

@@ -8,7 +8,7 @@ from decimal import Decimal
 from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from runs.models import Experiment, RetryPolicy, Run, RunStatus, Step
+from runs.models import RetryPolicy, Run, RunStatus, Step
 from runs.policies import body_of
 from webagent.recovery.retry_policy import BatchLimits, LimitName, Spent, reached
 
@@ -40,14 +40,6 @@ def budget_of(run: Run) -> Budget | None:
     if run.policy is None or batch is None:
         return None
     return _budget(run.policy, batch)
-
-
-def experiment_budgets(experiment: Experiment) -> list[Budget]:
-    """The budgets that policies set for an experiment, one for each policy in it."""
-    runs = Run.objects.filter(experiment=experiment)
-    policies = RetryPolicy.objects.filter(pk__in=runs.values("policy")).order_by("pk")
-    budgets = [_budget(policy, runs.filter(policy=policy)) for policy in policies]
-    return [budget for budget in budgets if budget is not None]
 
 
 def spent_by(runs: QuerySet[Run]) -> Spent:

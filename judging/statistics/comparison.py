@@ -36,19 +36,6 @@ def mcnemar(only_first: int, only_second: int) -> McNemar:
     return McNemar(only_first=only_first, only_second=only_second, p_value=min(1.0, 2 * below))
 
 
-def compare_evaluators(runs: Iterable[tuple[bool, bool | None, bool | None]]) -> McNemar:
-    """McNemar's test over (succeeded, passed by first, passed by second).
-
-    Runs on which either gave no verdict are left out: they are neither right nor wrong.
-    """
-    discordant = Counter(
-        (first == succeeded, second == succeeded)
-        for succeeded, first, second in runs
-        if first is not None and second is not None
-    )
-    return mcnemar(discordant[True, False], discordant[False, True])
-
-
 def flips(runs: Iterable[tuple[bool, bool | None, bool | None]]) -> Counter[tuple[Cell, Cell]]:
     """Runs by their cell under the first and under the second evaluator.
 

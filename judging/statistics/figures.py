@@ -26,7 +26,6 @@ class Reason(StrEnum):
     NO_ORDER = "neither of two people comes first"
     TOO_FEW_POINTS = "an interval for r takes at least four pairs"
     WEAK_JUDGE = "the evaluator tells success from failure hardly better than chance"
-    NO_MILESTONES = "the task has no milestones of any weight"
     NOTHING_MARKED = "the detector marked no run that people speak of"
     NOTHING_SEEN = "people see it in no run"
     NOTHING_CREDITED = "the judge credits this milestone to no run"

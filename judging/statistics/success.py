@@ -227,19 +227,6 @@ def _over_tasks(figures: Sequence[Figure]) -> TaskMean:
     return TaskMean(value=value, tasks=len(defined), left_out=left_out)
 
 
-def progress_rate(milestones: Sequence[tuple[float, bool]]) -> Figure:
-    """100 · Σ weight·achieved / Σ weight, in percent, over (weight, achieved) of a run.
-
-    Source: Ma et al. (2024), AgentBoard, arXiv 2401.13178, with weights.
-    """
-    if any(weight < 0 for weight, _ in milestones):
-        raise ValueError("a milestone's weight cannot be negative")
-    whole = sum(weight for weight, _ in milestones)
-    if not whole:
-        return Undefined(Reason.NO_MILESTONES)
-    return 100 * sum(weight for weight, achieved in milestones if achieved) / whole
-
-
 def adjusted_score(pass_rate: Figure, failure_progress: Figure, alpha: float = 0.7) -> Figure:
     """α·pass@k + (1 − α)·mean progress of the failures, both in [0, 1].
 

@@ -19,7 +19,6 @@ from judging.statistics.success import (
     mean_pass_hat_k,
     pass_at_k,
     pass_hat_k,
-    progress_rate,
     success_rate,
 )
 from webagent.proportions import normal_quantile
@@ -88,15 +87,6 @@ def test_pass_at_k_over_tasks():
     assert pass_hat_k(1, 1, 2) == Undefined(Reason.TOO_FEW_TRIALS)
     with pytest.raises(ValueError, match="no such trials"):
         pass_at_k(3, 4, 1)
-
-
-def test_progress_rate():
-    assert progress_rate([(1, True), (1, False), (2, True)]) == 75
-    assert progress_rate([(1, True)]) == 100
-    assert progress_rate([]) == Undefined(Reason.NO_MILESTONES)
-    assert progress_rate([(0, True)]) == Undefined(Reason.NO_MILESTONES)
-    with pytest.raises(ValueError, match="negative"):
-        progress_rate([(-1, True), (2, True)])
 
 
 def test_adjusted_score():
