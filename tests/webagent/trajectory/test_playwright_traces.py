@@ -11,7 +11,7 @@ import pytest
 
 from tests.webagent.trajectory.formats import DATA, read, rejections, runs, stored_text, truth
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.playwright.events import TraceError, read_events
 
 SAMPLES = DATA / "playwright_trace"
@@ -124,11 +124,27 @@ def test_damage_costs_its_own_trace_only(tmp_path):
     (tmp_path / "good.zip").write_bytes(trace(before("1", "click", 1, selector="a")))
     (tmp_path / "new.zip").write_bytes(trace(version=11))
     (tmp_path / "cut.zip").write_bytes((SAMPLES / "buy_pw1.44.0.zip").read_bytes()[:9_000])
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("trace.trace", b"0" * 30_000_000)
     found = read(tmp_path)
     assert [bundle.run.id for bundle in found if isinstance(bundle, RunBundle)] == ["good.zip"]
     [refused] = rejections(tmp_path)
     assert (refused.file, refused.field) == ("new.zip", "trace")
     assert "3 to 10 are read" in refused.reason
+    told = [item for item in found if not isinstance(item, RunBundle | Rejection)]
+    assert {(item.file, item.field) for item in told} == {
+        ("bomb.zip", "archive"),
+        ("cut.zip", "archive"),
+    }
+
+
+def test_names_that_lead_outside_are_left_out(tmp_path):
+    beside = {"../../slip.txt": "x", "/tmp/slip.txt": "x"}  # noqa: S108
+    (tmp_path / "t.zip").write_bytes(trace(before("1", "click", 1), beside=beside))
+    [bundle] = runs(tmp_path).values()
+    [kept] = bundle.run.source.originals
+    with zipfile.ZipFile(io.BytesIO(bundle.read_blob(kept.sha256))) as archive:
+        assert archive.namelist() == ["trace.trace"]
 
 
 def test_secrets_are_in_no_part_of_what_is_kept(tmp_path):

@@ -72,7 +72,7 @@ class PlaywrightReader:
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The traces, zipped or not."""
-        places = _places(tree, bounds)
+        places, _ = _places(tree, bounds)
         files: set[str] = set()
         for place in places:
             if place.is_zip:
@@ -85,7 +85,9 @@ class PlaywrightReader:
         self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
     ) -> Iterator[RunBundle | Problem]:
         """Each trace in turn."""
-        for place in _places(tree, bounds):
+        places, unopened = _places(tree, bounds)
+        yield from unopened
+        for place in places:
             yield _read(tree, place, bounds)
 
 
@@ -327,23 +329,26 @@ def _together(found: list[TraceEvents]) -> TraceEvents:
     return first
 
 
-def _places(tree: Tree, bounds: Bounds) -> list[Place]:
-    """Where traces lie, in the order of names."""
+def _places(tree: Tree, bounds: Bounds) -> tuple[list[Place], list[Problem]]:
+    """Where traces lie, in the order of names, and zips that cannot be looked into."""
     folders = {
         name.rpartition("/")[0]
         for name in tree.names
         if name.endswith(TRACE) and _begins_like_trace(tree, name)
     }
     places = [Place(folder, is_zip=False) for folder in folders]
+    unopened = []
     for name in tree.names:
-        if name.lower().endswith(".zip") and not _is_part(tree, name) and holds_zip(tree, name):
-            try:
-                inner = open_inner(tree, name, bounds)
-            except (BoundError, TreeError):
-                continue
-            if any(n.endswith(TRACE) and _begins_like_trace(inner, n) for n in inner.names):
-                places.append(Place(name, is_zip=True))
-    return sorted(places, key=lambda place: place.path)
+        if not name.lower().endswith(".zip") or _is_part(tree, name) or not holds_zip(tree, name):
+            continue
+        try:
+            inner = open_inner(tree, name, bounds)
+        except (BoundError, TreeError) as error:
+            unopened.append(Problem(tree.label, name, "archive", str(error)))
+            continue
+        if any(n.endswith(TRACE) and _begins_like_trace(inner, n) for n in inner.names):
+            places.append(Place(name, is_zip=True))
+    return sorted(places, key=lambda place: place.path), unopened
 
 
 def _is_part(tree: Tree, name: str) -> bool:
