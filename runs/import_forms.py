@@ -10,6 +10,7 @@ from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext_lazy as _
 
+from runs.question_words import in_own_words
 from webagent.trajectory.reading import AUTO, format_names
 
 FORMAT_WORDS = {
@@ -63,7 +64,7 @@ class AnswerForm(forms.Form):
 
     def __init__(self, questions: Sequence[Mapping[str, Any]], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        for question in questions:
+        for question in map(in_own_words, questions):
             none = ("", _("not said: %(what)s") % {"what": question["unanswered"]})
             self.fields[question["key"]] = forms.ChoiceField(
                 label=question["text"],
