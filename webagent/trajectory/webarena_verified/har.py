@@ -65,6 +65,17 @@ def page_loads(requests: Iterable[Request], titles: dict[str, str]) -> list[Load
     return loads
 
 
+def titles_of(har: dict[str, Any]) -> dict[str, str]:
+    """Titles by URL: a HAR tells the title that a tab had in the end, so of its last page."""
+    last: dict[str, str] = {}
+    for entry in map(mapping, items(mapping(har.get("log")).get("entries"))):
+        if entry.get("_resourceType") == "document" and (tab := text(entry.get("pageref"))):
+            last[tab] = text(mapping(entry.get("request")).get("url")) or ""
+    pages = map(mapping, items(mapping(har.get("log")).get("pages")))
+    titles = {last.get(str(page.get("id"))): text(page.get("title")) for page in pages}
+    return {url: title for url, title in titles.items() if url and title}
+
+
 def _request(entry: dict[str, Any]) -> Request | None:
     request, response = mapping(entry.get("request")), mapping(entry.get("response"))
     url = text(request.get("url"))

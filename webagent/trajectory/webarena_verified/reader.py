@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
     NAME_CHARS,
-    URL_CHARS,
     UnreadableError,
     clean,
     clean_json,
@@ -20,7 +18,6 @@ from webagent.trajectory.assembling import (
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.outlines import outline
 from webagent.trajectory.playwright.keeping import kept_trace
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
@@ -30,7 +27,6 @@ from webagent.trajectory.records import (
     EndReason,
     EvaluationRecord,
     EvaluatorRecord,
-    Observation,
     Outcome,
     RunRecord,
     StepRecord,
@@ -40,42 +36,29 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION
-from webagent.trajectory.trees import Tree, given_name
-from webagent.trajectory.untyped import items, mapping, text
-from webagent.trajectory.webarena_verified.har import Load, Request, page_loads, requests_of
+from webagent.trajectory.trees import Tree
+from webagent.trajectory.untyped import mapping
+from webagent.trajectory.webarena_verified.folders import (
+    LOG,
+    RESPONSE,
+    RESULT,
+    SUMMARY,
+    TaskFolder,
+    find_task_folders,
+)
+from webagent.trajectory.webarena_verified.har import (
+    page_loads,
+    requests_of,
+    titles_of,
+)
 from webagent.trajectory.webarena_verified.results import Answer, Result, read_answer, read_result
+from webagent.trajectory.webarena_verified.steps import step_records
 
 FORMAT = "webarena_verified"
 TASK_SET = "webarena-verified"
-RESPONSE, RESULT, SUMMARY, LOG = (
-    "agent_response.json",
-    "eval_result.json",
-    "eval_results.json",
-    "eval_log.txt",
-)
-_HAR = re.compile(r"^[^/]+\.har$")
-_TRACE_ZIP = re.compile(r"^(?:network|trace|playwright)[^/]*\.zip$")
 _STORAGE = re.compile(r"storage_?state[^/]*\.json$|^\.?auth[^/]*\.json$")
-_MOST_REQUESTS = 2_000
 _OUTCOMES = {"passed": Outcome.SUCCESS, "failed": Outcome.FAILURE, "error": Outcome.ERROR}
 _CHECKSUM_CHARS = 12
-
-
-@dataclass(slots=True)
-class TaskFolder:
-    """One task's output. Paths are relative to it."""
-
-    path: str
-    name: str
-    files: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def har(self) -> str | None:
-        return next((path for path in sorted(self.files) if _HAR.match(path)), None)
-
-    @property
-    def trace(self) -> str | None:
-        return next((path for path in sorted(self.files) if _TRACE_ZIP.match(path)), None)
 
 
 class WebArenaVerifiedReader:
@@ -106,31 +89,6 @@ class WebArenaVerifiedReader:
             yield guarded(files.source, folder.path, partial(_bundle, tree, files, folder))
 
 
-def find_task_folders(tree: Tree) -> list[TaskFolder]:
-    """Folders that hold a response or a result; and siblings of those that hold a HAR alone."""
-    sure: set[str] = set()
-    with_har: set[str] = set()
-    for name in tree.names:
-        prefix, _, last = name.rpartition("/")
-        if last == RESULT:
-            if outline(tree, name).has("evaluators_results"):
-                sure.add(prefix)
-        elif last == RESPONSE:
-            sure.add(prefix)
-        elif _HAR.match(last):
-            with_har.add(prefix)
-    parents = {prefix.rpartition("/")[0] for prefix in sure}
-    sure |= {prefix for prefix in with_har if prefix and prefix.rpartition("/")[0] in parents}
-    folders = {
-        prefix: TaskFolder(prefix, prefix.rpartition("/")[2] or given_name(tree)) for prefix in sure
-    }
-    for name in tree.names:
-        prefix, _, last = name.rpartition("/")
-        if prefix in folders:
-            folders[prefix].files[last] = name
-    return [folders[prefix] for prefix in sorted(folders)]
-
-
 def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
     answer = _answer(files)
     result, raw_result = _result(files)
@@ -139,10 +97,10 @@ def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
         raise UnreadableError(folder.path, "", "neither a response nor a result nor a trace")
     task = _task(folder, result)
     run_id = (folder.path or folder.name)[-NAME_CHARS:]
-    loads = page_loads(requests_of(har), _titles(har))
+    loads = page_loads(requests_of(har), titles_of(har))
     if not har:
         files.note("network", folder.path, "no HAR")
-    steps = tuple(_steps(files, loads, run_id))
+    steps = tuple(step_records(files, loads, run_id))
     files.note("screenshot", folder.path, "this format holds no pictures and no actions")
     run = _run(files, folder, task, run_id, steps, answer, result, har)
     originals: list[BlobRecord | None] = []
@@ -283,56 +241,6 @@ def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[Evalua
         extra={"status": result.status},
     )
     return (record,)
-
-
-def _steps(files: RunFiles, loads: list[Load], run_id: str) -> Iterator[StepRecord]:
-    """Each load of a page as a step without an action: what was done is not in the file."""
-    for index, load in enumerate(loads):
-        if index >= files.bounds.steps_per_run:
-            raise UnreadableError("", "entries", f"more than {files.bounds.steps_per_run} pages")
-        page = load.page
-        shown = [page, *load.requests] if page else load.requests
-        if len(shown) > _MOST_REQUESTS:
-            files.note("network", f"page {index}", f"{len(shown)} requests, {_MOST_REQUESTS} shown")
-        times = [request.at for request in shown if request.at]
-        yield StepRecord(
-            run_id=run_id,
-            index=index,
-            before=Observation(
-                at=page.at,
-                url=clean(files, page.url, URL_CHARS),
-                title=clean(files, load.title, URL_CHARS),
-            )
-            if page
-            else None,
-            events=tuple(_event(files, request) for request in shown[:_MOST_REQUESTS]),
-            started_at=min(times, default=None),
-            ended_at=max(times, default=None),
-        )
-
-
-def _event(files: RunFiles, request: Request) -> dict[str, Any]:
-    found = {
-        "type": "network",
-        "method": request.method[:40],
-        "url": clean(files, request.url, URL_CHARS),
-        "status": request.status,
-        "at": request.at.isoformat() if request.at else None,
-        "seconds": request.seconds,
-        "kind": request.kind[:40] if request.kind else None,
-    }
-    return {key: value for key, value in found.items() if value is not None}
-
-
-def _titles(har: dict[str, Any]) -> dict[str, str]:
-    """Titles by URL: a HAR tells the title that a tab had in the end, so of its last page."""
-    last: dict[str, str] = {}
-    for entry in map(mapping, items(mapping(har.get("log")).get("entries"))):
-        if entry.get("_resourceType") == "document" and (tab := text(entry.get("pageref"))):
-            last[tab] = text(mapping(entry.get("request")).get("url")) or ""
-    pages = map(mapping, items(mapping(har.get("log")).get("pages")))
-    titles = {last.get(str(page.get("id"))): text(page.get("title")) for page in pages}
-    return {url: title for url, title in titles.items() if url and title}
 
 
 def _answer(files: RunFiles) -> Answer | None:

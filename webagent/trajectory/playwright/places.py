@@ -1,0 +1,143 @@
+"""Where traces lie, which files belong to one, and their events."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import BinaryIO
+
+from webagent.trajectory.assembling import UnreadableError
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import Problem
+from webagent.trajectory.nested import holds_zip, open_inner
+from webagent.trajectory.playwright.events import TraceError, TraceEvents, read_events
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError
+
+TRACE = ".trace"
+TEST_TRACE = "test.trace"
+"""What the test runner itself did: its calls stand in the other traces too."""
+
+_BESIDE = ("agent_response.json", "eval_result.json")
+"""What lies beside the trace of a task of WebArena-Verified."""
+_HEAD_BYTES = 1 << 16
+_OF_TRACE = re.compile(r"^(?:[^/]+\.(?:trace|network|stacks)|(?:resources|screencast)/.+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a trace lies: a file of the tree, or of a zip inside it."""
+
+    path: str
+    """The zip's name in the tree, or the folder's; empty if the tree itself is one trace."""
+    is_zip: bool
+
+
+def find_places(tree: Tree, bounds: Bounds) -> tuple[list[Place], list[Problem]]:
+    """Where traces lie, in the order of names, and zips that cannot be looked into."""
+    folders = {
+        name.rpartition("/")[0]
+        for name in tree.names
+        if name.endswith(TRACE) and _begins_like_trace(tree, name)
+    }
+    places = [Place(folder, is_zip=False) for folder in folders]
+    unopened = []
+    for name in tree.names:
+        if not name.lower().endswith(".zip") or _is_part(tree, name) or not holds_zip(tree, name):
+            continue
+        try:
+            inner = open_inner(tree, name, bounds)
+        except (BoundError, TreeError) as error:
+            unopened.append(Problem(tree.label, name, "archive", str(error)))
+            continue
+        if any(n.endswith(TRACE) and _begins_like_trace(inner, n) for n in inner.names):
+            places.append(Place(name, is_zip=True))
+    return sorted(places, key=lambda place: place.path), unopened
+
+
+def _is_part(tree: Tree, name: str) -> bool:
+    """Whether the trace belongs to a run of another format: it is kept with that one."""
+    folder, _, last = name.rpartition("/")
+    above = f"{folder.rpartition('/')[0]}/".lstrip("/")
+    rendered = f"{above}render_{last.removesuffix('.zip')}.html"
+    beside = (f"{folder}/{each}".lstrip("/") for each in _BESIDE)
+    return (folder.endswith("traces") and rendered in tree) or any(each in tree for each in beside)
+
+
+def files_of(tree: Tree, folder: str) -> dict[str, str]:
+    """Path inside the trace -> name in the tree."""
+    prefix = f"{folder}/" if folder else ""
+    inside = {name.removeprefix(prefix): name for name in tree.names if name.startswith(prefix)}
+    return {path: name for path, name in inside.items() if _OF_TRACE.match(path)}
+
+
+def _begins_like_trace(tree: Tree, name: str) -> bool:
+    try:
+        with tree.open(name) as stream:
+            line = stream.read(_HEAD_BYTES).split(b"\n", 1)[0]
+        head = json.loads(line)
+    except (TreeError, ValueError, RecursionError, *READ_ERRORS):
+        return False
+    return isinstance(head, dict) and head.get("type") == "context-options"
+
+
+def events_of(tree: Tree, files: RunFiles, shown: str) -> TraceEvents:
+    """The events of all traces of one zip, the one with most calls in front."""
+    names = [name for name in files.files if name.endswith(TRACE)]
+    names = [name for name in names if name.rpartition("/")[2] != TEST_TRACE] or names
+    found: list[TraceEvents] = []
+    for name in names:
+        try:
+            with tree.open(files.files[name]) as stream:
+                events = read_events(_lines(files, stream))
+        except (TraceError, TreeError, BoundError, *READ_ERRORS) as error:
+            files.note("trace", name, str(error))
+            continue
+        if events.bad_lines:
+            files.note("trace", name, f"{events.bad_lines} lines are no JSON, or cut short")
+        found.append(events)
+    if not found:
+        reason = files.gaps[-1].why if files.gaps else "no trace that can be read"
+        raise UnreadableError(shown, "trace", reason)
+    return _together(found)
+
+
+def _lines(files: RunFiles, stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a trace one by one: snapshots make it large.
+
+    Raises:
+        BoundError: a line that is too long, or too many of them.
+    """
+    digest = hashlib.sha256()
+    bounds = files.bounds
+    for number in count():
+        line = stream.readline(bounds.line_bytes + 1)
+        if not line:
+            break
+        if len(line) > bounds.line_bytes:
+            raise BoundError(f"a line of more than {bounds.line_bytes} bytes")
+        if number >= bounds.lines:
+            raise BoundError(f"more than {bounds.lines} lines")
+        digest.update(line)
+        yield line
+    files.imported.append(digest.hexdigest())
+
+
+def _together(found: list[TraceEvents]) -> TraceEvents:
+    """Several traces of one test as one: their clock is the same."""
+    first = max(found, key=lambda events: len(events.calls))
+    for other in found:
+        if other is not first:
+            first.calls += other.calls
+            first.frames += other.frames
+            first.seen += other.seen
+            first.console += other.console
+            first.n_snapshots += other.n_snapshots
+    first.calls.sort(key=lambda call: call.start)
+    first.frames.sort(key=lambda frame: frame.at)
+    first.seen.sort(key=lambda seen: seen.at)
+    return first

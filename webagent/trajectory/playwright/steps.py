@@ -1,0 +1,105 @@
+"""Calls, pictures and addresses of a trace, put together as steps."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Any
+
+from webagent.trajectory.assembling import URL_CHARS, UnreadableError, clean
+from webagent.trajectory.playwright.calls import action_of, looked, only_looks
+from webagent.trajectory.playwright.events import Call, TraceEvents
+from webagent.trajectory.records import BlobRecord, Observation, StepRecord
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.untyped import moment
+
+
+class Steps:
+    """Puts calls, pictures and addresses together."""
+
+    def __init__(self, files: RunFiles, trace: TraceEvents, run_id: str) -> None:
+        self._files = files
+        self._trace = trace
+        self._run_id = run_id
+        self._pictures: dict[str, BlobRecord | None] = {}
+
+    def records(self) -> Iterator[StepRecord]:
+        """A step for each call that does something; the calls that only look are its events."""
+        calls = self._trace.calls
+        acting = [call for call in calls if not only_looks(call)] or calls
+        doing = {id(call) for call in acting}
+        waiting: list[dict[str, Any]] = []
+        done: list[StepRecord] = []
+        for call in calls:
+            if id(call) in doing:
+                done.append(self._step(len(done), call, waiting))
+                waiting = []
+            else:
+                waiting.append(looked(self._files, self._trace, call))
+        if waiting and done:
+            done[-1] = done[-1].model_copy(update={"events": (*done[-1].events, *waiting)})
+        yield from done
+
+    def _step(self, index: int, call: Call, events: list[dict[str, Any]]) -> StepRecord:
+        if index >= self._files.bounds.steps_per_run:
+            reason = f"more than {self._files.bounds.steps_per_run} steps"
+            raise UnreadableError("", "steps", reason)
+        page = call.page or self._page_at(call.start)
+        before = self._seen(call.start, page, before=True)
+        picture = before.screenshot if before else None
+        action = action_of(self._files, self._trace, call, picture)
+        return StepRecord(
+            run_id=self._run_id,
+            index=index,
+            before=before,
+            actions=(action,),
+            after=self._seen(call.end, page or self._page_at(call.end), before=False),
+            events=tuple(events),
+            started_at=action.started_at,
+            ended_at=action.ended_at,
+            extra={"log": [clean(self._files, line) for line in call.log]} if call.log else None,
+        )
+
+    def _page_at(self, at: float | None) -> str | None:
+        """The page that was last seen at a moment: newer traces do not tell it with the call."""
+        if at is None:
+            return None
+        place = bisect_right(self._trace.seen, at, key=lambda seen: seen.at)
+        frame = bisect_right(self._trace.frames, at, key=lambda frame: frame.at)
+        known = [self._trace.seen[place - 1]] if place else []
+        last = self._trace.frames[frame - 1] if frame else None
+        if last is not None and (not known or last.at > known[0].at):
+            return last.page
+        return known[0].page if known else None
+
+    def _seen(self, at: float | None, page: str | None, *, before: bool) -> Observation | None:
+        """Address and picture of a page right before or right after a call."""
+        if at is None:
+            return None
+        frames = [f for f in self._trace.frames if page is None or f.page == page]
+        place = (
+            bisect_right(frames, at, key=lambda f: f.at) - 1
+            if before
+            else bisect_left(frames, at, key=lambda f: f.at)
+        )
+        frame = frames[place] if 0 <= place < len(frames) else None
+        urls = [s for s in self._trace.seen if page is None or s.page == page]
+        # What a call left is told a moment after it has ended.
+        until = at if before or frame is None else frame.at
+        last = bisect_right(urls, until, key=lambda s: s.at) - 1
+        picture = self._picture(frame.name) if frame else None
+        url = clean(self._files, urls[last].url, URL_CHARS) if last >= 0 else None
+        if picture is None and url is None:
+            return None
+        seen_at = frame.at if frame else at
+        wall = moment(self._trace.wall_seconds(seen_at))
+        return Observation(at=wall, url=url, screenshot=picture)
+
+    def _picture(self, name: str) -> BlobRecord | None:
+        if name not in self._pictures:
+            if name in self._files.files:
+                self._pictures[name] = self._files.picture(name, "screenshot")
+            else:
+                self._files.note("screenshot", name, "missing")
+                self._pictures[name] = None
+        return self._pictures[name]
