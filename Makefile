@@ -14,11 +14,12 @@ run: install
 	@$(PYTHON) manage.py load_demo --if-empty
 	@exec $(PYTHON) manage.py serve
 
-# Three at a time on two cores: the workers' phases wait more than they compute.
+# Three at a time even on two cores: the phases of workers and browsers wait more than they compute.
+LANES ?= 3
 PHASES := check embedded integration embedded-workers pure integration-workers
 test: $(INSTALLED_DEV)
 	@scripts/install_services.sh
-	@$(MAKE) --no-print-directory --keep-going --jobs=3 $(addprefix beside-others/,$(PHASES))
+	@$(MAKE) --no-print-directory --keep-going --jobs=$(LANES) $(addprefix beside-others/,$(PHASES))
 
 # Each line under the name of its phase.
 beside-others/%:
