@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -90,6 +91,11 @@ def clean_json(files: RunFiles, value: Any) -> Any:
 def goal_of(words: str | None, limit: int) -> tuple[GoalPart, ...]:
     """A goal of text alone."""
     return (TextPart(text=storable_text(words, limit)),) if words else ()
+
+
+def task_name_of(goal: str) -> str:
+    """A name for a task that nothing names but its words: the same words, the same task."""
+    return f"task-{hashlib.sha256(goal.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 def iso_moment(value: Any) -> datetime | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import partial
@@ -19,6 +18,7 @@ from webagent.trajectory.assembling import (
     guarded,
     last_url,
     source_record,
+    task_name_of,
 )
 from webagent.trajectory.atif.documents import (
     SCHEMA,
@@ -175,7 +175,7 @@ def _task(files: RunFiles, goal: str, extra: dict[str, Any]) -> TaskRecord:
     if named:
         task_set = task_set_of(named, {})
     else:
-        named = hashlib.sha256(goal.encode("utf-8", "replace")).hexdigest()[:16]
+        named = task_name_of(goal)
         task_set = TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION)
     return TaskRecord(
         id=f"{task_set.name}@{task_set.version}:{named}"[:NAME_CHARS],

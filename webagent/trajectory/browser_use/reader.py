@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from webagent.trajectory.assembling import (
     guarded,
     last_url,
     source_record,
+    task_name_of,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.browser_use.endings import Ending, ending, judgement
@@ -150,7 +150,7 @@ class _Run:
             folder = self._history.folder.rstrip("/").rpartition("/")[2] or files.given_name
             external_id = storable_text(folder or self._history.name, NAME_CHARS)
         else:
-            external_id = "task-" + hashlib.sha256(goal.encode("utf-8", "replace")).hexdigest()[:16]
+            external_id = task_name_of(goal)
         return TaskRecord(
             id=f"{TOOL}@{UNKNOWN_VERSION}:{external_id}"[:NAME_CHARS],
             task_set=TaskSetRecord(name=TOOL, version=UNKNOWN_VERSION),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -15,6 +14,7 @@ from webagent.trajectory.assembling import (
     goal_of,
     guarded,
     source_record,
+    task_name_of,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
@@ -147,7 +147,7 @@ def _blob(
 def _task(files: RunFiles, talk: Conversation, pictures: dict[str, BlobRecord]) -> TaskRecord:
     """The task is known by its words alone: nothing else names it."""
     goal = talk.goal or "unknown"
-    name = hashlib.sha256(goal.encode("utf-8", "replace")).hexdigest()[:16]
+    name = task_name_of(goal)
     shown = tuple(
         BlobPart(blob=pictures[sha256].model_copy(update={"role": "goal_image"}))
         for sha256 in talk.goal_pictures
