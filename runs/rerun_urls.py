@@ -6,6 +6,7 @@ from runs.views import experiments, health, reruns
 
 urlpatterns = [
     path("reruns/", reruns.rerun_list, name="rerun_list"),
+    path("reruns/cancel/", reruns.rerun_cancel_own, name="rerun_cancel_own"),
     path("runs/rerun/", reruns.run_rerun_selected, name="run_rerun_selected"),
     path("runs/<uuid:run_id>/rerun/", reruns.run_rerun, name="run_rerun"),
     path("runs/<uuid:run_id>/cancel/", reruns.run_cancel, name="run_cancel"),

@@ -151,6 +151,11 @@ class QueueQuerySet(DueQuerySet[RunRow]):
             cancel_requested_at=Now()
         )
 
+    def launched_by_hand(self, user_id: int) -> Self:
+        """Runs outside of experiments that the person launched and nobody has asked to stop."""
+        active = self.filter(status__in=(QUEUED, *HELD), cancel_requested_at=None)
+        return active.filter(created_by=user_id, experiment=None)
+
     def end_cancelled(self, most: int = 500) -> list[UUID]:
         """End waiting runs that were asked to stop, so many at a time; returns their ids."""
         with transaction.atomic(using=self.db):

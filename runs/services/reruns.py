@@ -32,7 +32,7 @@ from runs.runnable import (
     why_not_runnable,
 )
 from runs.task_rows import store_task
-from runs.tasks import wake_workers
+from runs.tasks import ask_for_sweep, wake_workers
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
 from webagent.environment.failures import UnknownTask
 from webagent.environment.registry import task_record as environment_task_record
@@ -170,6 +170,16 @@ def cancel_run(*, run: Run) -> bool:
         asked = Run.objects.request_cancel(run.pk)
         for run_id in Run.objects.filter(pk=run.pk).end_cancelled():
             announce(run_id)
+    return asked
+
+
+def cancel_own(*, user: User) -> int:
+    """Stop all that `RunQuerySet.launched_by_hand` finds; of how many that is new.
+
+    Runs that wait are ended by the next sweep, which is asked for.
+    """
+    asked: int = Run.objects.launched_by_hand(user.pk).update(cancel_requested_at=Now())
+    transaction.on_commit(ask_for_sweep)
     return asked
 
 

@@ -24,6 +24,7 @@ from runs.services.reruns import (
     MAX_NEW_RUNS,
     Launch,
     RerunError,
+    cancel_own,
     cancel_run,
     launch_reruns,
     retry_run,
@@ -79,6 +80,16 @@ def run_cancel(request: AppRequest, run_id: UUID) -> HttpResponse:
 
 @require_POST
 @may_rerun
+def rerun_cancel_own(request: AppRequest) -> HttpResponse:
+    """Ask all runs to stop that the person launched by hand."""
+    n = cancel_own(user=request.user)
+    words = ngettext("%(n)d run is asked to stop.", "%(n)d runs are asked to stop.", n) % {"n": n}
+    messages.info(request, words)
+    return _back(request)
+
+
+@require_POST
+@may_rerun
 def run_retry(request: AppRequest, run_id: UUID) -> HttpResponse:
     """Queue the next attempt of a run that broke or was cancelled."""
     run = get_object_or_404(_sources(request), pk=run_id)
@@ -127,7 +138,8 @@ def _live(request: AppRequest) -> dict[str, Any]:
     page = Paginator(rerun_list_of(request.user), PER_PAGE).get_page(request.GET.get("page"))
     counts = counts_of(request.user)
     rows = rerun_rows(page.object_list)
-    return {"page": page, "rows": rows, "moves": any(counts.values()), **counts}
+    own = Run.objects.launched_by_hand(request.user.pk).count()
+    return {"page": page, "rows": rows, "moves": any(counts.values()), "own": own, **counts}
 
 
 def _back(request: AppRequest) -> HttpResponse:

@@ -584,6 +584,7 @@ def DRY_RUNS(world: World) -> Iterable[Visit]:  # noqa: N802
 
 CASES["runs:policy_reruns"] = DRY_RUNS
 case("runs:rerun_list", "page=1")
+case("runs:rerun_cancel_own", post=lambda _: {})
 case("runs:infrastructure")
 case("runs:infrastructure_sites")
 case(

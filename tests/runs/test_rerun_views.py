@@ -291,3 +291,21 @@ def test_what_is_under_way_stands_first_then_what_is_next(engineer: Client):
     live = engineer.get(reverse("runs:rerun_list")).content.decode()
     shown = re.findall('data-run="([^"]+)"', live)
     assert shown == [str(rows[at].pk) for at in (3, 1, 2, 0)]
+
+
+def test_all_of_ones_own_are_cancelled_at_once(engineer: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("runs.services.reruns.ask_for_sweep", lambda: None)
+    owner = User.objects.get(pk=engineer.session["_auth_user_id"])
+    mine = [ours(created_by=owner), ours(created_by=owner, status=RunStatus.RUNNING)]
+    others = [
+        ours(),
+        ours(created_by=owner, experiment=make_experiment()),
+        ended(created_by=owner),
+    ]
+    assert "Cancel my 2 runs" in engineer.get(reverse("runs:rerun_list")).content.decode()
+    live = engineer.post(reverse("runs:rerun_cancel_own"), headers=HTMX).content.decode()
+    assert "2 runs are asked to stop." in live
+    asked = Run.objects.filter(cancel_requested_at__isnull=False)
+    assert set(asked) == set(mine)
+    assert not asked.filter(pk__in=[run.pk for run in others]).exists()
+    assert engineer.get(reverse("runs:rerun_cancel_own")).status_code == 405
