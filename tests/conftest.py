@@ -4,10 +4,14 @@ import gc
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.webagent.llm.stub import LLMStub, running_stub
 from tests.webagent.llm.stub_models import ENVIRONMENT, stub_registry
 from webagent.llm.client import Client, Patience
+
+# The same examples every time, and no deadline: how long one takes tells of the machine.
+settings.load_profile("ci")
 
 # Every other fixture of a database asks for one of these.
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
