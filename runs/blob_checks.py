@@ -56,6 +56,16 @@ def check_content(report: BlobReport) -> Iterator[None]:
         yield
 
 
+def check_files(report: BlobReport) -> Iterator[None]:
+    """Look whether every blob has its file, without reading it; yields after each."""
+    for blob in Blob.objects.order_by("pk").iterator(chunk_size=ROWS_AT_ONCE):
+        if not default_storage.exists(storage_name(blob)):
+            report.damaged.append(Damage(blob.pk, "its file is gone"))
+        report.n_checked += 1
+        report.n_bytes += blob.size
+        yield
+
+
 def check_references(report: BlobReport) -> None:
     """Note references to blobs without a row (only a damaged database has them)."""
     references: list[tuple[type[models.Model], str]] = [

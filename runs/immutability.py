@@ -68,6 +68,19 @@ def remove_guards(using: str = "default", **_: Any) -> None:
                 cursor.execute(f"DROP TRIGGER IF EXISTS {_trigger_name(model)}{on}")
 
 
+def missing_guards(using: str = "default") -> list[str]:
+    """Names of the triggers that should be there and are not."""
+    connection = connections[using]
+    names = {
+        "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+        "postgresql": "SELECT tgname FROM pg_trigger",
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(names[connection.vendor])
+        found = {name for (name,) in cursor.fetchall()}
+    return sorted({_trigger_name(model) for model in GUARDED} - found)
+
+
 def _tables(connection: BaseDatabaseWrapper) -> set[str]:
     return {model._meta.db_table for model in GUARDED} & set(connection.introspection.table_names())
 

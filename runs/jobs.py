@@ -28,7 +28,7 @@ class Jobs(NamedTuple):
 def jobs_in_progress(user: User) -> Jobs:
     """Runs that the person may see, and work that they asked for; two queries a kind at most."""
     runs = Run.objects.shown_to(user).filter(status__in=RunStatus.active())
-    asked_for = [kind.objects.active().filter(created_by=user) for kind in _kinds_of_work()]
+    asked_for = [kind.objects.active().filter(created_by=user) for kind in kinds_of_work()]
     return Jobs(
         runs=runs.for_list().order_by("created_at")[:SHOWN],
         work=[
@@ -39,6 +39,6 @@ def jobs_in_progress(user: User) -> Jobs:
     )
 
 
-def _kinds_of_work() -> list[type[LeasedWork]]:
-    """Those of the layers above included."""
+def kinds_of_work() -> list[type[LeasedWork]]:
+    """The models of leased work, those of the layers above included."""
     return [model for model in apps.get_models() if issubclass(model, LeasedWork)]

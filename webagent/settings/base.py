@@ -228,6 +228,8 @@ RUN_POLICY = "judging.blinding.StudyPolicy"
 # What other apps add to runs on their way in and out.
 RUN_EXTENSIONS = ["judging.interchange.Judgements"]
 RUN_LIST_EXTENSION = "judging.run_list.ReferenceVerdictColumn"
+# What is always to hold of the rows of each app; `check_integrity` looks.
+INVARIANTS = ["runs.integrity.of_runs.invariants", "judging.integrity.of_judgements.invariants"]
 # Verdicts that rules of reruns ask for, and the studies that gather runs.
 JUDGEMENTS = "judging.rerun_facts.RerunFacts"
 

@@ -1,0 +1,1 @@
+"""Whether people's and evaluators' judgements are as they must be."""

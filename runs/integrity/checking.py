@@ -1,0 +1,39 @@
+"""Checking everything: what the apps say holds, what the database keeps, what the store holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from runs.integrity.contract import Invariant, Violation
+from runs.integrity.kept_by_database import missing_constraints
+from runs.integrity.stored_blobs import damaged_blobs
+from runs.models import Blob, Step
+
+
+def all_invariants() -> list[Invariant]:
+    """Those of all apps, which the setting `INVARIANTS` names."""
+    return [invariant for name in settings.INVARIANTS for invariant in import_string(name)()]
+
+
+def violations(*, hashes: bool = False) -> Iterator[Violation]:
+    """Everything that is not as it must be. Reads only, and holds one row at a time.
+
+    Args:
+        hashes: whether every file is read and compared with its hash, too.
+    """
+    yield from missing_constraints()
+    for invariant in all_invariants():
+        yield from invariant.violations()
+    yield from damaged_blobs(hashes=hashes)
+
+
+def checked_rows() -> dict[str, int]:
+    """How many rows of each model a check looks at."""
+    models = {invariant.broken().model for invariant in all_invariants()} | {Step, Blob}
+    return {
+        model._meta.label: model._base_manager.count()
+        for model in sorted(models, key=lambda model: model._meta.label)
+    }

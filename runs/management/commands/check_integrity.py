@@ -1,0 +1,51 @@
+"""`manage.py check_integrity`: does everything hold that always holds?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from runs.integrity.checking import all_invariants, checked_rows, violations
+
+
+class Command(BaseCommand):
+    help = (
+        "Look for rows and files that are not as they must be: states, leases, counters, labels,"
+        " reference verdicts, evaluations, blobs. One line for each; exit code 1 if there is any."
+        " Changes nothing, and may run while people and workers are at work."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--hashes", action="store_true", help="read every file and compare it with its hash"
+        )
+        parser.add_argument(
+            "--format",
+            choices=("text", "json"),
+            default="text",
+            help="json: one object a line for each finding, and a last one with the counts",
+        )
+
+    def handle(self, *, hashes: bool, format: str, **_: Any) -> None:
+        n_found = 0
+        for violation in violations(hashes=hashes):
+            n_found += 1
+            as_json = json.dumps(asdict(violation)) if format == "json" else ""
+            self.stdout.write(as_json or self.style.ERROR(str(violation)))
+        self._sum_up(n_found, format)
+        if n_found:
+            sys.exit(1)
+
+    def _sum_up(self, n_found: int, format: str) -> None:
+        rows, n_invariants = checked_rows(), len(all_invariants())
+        if format == "json":
+            summary = {"violations": n_found, "invariants": n_invariants, "rows": rows}
+            self.stdout.write(json.dumps(summary))
+            return
+        counted = ", ".join(f"{n} {model}" for model, n in rows.items() if n)
+        self.stdout.write(f"Checked {n_invariants} invariants over {counted or 'no rows'}.")
+        self.stdout.write(f"Violations: {n_found}.")

@@ -1,0 +1,27 @@
+"""What a check of integrity finds, for tests that plant something or kill somebody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Model
+
+from runs.integrity.checking import all_invariants, violations
+
+
+def everything_holds() -> None:
+    """Fails with every violation there is."""
+    assert [str(violation) for violation in violations()] == []
+
+
+def found(row: Model) -> list[str]:
+    """What is wrong with this row; fails if anything is with another."""
+    told = [broken for each in all_invariants() for broken in each.violations()]
+    assert {(broken.model, broken.key) for broken in told} <= {(row._meta.label, str(row.pk))}
+    return [broken.why for broken in told]
+
+
+def plant(row: Model, **columns: Any) -> list[str]:
+    """Write what no service would write, past all of them; returns what is found of it."""
+    type(row)._base_manager.filter(pk=row.pk).update(**columns)
+    return found(row)
