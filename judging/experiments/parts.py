@@ -15,7 +15,7 @@ from judging.experiments import drawing
 from judging.experiments.asked import Asked
 from judging.experiments.controls import CONTROLS, LetThrough, controls_name, controls_of
 from judging.experiments.endings import endings_of, failure_modes_of, never_looked_at
-from judging.experiments.figures import Figures
+from judging.experiments.figures import ExperimentFigures, Figures
 from judging.experiments.groups import GROUPINGS, Group, groups_of, placed_tasks
 from judging.experiments.lengths import lengths_of
 from judging.experiments.pairs import FLIPPED, RULES, By, Cell, Pairing, pair_all
@@ -32,7 +32,7 @@ from judging.progress_rates.page import summary_rows
 from judging.progress_rates.sources import default_progress_source, progress_choices
 from judging.triangle_links import Linked, LinkedShare
 from runs.infrastructure import error_rates
-from runs.models import Experiment, Run
+from runs.models import Experiment, Run, Task
 
 MOST_GROUPS = 20
 ANY_DECIDED = joined(DECIDED)
@@ -268,7 +268,16 @@ def _progress(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
         "progress": progress,
         "rows": summary_rows(progress) if choices else [],
         "whole": reverse("judging:experiment_progress_rates", args=[asked.scope.experiment.pk]),
+        "tasks": _tasks_url(asked.figures),
     }
+
+
+def _tasks_url(figures: ExperimentFigures) -> str:
+    """The list of tasks, of the sets that this is about: their milestones are written there."""
+    told = {each.task for each in figures.sums if each.standing is not Standing.HIDDEN}
+    sets = Task.objects.filter(pk__among=told).order_by("task_set").values_list("task_set")
+    query = urlencode([("task_set", pk) for (pk,) in sets.distinct()])
+    return f"{reverse('runs:task_list')}?{query}"
 
 
 def _controls(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
