@@ -51,15 +51,19 @@ def write_csv(table: Table) -> str:
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow([column.key for column in table.columns])
-    writer.writerows([_harmless(value) for value in row] for row in table.rows)
+    writer.writerows([_cell(value) for value in row] for row in table.rows)
     return file.getvalue()
 
 
-def _harmless(value: Value) -> Value:
-    # A leading apostrophe makes spreadsheets take the cell as text. Numbers stay numbers.
-    if isinstance(value, str) and value.lstrip(" ")[:1] in ("=", "+", "-", "@", "\t", "\r", "\n"):
-        return f"'{value}"
-    return value
+def _cell(value: Value) -> Value:
+    return harmless(value) if isinstance(value, str) else value
+
+
+def harmless(text: str) -> str:
+    """The text as a cell that no spreadsheet takes for a formula."""
+    # A leading apostrophe makes spreadsheets take the cell as text.
+    is_formula = text.lstrip(" ")[:1] in ("=", "+", "-", "@", "\t", "\r", "\n")
+    return f"'{text}" if is_formula else text
 
 
 def write_json(table: Table) -> str:

@@ -1,0 +1,194 @@
+"""What a row says, as the record that imports of runs store: label, verdict or adjudication."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from judging.interchange.row_fields import (
+    ADJUDICATION,
+    CONTENT_HASH,
+    KIND,
+    KINDS,
+    LABEL,
+    NUMBERS,
+    OF_ADJUDICATION,
+    OF_LABEL,
+    RUN,
+    RUN_ID,
+    SHORT,
+    VERDICT,
+)
+from judging.models import EvaluatorVersion
+from runs.models import Run
+from runs.records import MAX_INT
+from webagent.misfits import first_misfit
+from webagent.trajectory.records import (
+    AdjudicationRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
+    LabelRecord,
+)
+
+IMPORTED = "imported"
+"""Version of evaluators whose row gives none."""
+VISIBLE = r"^\P{C}+$"
+"""Without what a terminal obeys and what turns the order of letters round."""
+Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=150, pattern=VISIBLE)]
+ShortName = Annotated[
+    str, StringConstraints(strip_whitespace=True, max_length=100, pattern=VISIBLE)
+]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class RowError(ValueError):
+    """The row cannot be stored."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(reason)
+        self.field = field
+
+
+class _Label(LabelRecord):
+    annotator: Name
+    confidence: Annotated[int, Field(ge=0, le=100)] | None = None
+    failure_step: Annotated[int, Field(ge=0, le=MAX_INT)] | None = None
+    seconds: Amount | None = None
+
+
+class _Evaluator(EvaluatorRecord):
+    name: ShortName
+    kind: ShortName
+    version: ShortName
+
+
+class _Verdict(EvaluationRecord):
+    evaluator: _Evaluator
+    score: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    cost: Annotated[Decimal, Field(ge=0, lt=10**8)] | None = None
+
+
+class _Adjudication(AdjudicationRecord):
+    by: Name | None = None
+
+
+def run_of(values: dict[str, Any]) -> Run:
+    """The one run that the row speaks of.
+
+    Raises:
+        RowError: there is none, or more than one.
+    """
+    runs = Run.objects.select_related("task")
+    named = [name for name in (CONTENT_HASH, RUN_ID) if name in values]
+    for name in named:
+        text = str(values[name]).strip()
+        found = runs.filter(content_hash=text).first() if name == CONTENT_HASH else _by_id(text)
+        if found:
+            return found
+    if named:
+        raise RowError(named[-1], "there is no such run here")
+    wanted = {RUN[name]: _word(name, values[name]) for name in RUN if name in values}
+    if RUN["task"] not in wanted:
+        raise RowError(RUN_ID, "is missing, and so are content_hash and task")
+    fitting = list(runs.filter(**wanted)[:2])
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        missing = ", ".join(name for name in RUN if name not in values)
+        raise RowError("task", f"several runs fit; tell them apart by run_id, {missing}")
+    raise RowError("task", "no run here fits what the row says of task, agent, seed and trial")
+
+
+def _by_id(text: str) -> Run | None:
+    try:
+        return Run.objects.select_related("task").filter(pk=UUID(text)).first()
+    except ValueError:
+        return None
+
+
+def _word(name: str, value: Any) -> str | int:
+    text = str(value).strip()
+    if name not in NUMBERS:
+        return text
+    if len(text) > 18 or not text.removeprefix("-").isdecimal():
+        raise RowError(name, "is no whole number")
+    return int(text)
+
+
+def record_of(
+    values: dict[str, Any], run: Run, study: str
+) -> LabelRecord | EvaluationRecord | AdjudicationRecord:
+    """The row as a record of this run and study.
+
+    Raises:
+        RowError: a value is missing or does not fit.
+    """
+    kind = _kind(values)
+    said = {SHORT.get(name, name): value for name, value in values.items()}
+    said |= {"run_id": str(run.pk), "study": study}
+    try:
+        if kind == LABEL:
+            return _label(said)
+        return _adjudication(said) if kind == ADJUDICATION else _verdict(said)
+    except ValidationError as error:
+        field, reason = first_misfit(error)
+        short = {"success": "verdict", "failure_types": "causes"}.get(field, field)
+        raise RowError(field if field in values else short, reason) from error
+
+
+def _kind(values: dict[str, Any]) -> str:
+    guess = VERDICT if "evaluator" in values else LABEL if "annotator" in values else ""
+    if "label_ids" in values:
+        guess = ADJUDICATION
+    kind = str(values.get(KIND, guess)).strip()
+    if kind not in KINDS:
+        raise RowError(KIND, f"is none of {', '.join(KINDS)}")
+    return kind
+
+
+def _label(said: dict[str, Any]) -> LabelRecord:
+    said.setdefault("success", said.get("verdict"))
+    said.setdefault("id", f"{said['run_id']}-{said.get('annotator')}"[:200])
+    return _Label.model_validate(_only(said, OF_LABEL - {"verdict"}))
+
+
+def _adjudication(said: dict[str, Any]) -> AdjudicationRecord:
+    said.setdefault("label_ids", ())
+    said.setdefault("id", f"{said['run_id']}-verdict")
+    return _Adjudication.model_validate(_only(said, OF_ADJUDICATION))
+
+
+def _verdict(said: dict[str, Any]) -> EvaluationRecord:
+    named = said.get("evaluator")
+    if not isinstance(named, dict):
+        model = said.get("judge_model")
+        config = {"imported_from": "labels"} | ({"model": model} if model else {})
+        said["evaluator"] = {
+            "name": named,
+            "version": said.get("version", IMPORTED),
+            "kind": said.get("evaluator_kind", EvaluatorVersion.Kind.JUDGE.value),
+            "config": config,
+        }
+    beside = said.get("extra", {})
+    if "seconds" in said and isinstance(beside, dict):
+        said["extra"] = beside | {"seconds": _seconds(said["seconds"])}
+    said.setdefault("id", f"{said['run_id']}-{named}"[:200])
+    # What the evaluator was told or said lies in a file that a table does not carry.
+    return _Verdict.model_validate(_only(said, set(EvaluationRecord.model_fields) - {"raw"}))
+
+
+def _seconds(value: Any) -> float:
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise RowError("seconds", "is no time in seconds")
+    return seconds
+
+
+def _only(said: dict[str, Any], fields: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in said.items() if name in fields}

@@ -1,0 +1,139 @@
+"""A file of labels, row by row: CSV with a header, or JSON Lines, told apart by content."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+from judging.interchange.row_fields import KNOWN, value_of_cell
+from webagent.trajectory.texts import storable_json
+
+LONGEST_LINE = 4_000_000
+"""Bytes."""
+MOST_ROWS = 1_000_000
+LONGEST_TEXT = 100_000
+"""Characters of one value."""
+DEEPEST = 16
+
+
+class Row(NamedTuple):
+    """What one row says, by column; what it leaves empty is missing."""
+
+    line: int
+    values: dict[str, Any]
+
+
+class BadRow(NamedTuple):
+    """What is wrong with a row; `field` is empty for the row as a whole."""
+
+    line: int
+    field: str
+    reason: str
+
+
+class UnreadableError(ValueError):
+    """Nothing can be read from this line on."""
+
+    def __init__(self, line: int, reason: str, field: str = "") -> None:
+        super().__init__(reason)
+        self.bad = BadRow(line, field, reason)
+
+
+def read_rows(file: BinaryIO) -> Iterator[Row | BadRow]:
+    """Each row in turn, as much in memory as one row. Never raises over what the file holds."""
+    try:
+        lines = _lines(file)
+        first = next((each for each in lines if each[1].strip()), None)
+        if first is None:
+            raise UnreadableError(1, "the file is empty")
+        read = _json_rows if first[1].lstrip().startswith("{") else _csv_rows
+        for number, row in enumerate(read(first, lines), start=1):
+            if number > MOST_ROWS:
+                raise UnreadableError(row.line, f"there are more than {MOST_ROWS} rows")
+            yield row
+    except UnreadableError as error:
+        yield error.bad
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise UnreadableError(number, f"the line is longer than {LONGEST_LINE} bytes")
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise UnreadableError(number, "is not UTF-8") from error
+
+
+def _json_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Row | BadRow]:
+    for number, line in _chained(first, lines):
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError):
+            yield BadRow(number, "", "is no JSON")
+            continue
+        if not isinstance(values, dict):
+            yield BadRow(number, "", "is no JSON object")
+            continue
+        yield _storable(number, {key: each for key, each in values.items() if each is not None})
+
+
+def _csv_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Row | BadRow]:
+    before = first[0] - 1
+    table = csv.reader((line for _, line in _chained(first, lines)), strict=True)
+    header: list[str] | None = None
+    start = first[0]
+    try:
+        for cells in table:
+            if header is None:
+                header = _header(cells, start)
+            elif any(cell.strip() for cell in cells):
+                yield _csv_row(start, header, cells)
+            start = before + table.line_num + 1
+    except csv.Error as error:
+        raise UnreadableError(start, f"is no CSV: {error}") from error
+
+
+def _header(cells: list[str], line: int) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    if not KNOWN & set(names):
+        raise UnreadableError(line, "the first line names no column that is known, by commas")
+    if twice := next((name for name in names if name and names.count(name) > 1), ""):
+        raise UnreadableError(line, "the column stands there twice", twice)
+    return names
+
+
+def _csv_row(line: int, header: list[str], cells: list[str]) -> Row | BadRow:
+    if len(cells) != len(header):
+        return BadRow(line, "", f"has {len(cells)} cells; the header has {len(header)}")
+    values = {}
+    for name, cell in zip(header, cells, strict=True):
+        if not cell.strip():
+            continue
+        try:
+            values[name] = value_of_cell(name, cell)
+        except (ValueError, RecursionError):
+            return BadRow(line, name, "is no JSON")
+    return _storable(line, values)
+
+
+def _storable(line: int, values: dict[str, Any]) -> Row | BadRow:
+    for name, value in values.items():
+        try:
+            fits = storable_json([name, value], LONGEST_TEXT, DEEPEST) == [name, value]
+        except ValueError:
+            fits = False
+        if not fits:
+            return BadRow(line, name, "is too long, too deep or holds what cannot be stored")
+    return Row(line, values)
+
+
+def _chained(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    yield first
+    yield from rest

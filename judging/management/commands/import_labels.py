@@ -1,0 +1,66 @@
+"""`manage.py import_labels FILE --study NAME`: labels and verdicts of a study made elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from judging.interchange.label_files import LabelReport, StudyNameError, import_labels
+
+
+class Command(BaseCommand):
+    help = (
+        "Import labels of people, evaluators' verdicts and adjudications of runs that are here,"
+        " from CSV with a header or JSON Lines (docs/judging.md). All rows are stored, or none;"
+        " twice is as good as once."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument(
+            "--study",
+            required=True,
+            metavar="NAME",
+            help="the study of the labels, made closed and marked as imported if it is not here",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="look only, store nothing")
+
+    def handle(self, *, file: Path, study: str, dry_run: bool, **_: Any) -> None:
+        try:
+            with file.open("rb") as stream:
+                report = import_labels(stream, study=study, dry_run=dry_run)
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}") from None
+        except StudyNameError as error:
+            raise CommandError(f"--study {study}: {error}") from None
+        for name, line in report.unread.items():
+            self.stdout.write(_plain(f"{file}, line {line}, {name}: is no column, and not read"))
+        if report.bad:
+            raise CommandError(_refusal(file, report))
+        self.stdout.write(_told(report, dry_run=dry_run))
+
+
+def _told(report: LabelReport, *, dry_run: bool) -> str:
+    return (
+        f"{'Would be new' if dry_run else 'New'}: {report.labels} labels, {report.verdicts}"
+        f" verdicts, {report.adjudications} adjudications. Already there: {report.already_there}"
+        f" of {report.rows} rows. Runs of the study now: {report.settled} settled,"
+        f" {report.disputed} disputed, {report.waiting} waiting for labels."
+    )
+
+
+def _refusal(file: Path, report: LabelReport) -> str:
+    lines = [
+        _plain(f"{file}, line {bad.line}, {bad.field or 'row'}: {bad.reason}")
+        for bad in report.listed
+    ]
+    if report.bad > len(lines):
+        lines.append(f"and {report.bad - len(lines)} more")
+    return "\n".join([f"Nothing was stored; {report.bad} rows cannot be:", *lines])
+
+
+def _plain(text: str) -> str:
+    """The words without what a terminal would obey."""
+    return "".join(each if each.isprintable() else "\ufffd" for each in text)[:500]
