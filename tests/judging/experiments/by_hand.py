@@ -75,7 +75,8 @@ def _check_configuration(row: Sequence[str], agent: str, exported: Exported) -> 
     assert _percent(by_task) == _close(error)
     if groups < n:
         half = t.ppf(0.975, groups - 1) * error
-        ends = [max(0.0, p - half), min(1.0, p + half)]
+        # Where all runs are alike there is none: without spread nothing says how wide it is.
+        ends = [max(0.0, p - half), min(1.0, p + half)] if error else []
         assert [number / 100 for number in _numbers(by_task)[1:]] == [_close(end) for end in ends]
     assert _numbers(shown_n) == [n, sum(rewards), n - sum(rewards)]
     assert _numbers(none)[:1] == [len(counted) - n]
