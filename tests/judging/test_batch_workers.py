@@ -17,6 +17,7 @@ from judging.models import Evaluation, EvaluationBatch
 from judging.services.evaluating_batches import cancel_batch, start_batch
 from tests.judging import audited
 from tests.judging.asked_models import always, models_file
+from tests.runs.integrity import rows_hold
 from tests.runs.live_workers import ROOT, Site, live_site, wait_until
 from tests.webagent.llm.stub import LLMStub, running_stub
 
@@ -70,6 +71,7 @@ def check(batch: EvaluationBatch) -> None:
     assert found.values("run").distinct().count() == found.count() == now(batch).n_done
     assert not found.filter(is_current=False).exists()
     assert not found.exclude(verdict="passed").exists()
+    rows_hold(EvaluationBatch, Evaluation)
 
 
 def test_killed_worker_is_resumed_and_nothing_is_paid_twice(site: Site, judge: LLMStub):

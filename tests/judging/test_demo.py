@@ -25,6 +25,7 @@ from judging.language_models import ModelUnavailableError, usable_entry
 from judging.models import CauseTag, Evaluation, EvaluatorVersion, Repair, Study
 from judging.services.demo import load_demo
 from runs.models import Event, RetryPolicy, Run, Task, TaskRevision, User
+from tests.runs.integrity import everything_holds
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +69,10 @@ def counted_by_hand(study: Study) -> dict[str, Cells]:
         name: (found["tp"], found["fn"], found["tn"], found["fp"], found["none"])
         for name, found in cells.items()
     }
+
+
+def test_everything_holds_that_always_holds(study: Study) -> None:
+    everything_holds()
 
 
 def test_every_matrix_is_what_a_count_run_by_run_gives(study: Study) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from judging.models import (
@@ -44,8 +46,20 @@ def whole_run() -> Run:
     return make_run(pictures=False, content_hash=uuid4().hex * 2)
 
 
+@pytest.fixture(scope="module")
+def judged(django_db_setup: None, django_db_blocker: Any) -> Iterator[Study]:
+    """Made once; what a test plants goes with the test, and all of it in the end."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield judged_study()
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def study() -> Study:
+def study(judged: Study, db: None) -> Study:
+    return judged
+
+
+def judged_study() -> Study:
     """Of five runs: agreed on, adjudicated, ended by consensus, disputed, labelled once."""
     study = make_study(runs=[whole_run() for _ in range(5)], adjudicators=1)
     first, second = annotators_of(study)

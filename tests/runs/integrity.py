@@ -14,6 +14,13 @@ def everything_holds() -> None:
     assert [str(violation) for violation in violations()] == []
 
 
+def rows_hold(*models: type[Model]) -> None:
+    """Fails with every row of these models (of all if none is named) that is not as it must be."""
+    labels = {model._meta.label for model in models}
+    told = [broken for each in all_invariants() for broken in each.violations()]
+    assert [str(broken) for broken in told if not labels or broken.model in labels] == []
+
+
 def found(row: Model) -> list[str]:
     """What is wrong with this row; fails if anything is with another."""
     told = [broken for each in all_invariants() for broken in each.violations()]

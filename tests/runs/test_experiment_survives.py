@@ -28,6 +28,7 @@ from runs.services.experiments import launch_experiment
 from runs.services.exporting import export_runs
 from scripts.with_services import find_program, free_port, wait_for
 from tests.judging.experiments import by_hand, made
+from tests.runs.integrity import rows_hold
 from tests.runs.live_workers import Site, check_history, live_site, wait_until
 from tests.runs.stores import use_store
 
@@ -130,6 +131,7 @@ def test_nothing_is_lost_and_nothing_doubled(site: Site, redis: Redis | None, se
         assert others.process.poll() is None
     attempts = Run.objects.filter(experiment=experiment)
     _is_whole(experiment, n_runs)
+    rows_hold()
     use_store(settings, site.data_dir / "blobs")
     export_runs(site.data_dir / "runs.zip", attempts)
     by_hand.check(made.reader(), experiment.pk, by_hand.Exported(site.data_dir / "runs.zip"))

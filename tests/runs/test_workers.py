@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from runs.models import Run, RunStatus
+from tests.runs.integrity import rows_hold
 from tests.runs.live_workers import (
     LEASE_S,
     Site,
@@ -79,6 +80,7 @@ def test_a_killed_worker_leaves_no_browser_and_the_next_one_goes_on(site: Site):
     first, second = check_history(run.pk)
     assert first.end_reason == "killed"
     assert second.n_steps == 4
+    rows_hold()
 
 
 def test_no_run_is_lost_with_the_broker(site: Site):
@@ -160,6 +162,7 @@ def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker
     assert list(Run.objects.get(pk=run.pk).steps.values("pk", "index", "record")) == steps
     _first, second = check_history(run.pk)
     assert second.n_steps == 10
+    rows_hold()
     no_browser_is_left(site)
 
 
@@ -182,6 +185,7 @@ def test_a_run_that_always_kills_its_worker_is_given_up(site: Site, worker: Work
     wait_until(lambda: has_ended(run.pk), what="its end")
     attempts = check_history(run.pk)
     assert [(a.outcome, a.end_reason) for a in attempts] == [("error", "killed")] * 3
+    rows_hold()
     no_browser_is_left(site)
 
 
