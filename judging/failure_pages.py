@@ -59,7 +59,12 @@ class FailurePane:
     @property
     def is_open(self) -> bool:
         """Whether it is unfolded by itself: where something is to be said."""
-        return self.run.outcome != Run.Outcome.SUCCESS or self.review is not None
+        if self.review is not None or self.form.errors:
+            return True
+        if self.run.outcome == Run.Outcome.SUCCESS:
+            return False
+        is_known = self.run.outcome != Run.Outcome.UNKNOWN
+        return is_known or bool(self.proposed.modes)
 
     @property
     def links_experiment(self) -> bool:
