@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 INSTALLED := .venv/.installed
 INSTALLED_DEV := .venv/.installed-dev
 
-.PHONY: run test check pure embedded pages embedded-workers integration integration-workers
+.PHONY: run test check pure embedded embedded-workers integration integration-workers
 .PHONY: catalogue install format messages lock benchmarks clean
 
 run: install
@@ -16,7 +16,7 @@ run: install
 
 # Three at a time even on two cores: the phases of workers and browsers wait more than they compute.
 LANES ?= 3
-PHASES := check integration embedded pages pure embedded-workers integration-workers
+PHASES := check embedded integration embedded-workers pure integration-workers
 test: $(INSTALLED_DEV)
 	@scripts/install_services.sh
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(LANES) $(addprefix beside-others/,$(PHASES))
@@ -53,12 +53,9 @@ pure: $(TESTS)
 	scripts/with_scratch.sh $(PYTEST) --database=without
 
 # SQLite, the file-system broker and files on disk: what `make run` uses.
-PAGES := tests/browser tests/judging/test_blinding_urls.py
 ON_SQLITE := scripts/with_scratch.sh $(PYTEST) --database=with
 embedded: $(TESTS)
-	$(ON_SQLITE) -m "not worker" $(addprefix --ignore=,$(PAGES))
-pages: $(TESTS)
-	$(ON_SQLITE) -m "not worker" $(PAGES)
+	$(ON_SQLITE) -m "not worker"
 embedded-workers: $(TESTS)
 	$(ON_SQLITE) -m worker
 
