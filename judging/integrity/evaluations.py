@@ -62,7 +62,7 @@ def batch_counters() -> Iterator[Invariant]:
         found = number_of(Evaluation.objects.filter(verdict=verdict), "batch")
         differs = Q(rows__gt=F(counter)) | ~Q(rows=F(counter)) & Q(done=F("n_done"))
         yield Invariant(
-            lambda found=found, differs=differs: (  # type: ignore[misc]
+            lambda found=found, differs=differs: (  # type: ignore[misc] # bound defaults have no type
                 batches.annotate(rows=found, done=done).filter(differs)
             ),
             f"{counter} is {{{counter}}}, and {{rows}} of its evaluations say so",

@@ -56,7 +56,7 @@ def _attempts() -> Iterator[Invariant]:
     for link in ("retry_of", "rerun_of"):
         root = Coalesce(f"{link}__family", f"{link}_id")
         yield Invariant(
-            lambda link=link, root=root: (  # type: ignore[misc]
+            lambda link=link, root=root: (  # type: ignore[misc] # bound defaults have no type
                 Run.objects.filter(**{f"{link}__isnull": False})
                 .annotate(root_of_repeated=root)
                 .exclude(family=F("root_of_repeated"))
