@@ -84,8 +84,8 @@ messages: $(INSTALLED_DEV)
 	$(PYTHON) scripts/messages.py update
 
 lock:
-	uv pip compile requirements.in --override overrides.txt -o requirements.txt --no-header --no-annotate --python-version 3.11
-	uv pip compile requirements-dev.in -o requirements-dev.txt --no-header --no-annotate --python-version 3.11
+	uv pip compile requirements.in --override overrides.txt -o requirements.txt --generate-hashes --no-header --no-annotate --python-version 3.11
+	uv pip compile requirements-dev.in -o requirements-dev.txt --generate-hashes --no-header --no-annotate --python-version 3.11
 
 benchmarks: $(INSTALLED_DEV)
 	$(PYTHON) -m tests.benchmarks

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the virtual environment and installs one pinned requirements file into it.
 # --no-deps: the file lists every package; BrowserGym's metadata would ask for an old Playwright.
+# --require-hashes: nothing is installed that is not byte for byte what was locked.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 file=$1
@@ -34,4 +35,4 @@ make_venv() {
 
 [ -x .venv/bin/python ] || { echo "Making the virtual environment …"; make_venv; }
 echo "Installing $file …"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r "$file"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r "$file"
