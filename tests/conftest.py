@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.database_use import uses_database
 from tests.webagent.llm.stub import LLMStub, running_stub
 from tests.webagent.llm.stub_models import ENVIRONMENT, stub_registry
 from webagent.llm.client import Client, Patience
@@ -13,8 +14,8 @@ from webagent.llm.client import Client, Patience
 # The same examples every time, and no deadline: how long one takes tells of the machine.
 settings.load_profile("ci")
 
-# Every other fixture of a database asks for one of these.
-DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
+# What breaks the system on purpose is written down.
+pytest_plugins = ("tests.faults.plugin",)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,12 +33,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = [item for item in items if uses_database(item) is not (wanted == "with")]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if uses_database(item) is (wanted == "with")]
-
-
-def uses_database(item: pytest.Item) -> bool:
-    """Whether the test, or what it starts, reads or writes the database."""
-    marked = any(item.get_closest_marker(name) for name in ("django_db", "worker"))
-    return marked or not DATABASE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def pytest_collection_finish() -> None:
