@@ -11,6 +11,7 @@ urlpatterns = [
     path("logout/", LogoutView.as_view(), name="logout"),
     path("language/", login_not_required(set_language), name="set_language"),
     path("admin/", admin.site.urls),
+    path("api/v1/", include("judging.api.urls")),
     path("", include("judging.urls")),
     path("", include("runs.urls")),
 ]

@@ -1,5 +1,6 @@
 """What is stored of tasks, agents, runs and steps."""
 
+from runs.models.api import ApiAnswer, ApiToken, Scope
 from runs.models.blobs import Attachment, Blob
 from runs.models.events import Event
 from runs.models.experiments import Experiment, ExperimentState
@@ -18,6 +19,8 @@ from runs.models.workers import WorkerBeat
 
 __all__ = [
     "AgentConfiguration",
+    "ApiAnswer",
+    "ApiToken",
     "Attachment",
     "Blob",
     "Event",
@@ -40,6 +43,7 @@ __all__ = [
     "RetryPolicy",
     "Run",
     "RunStatus",
+    "Scope",
     "Step",
     "Task",
     "TaskRevision",

@@ -104,6 +104,10 @@ class Environment(BaseSettings):
     IMPORT_MAX_PICKLE_BYTES: int = Field(256 * 1024**2, ge=1)
     IMPORT_MAX_FILE_SECONDS: float = Field(20.0, gt=0)
 
+    # The API
+    API_MAX_BODY_BYTES: int = Field(32 * 1024**2, ge=1024)
+    API_REQUESTS_PER_MINUTE: int = Field(600, ge=1)
+
     # People
     ASSIGNMENT_LEASE_S: int = Field(3600, ge=60)
     ORPHAN_GRACE_S: int = Field(24 * 3600, ge=0)

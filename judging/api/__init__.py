@@ -1,0 +1,1 @@
+"""The endpoints over judgements, and the API as it is mounted: these and those over runs."""

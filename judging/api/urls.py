@@ -1,0 +1,17 @@
+"""Addresses of the API, version 1."""
+
+from runs.api.assembly import Api
+from runs.api.routers import ROUTERS
+
+app_name = "api"
+
+api = Api(
+    title="Crosscheck",
+    version="1",
+    description="Review web-agent runs, judge them blind, audit the evaluators, rerun what failed.",
+    urls_namespace="api",
+)
+for router in ROUTERS:
+    api.add_router("", router)
+
+urlpatterns = api.addresses()

@@ -1,0 +1,113 @@
+"""Bodies of requests, bounded and as JSON that every database can keep."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.http import HttpRequest
+from ninja.parser import Parser
+
+from runs.api.problems import Problem
+
+SUSPECT = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+"""Escapes of what no text may hold: NUL, and halves of characters."""
+
+
+class BoundedParser(Parser):
+    """Reads a JSON body within the limit of the settings."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        if request.content_type != "application/json":
+            raise Problem(415, "Send the body as application/json.")
+        return read_json(body_of(request))
+
+
+def body_of(request: HttpRequest) -> bytes:
+    """The whole body, read once.
+
+    Raises:
+        Problem: 413 where it is longer than the settings allow.
+    """
+    kept: bytes | None = getattr(request, "api_body", None)
+    if kept is None:
+        kept = request.read(check_length(request))
+        vars(request)["api_body"] = kept
+    return kept
+
+
+def check_length(request: HttpRequest, limit: int | None = None) -> int:
+    """How many bytes the request says it has.
+
+    Raises:
+        Problem: 413 where that is more than the limit, by default that of the settings.
+    """
+    most = settings.ENV.API_MAX_BODY_BYTES if limit is None else limit
+    length = _content_length(request)
+    if length > most:
+        raise Problem(
+            413,
+            f"The body has {length} bytes; at most {most} are taken.",
+            kind="too-large",
+            headers={"Connection": "close"},
+        )
+    return length
+
+
+def _content_length(request: HttpRequest) -> int:
+    try:
+        return max(0, int(request.META.get("CONTENT_LENGTH") or 0))
+    except ValueError:
+        return 0
+
+
+def read_json(body: bytes) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        Problem: 400 where it is none, or holds what cannot be kept.
+    """
+    try:
+        value = json.loads(body.decode(), parse_constant=_refuse_constant)
+        if SUSPECT.search(body):
+            # What is NUL or half a character only in the eyes of the pattern passes here.
+            text = json.dumps(value, ensure_ascii=False)
+            text.encode()
+            if "\\u0000" in text.replace("\\\\", ""):
+                raise ValueError("text with a NUL character")
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Problem(
+            400,
+            "The body is no JSON that can be read.",
+            kind="malformed",
+            errors=[("body", reason)],
+        ) from None
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def request_hash(request: HttpRequest) -> str:
+    """What two sendings of one request have in common."""
+    digest = hashlib.sha256()
+    for part in (request.method or "", request.get_full_path(), request.content_type or ""):
+        digest.update(part.encode() + b"\n")
+    if request.content_type == "multipart/form-data":
+        # The boundary differs from one sending to the next.
+        for name in sorted(request.POST):
+            digest.update(json.dumps([name, request.POST.getlist(name)]).encode())
+        for name in sorted(request.FILES):
+            digest.update(name.encode() + b"\n")
+            for file in request.FILES.getlist(name):
+                for chunk in file.chunks():
+                    digest.update(chunk)
+                file.seek(0)
+    else:
+        digest.update(body_of(request))
+    return digest.hexdigest()

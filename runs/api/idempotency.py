@@ -1,0 +1,140 @@
+"""A request that is sent again under its `Idempotency-Key` has its effect once.
+
+The row of the key, the effect and the answer are written in one transaction. So a second sending
+at the same time waits for the first (the database holds the key unique), a crash leaves neither
+effect nor key, and an error keeps nothing: the request may be sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import update_wrapper
+from typing import Any, Concatenate, ParamSpec, cast
+
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from pydantic import BaseModel
+
+from runs.api.authentication import ApiRequest
+from runs.api.bodies import request_hash
+from runs.api.problems import Problem, invalid
+from runs.models import ApiAnswer
+
+HEADER = "Idempotency-Key"
+KEPT = timedelta(hours=24)
+LONGEST_KEY = 255
+P = ParamSpec("P")
+
+
+class Answer:
+    """What an endpoint with an effect answers: status, body and, of a new thing, its address."""
+
+    def __init__(self, status: int, body: BaseModel, *, location: str = "") -> None:
+        self.status = status
+        self.body = body.model_dump_json()
+        self.location = location
+
+    def response(self) -> HttpResponse:
+        """The answer as it is sent."""
+        return _response(self.status, self.body, self.location)
+
+
+Endpoint = Callable[Concatenate[ApiRequest, P], Answer]
+Carried = Callable[Concatenate[ApiRequest, P], HttpResponse]
+
+
+def once(endpoint: Endpoint[P]) -> Carried[P]:
+    """Carry an endpoint out in one transaction, and once for each key of its caller."""
+
+    def carried_out(request: ApiRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        return answer_once(request, lambda: endpoint(request, *args, **kwargs))
+
+    return cast("Carried[P]", update_wrapper(carried_out, endpoint))
+
+
+def answer_once(request: ApiRequest, effect: Callable[[], Answer]) -> HttpResponse:
+    """Have the effect and answer; under a key that was used, give the answer of then.
+
+    For endpoints that prepare something outside of the transaction; others are marked `once`.
+
+    Raises:
+        Problem: 422 where the key was used with another request.
+    """
+    key = _key(request)
+    if key is None:
+        with transaction.atomic():
+            answer = effect()
+        return answer.response()
+    sent = request_hash(request)
+    _forget_old(request)
+    if before := _before(request, key):
+        return _again(before, sent)
+    try:
+        with transaction.atomic():
+            row = _claim(request, key, sent)
+            answer = effect()
+            row.status, row.body, row.location = answer.status, answer.body, answer.location
+            row.save(update_fields=["status", "body", "location"])
+    except KeyTakenError:
+        if before := _before(request, key):
+            return _again(before, sent)
+        raise Problem(
+            409,
+            "The same request is being carried out; send it again.",
+            headers={"Retry-After": "1"},
+        ) from None
+    return answer.response()
+
+
+class KeyTakenError(Exception):
+    """Another sending of the same request was first."""
+
+
+def _claim(request: ApiRequest, key: str, sent: str) -> ApiAnswer:
+    try:
+        with transaction.atomic():
+            return ApiAnswer.objects.create(owner=request.user, key=key, request_hash=sent)
+    except IntegrityError:
+        raise KeyTakenError from None
+
+
+def _key(request: HttpRequest) -> str | None:
+    key = request.headers.get(HEADER)
+    if key is None:
+        return None
+    if not key.strip() or len(key) > LONGEST_KEY or not key.isprintable():
+        reason = f"must be 1 to {LONGEST_KEY} printable characters"
+        raise invalid((f"header.{HEADER}", reason))
+    return key
+
+
+def _before(request: ApiRequest, key: str) -> ApiAnswer | None:
+    return ApiAnswer.objects.filter(owner=request.user, key=key).first()
+
+
+def _forget_old(request: ApiRequest) -> None:
+    before = timezone.now() - KEPT
+    old = ApiAnswer.objects.filter(owner=request.user, created_at__lt=before)
+    if old.exists():
+        old.delete()
+
+
+def _again(before: ApiAnswer, sent: str) -> HttpResponse:
+    if before.request_hash != sent:
+        reason = "was used with another request; take a new key for each"
+        raise Problem(
+            422,
+            "The key was used before.",
+            kind="key-reused",
+            errors=[(f"header.{HEADER}", reason)],
+        )
+    response = _response(before.status, before.body, before.location)
+    response["Idempotency-Replayed"] = "true"
+    return response
+
+
+def _response(status: int, body: str, location: str) -> HttpResponse:
+    headers: dict[str, Any] = {"Location": location} if location else {}
+    return HttpResponse(body, status=status, content_type="application/json", headers=headers)

@@ -1,0 +1,100 @@
+"""Pages of long lists by cursor: what is added meanwhile moves nothing."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db.models import Model, Q, QuerySet
+from ninja import Query
+from pydantic import BaseModel, Field
+
+from runs.api.problems import invalid
+
+LARGEST_PAGE = 200
+Row = TypeVar("Row", bound=Model)
+Item = TypeVar("Item")
+
+
+class Page(BaseModel, Generic[Item]):
+    """One page of a list."""
+
+    items: list[Item]
+    next: str | None = Field(description="The cursor of the next page; null on the last one.")
+
+
+class Paging(BaseModel):
+    """Which page is asked for."""
+
+    cursor: str | None = Field(None, max_length=300, description="`next` of the page before.")
+    limit: int = Field(50, ge=1, le=LARGEST_PAGE, description="How many items at most.")
+
+
+Paged = Annotated[Paging, Query()]
+
+
+def page_of(rows: QuerySet[Row], paging: Paging, *order: str) -> tuple[list[Row], str | None]:
+    """The rows of a page, and the cursor of the next.
+
+    Args:
+        order: one or two fields, all with `-` or none, the last one unique; never a field that
+            is hidden from somebody.
+
+    Raises:
+        Problem: 422 where the cursor is none of this list.
+    """
+    fields = [name.removeprefix("-") for name in order]
+    if paging.cursor:
+        rows = rows.filter(_after(rows, fields, paging.cursor, falls=order[0].startswith("-")))
+    found = list(rows.order_by(*order)[: paging.limit + 1])
+    if len(found) <= paging.limit:
+        return found, None
+    last = found[paging.limit - 1]
+    return found[: paging.limit], _write([getattr(last, name) for name in fields])
+
+
+def _after(rows: QuerySet[Any], fields: list[str], cursor: str, *, falls: bool) -> Q:
+    sign = "lt" if falls else "gt"
+    values = _read(rows, fields, cursor)
+    if len(fields) == 1:
+        return Q(**{f"{fields[0]}__{sign}": values[0]})
+    first, second = fields
+    # The first condition alone is what an index can be searched by.
+    return Q(**{f"{first}__{sign}e": values[0]}) & (
+        Q(**{f"{first}__{sign}": values[0]}) | Q(**{f"{second}__{sign}": values[1]})
+    )
+
+
+def _write(values: list[Any]) -> str:
+    plain = [value.isoformat() if isinstance(value, datetime) else value for value in values]
+    written = json.dumps(plain, default=str, separators=(",", ":"))
+    return base64.urlsafe_b64encode(written.encode()).decode().rstrip("=")
+
+
+def _read(rows: QuerySet[Any], fields: list[str], cursor: str) -> list[Any]:
+    try:
+        written = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        values = json.loads(written)
+        if not isinstance(values, list) or len(values) != len(fields):
+            raise ValueError("another list")
+        return [
+            _checked(rows.model._meta.get_field(name), value)
+            for name, value in zip(fields, values, strict=True)
+        ]
+    except (ValueError, RecursionError, binascii.Error, ValidationError):
+        raise invalid(("query.cursor", "is none of this list")) from None
+
+
+def _checked(field: Any, value: Any) -> Any:
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise ValueError("no key")
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise ValueError("no key")
+    key = field.to_python(value)
+    if isinstance(key, datetime) and key.tzinfo is None:
+        raise ValueError("no time zone")
+    return key

@@ -1,0 +1,28 @@
+"""Revokes a token of the API."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from runs.api.authentication import PREFIX_CHARS
+from runs.models import ApiToken
+from runs.services.api_tokens import revoke_token
+
+
+class Command(BaseCommand):
+    """Finds the token by the beginning of its key, or by the whole key."""
+
+    help = "Revoke an API token, named by its key or the first characters of it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("prefix", help=f"the first {PREFIX_CHARS} characters of the key")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        token = ApiToken.objects.filter(prefix=options["prefix"][:PREFIX_CHARS]).first()
+        if token is None:
+            raise CommandError("There is no token whose key begins like that.")
+        if not revoke_token(token=token):
+            self.stdout.write(f"{token.name} was revoked already.")
+            return
+        self.stdout.write(f"{token.name} is revoked.")

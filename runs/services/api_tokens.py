@@ -1,0 +1,41 @@
+"""Making and revoking tokens of the API."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from runs.api.authentication import KEY_START, PREFIX_CHARS
+from runs.models import ApiToken, Scope, User
+from runs.models.api import digest_of
+
+LONGEST_LIFE_DAYS = 365
+SECRET_BYTES = 32
+
+
+@transaction.atomic
+def create_token(
+    *, owner: User, name: str, scopes: Collection[Scope], days: int
+) -> tuple[ApiToken, str]:
+    """A new token, and its key, which nobody can read again."""
+    key = KEY_START + secrets.token_urlsafe(SECRET_BYTES)
+    token = ApiToken.objects.create(
+        owner=owner,
+        name=name,
+        prefix=key[:PREFIX_CHARS],
+        digest=digest_of(key),
+        scopes=[scope.value for scope in Scope if scope in scopes],
+        expires_at=timezone.now() + timedelta(days=days),
+    )
+    return token, key
+
+
+@transaction.atomic
+def revoke_token(*, token: ApiToken) -> bool:
+    """Make the token open nothing from now on; False if it was revoked already."""
+    return bool(ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now()))
