@@ -7,6 +7,7 @@ from judging import (
     batch_urls,
     cause_urls,
     experiment_urls,
+    export_urls,
     failure_urls,
     hint_urls,
     people_urls,
@@ -21,6 +22,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *cause_urls.urlpatterns,
     *whatif_urls.urlpatterns,
     *experiment_urls.urlpatterns,
+    *export_urls.urlpatterns,
     *failure_urls.urlpatterns,
     *hint_urls.urlpatterns,
 ]

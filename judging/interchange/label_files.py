@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from judging.act_kinds import LABELS_IMPORTED
 from judging.interchange.evaluations import store_evaluations
 from judging.interchange.faults import Fault
 from judging.interchange.labels import store_labels
@@ -21,6 +22,7 @@ from judging.interchange.verdicts import store_adjudications
 from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyItem
 from judging.services.settlement import close_if_complete
 from runs.models import Run
+from runs.services.acts import record_act
 from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 MOST_LISTED = 20
@@ -75,6 +77,7 @@ def import_labels(file: BinaryIO, *, study: str, dry_run: bool = False) -> Label
                 report.refuse(bad)
         if not report.bad:
             _close(study, report)
+            record_act(LABELS_IMPORTED, words=study, after=f"{report.rows} rows")
         if dry_run or report.bad:
             transaction.set_rollback(True)
     return report

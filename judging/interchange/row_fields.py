@@ -32,12 +32,25 @@ SHORT = {"causes": "failure_types", "created_at": "at"}
 
 OF_LABEL = {*LabelRecord.model_fields, "verdict"}
 OF_ADJUDICATION = set(AdjudicationRecord.model_fields)
-OF_VERDICT = {*EvaluationRecord.model_fields, "version", "evaluator_kind", "judge_model", "seconds"}
-KNOWN = {KIND, RUN_ID, CONTENT_HASH, *RUN, *SHORT, *OF_LABEL, *OF_ADJUDICATION, *OF_VERDICT}
+OF_EVALUATOR = {"version", "evaluator_kind", "judge_model", "config_hash", "config"}
+OF_VERDICT = {*EvaluationRecord.model_fields, *OF_EVALUATOR, "seconds"}
+FOLLOWING = {"is_repeat", "is_current", "is_authoritative", "origin", "reason"}
+"""Columns that exports have for those who count by them; they follow from what else is there."""
+KNOWN = {
+    KIND,
+    RUN_ID,
+    CONTENT_HASH,
+    *RUN,
+    *SHORT,
+    *OF_LABEL,
+    *OF_ADJUDICATION,
+    *OF_VERDICT,
+    *FOLLOWING,
+}
 
 LISTS = {"causes", "failure_types"}
 """Columns whose cells are words between semicolons, or a JSON array."""
-AS_JSON = {"comments", "raw", "extra", "checks", "label_ids"}
+AS_JSON = {"comments", "raw", "extra", "checks", "label_ids", "config"}
 BETWEEN = ";"
 
 

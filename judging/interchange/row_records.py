@@ -164,13 +164,11 @@ def _adjudication(said: dict[str, Any]) -> AdjudicationRecord:
 def _verdict(said: dict[str, Any]) -> EvaluationRecord:
     named = said.get("evaluator")
     if not isinstance(named, dict):
-        model = said.get("judge_model")
-        config = {"imported_from": "labels"} | ({"model": model} if model else {})
         said["evaluator"] = {
             "name": named,
             "version": said.get("version", IMPORTED),
             "kind": said.get("evaluator_kind", EvaluatorVersion.Kind.JUDGE.value),
-            "config": config,
+            **_configured(said),
         }
     beside = said.get("extra", {})
     if "seconds" in said and isinstance(beside, dict):
@@ -178,6 +176,15 @@ def _verdict(said: dict[str, Any]) -> EvaluationRecord:
     said.setdefault("id", f"{said['run_id']}-{named}"[:200])
     # What the evaluator was told or said lies in a file that a table does not carry.
     return _Verdict.model_validate(_only(said, set(EvaluationRecord.model_fields) - {"raw"}))
+
+
+def _configured(said: dict[str, Any]) -> dict[str, Any]:
+    """The evaluator's configuration, as a table of ours has it; else that it is not known."""
+    if "config_hash" in said:
+        config = said.get("config")
+        return {"config_hash": said["config_hash"]} | ({"config": config} if config else {})
+    model = said.get("judge_model")
+    return {"config": {"imported_from": "labels"} | ({"model": model} if model else {})}
 
 
 def _seconds(value: Any) -> float:

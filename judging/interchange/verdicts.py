@@ -36,7 +36,12 @@ def store_adjudications(*, run: Run, records: Sequence[AdjudicationRecord]) -> I
         item = imported_item(record.study, run)
         if item is None:
             yield Fault(kind="adjudication", id=record.id, field="study", reason=NOT_ENTERED)
-        elif ReferenceVerdict.objects.filter(item=item).exists():
+            continue
+        # What follows from the labels was concluded here; now it is told when and by whom.
+        ReferenceVerdict.objects.filter(
+            item=item, origin=Origin.AGREED, record={}, verdict=record.verdict
+        ).delete()
+        if ReferenceVerdict.objects.filter(item=item).exists():
             reason = "the study has another verdict on this run"
             yield Fault(kind="adjudication", id=record.id, field="verdict", reason=reason)
         else:

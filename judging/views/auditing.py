@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 
 from judging.audits.access import AUDIT, studies_hidden_from
@@ -13,16 +13,16 @@ from judging.models import Study
 from runs.views.fragments import AppRequest
 
 P = ParamSpec("P")
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
-def for_auditors(view: Callable[Concatenate[AppRequest, Study, P], HttpResponse]) -> View:
+def for_auditors(view: Callable[Concatenate[AppRequest, Study, P], HttpResponseBase]) -> View:
     """Lets in who may read audits and is blind on no run of the study; the others get no figure."""
 
     @wraps(view)
     def guarded(
         request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
-    ) -> HttpResponse:
+    ) -> HttpResponseBase:
         if not request.user.has_perm(AUDIT):
             raise PermissionDenied
         study = get_object_or_404(Study, pk=study_id)

@@ -5,7 +5,8 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse
+from django.http import Http404
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 
 from judging.experiments.access import PERMISSIONS
@@ -17,16 +18,16 @@ from runs.models import Experiment
 from runs.views.fragments import AppRequest
 
 P = ParamSpec("P")
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
-def for_readers(view: Callable[Concatenate[AppRequest, Scope, P], HttpResponse]) -> View:
+def for_readers(view: Callable[Concatenate[AppRequest, Scope, P], HttpResponseBase]) -> View:
     """Lets in who may read figures of experiments, to what they may know of this one."""
 
     @wraps(view)
     def guarded(
         request: AppRequest, experiment_id: int, *args: P.args, **kwargs: P.kwargs
-    ) -> HttpResponse:
+    ) -> HttpResponseBase:
         demand_permissions(request)
         return view(request, scope_of(request, experiment_id), *args, **kwargs)
 

@@ -23,6 +23,8 @@ from judging.experiments.parts import PARTS
 from judging.experiments.tables import TABLES as EXPERIMENT_TABLES
 from judging.hint_effects.drawing import MAPS
 from judging.hint_effects.tables import HINT_TABLES
+from judging.interchange.data_tables import DATA_TABLES
+from judging.interchange.table_writing import DATA_FORMATS
 from runs.models import RetryPolicy
 from tests.judging.blind_world import World
 
@@ -133,6 +135,10 @@ case("login")
 case("logout", post=lambda _: {})
 case("set_language", post=lambda _: {"language": "ja"})
 case("runs:healthz")
+
+# Who did what
+case("runs:act_list", "did=label.submitted", "who=annotator", "about=run", "before=1000000")
+case("runs:act_file", ending=lambda _: ["csv", "jsonl"])
 
 # The administration pages, for those who reach them
 for bare in (
@@ -253,6 +259,12 @@ case(
     study_id=STUDIES,
     name=lambda _: list(TABLES),
     ending=lambda _: ["csv", "json", "md", "tex"],
+)
+case(
+    "judging:study_data",
+    study_id=STUDIES,
+    name=lambda _: list(DATA_TABLES),
+    ending=lambda _: list(DATA_FORMATS),
 )
 case("judging:audit_report", study_id=STUDIES, ending=lambda _: ["json", "md", "tex"])
 case("judging:audit_picture", study_id=STUDIES, name=lambda _: ["fn_share", "fnr", "fpr"])
@@ -380,6 +392,12 @@ case(
     experiment_id=EXPERIMENTS,
     name=lambda _: list(EXPERIMENT_TABLES),
     ending=lambda _: ["csv", "json"],
+)
+case(
+    "judging:experiment_data",
+    experiment_id=EXPERIMENTS,
+    name=lambda _: [name for name, table in DATA_TABLES.items() if not table.of_study],
+    ending=lambda _: list(DATA_FORMATS),
 )
 case(
     "judging:experiment_report",
@@ -554,7 +572,10 @@ CASES["runs:run_compare"] = lambda world: [
 case("runs:run_files", run_id=RUNS)
 case("runs:run_blob", run_id=RUNS, sha256=lambda w: [w.picture.pk, w.log.pk])
 case("runs:run_export", "format=atif", run_id=RUNS)
-case("runs:run_export_selected", post=lambda w: {"run": [str(pk) for pk in RUNS(w)]})
+CASES["runs:run_export_selected"] = lambda world: [
+    Visit(reverse("runs:run_export_selected"), data={"run": [str(pk) for pk in RUNS(world)]} | how)
+    for how in ({}, {"format": "atif"})
+]
 case("runs:run_rerun", post=lambda _: {"trials": 1}, run_id=RUNS)
 case("runs:run_rerun_selected", post=lambda w: {"run": [str(pk) for pk in RUNS(w)]})
 case("runs:run_cancel", post=lambda _: {}, run_id=RUNS)

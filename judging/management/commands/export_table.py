@@ -1,0 +1,43 @@
+"""`manage.py export_table NAME OUT`: judgements of a study or an experiment as data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from judging.interchange.data_tables import DATA_TABLES, Contents, everything_of, run_contents
+from judging.management.arguments import study_named
+from judging.management.tables import write_table
+from runs.models import Experiment, Run
+
+
+class Command(BaseCommand):
+    help = (
+        "Write one table of a study or an experiment as CSV, JSON Lines or Parquet, by the ending"
+        " of OUT: .csv, .jsonl or .parquet. Columns and types: docs/exporting.md."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("table", metavar="TABLE", choices=list(DATA_TABLES))
+        parser.add_argument("out", type=Path, metavar="OUT")
+        chosen = parser.add_mutually_exclusive_group(required=True)
+        chosen.add_argument("--study", help="number or name of the study")
+        chosen.add_argument("--experiment", metavar="NAME", help="name of the experiment")
+
+    def handle(
+        self, *, table: str, out: Path, study: str | None, experiment: str | None, **_: Any
+    ) -> None:
+        chosen = DATA_TABLES[table]
+        if experiment is not None and chosen.of_study:
+            raise CommandError(f"{table} is a table of studies: give --study")
+        contents = everything_of(study_named(study)) if study else _of_experiment(experiment or "")
+        self.stdout.write(write_table(out, chosen, contents))
+
+
+def _of_experiment(name: str) -> Contents:
+    found = Experiment.objects.filter(name=name).first()
+    if found is None:
+        raise CommandError(f"there is no experiment {name}")
+    return run_contents(Run.objects.filter(experiment=found))

@@ -1,0 +1,28 @@
+"""Commands that write a table of data to a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.core.management.base import CommandError
+
+from judging.interchange.data_tables import Contents, DataTable
+from judging.interchange.table_writing import DATA_FORMATS
+
+
+def write_table(out: Path, table: DataTable, contents: Contents) -> str:
+    """Write the table to a new file, as its ending says; what was done, in words.
+
+    Raises:
+        CommandError: the ending is not known, or the file cannot be made.
+    """
+    ending = out.suffix.removeprefix(".")
+    if ending not in DATA_FORMATS:
+        endings = ", ".join(f".{each}" for each in DATA_FORMATS)
+        raise CommandError(f"{out} must end in one of {endings}")
+    try:
+        with out.open("xb") as file:
+            count = DATA_FORMATS[ending].write(file, table.columns, table.rows(contents))
+    except OSError as error:
+        raise CommandError(f"{out} cannot be written: {error.strerror}") from None
+    return f"{out}: {count} rows."

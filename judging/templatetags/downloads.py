@@ -1,0 +1,22 @@
+"""Menus of what can be taken away as data."""
+
+from typing import Any
+
+from django import template
+
+from judging.interchange.data_tables import DATA_TABLES
+from judging.interchange.table_writing import DATA_FORMATS
+
+register = template.Library()
+
+
+@register.inclusion_tag("judging/_data_downloads.html")
+def data_downloads(address: str, key: int) -> dict[str, Any]:
+    """The groups of a download menu for the study or experiment of that number.
+
+    Args:
+        address: name of the address of its tables, such as `judging:study_data`.
+    """
+    is_study = address == "judging:study_data"
+    tables = [table for table in DATA_TABLES.values() if is_study or not table.of_study]
+    return {"address": address, "key": key, "tables": tables, "formats": DATA_FORMATS}
