@@ -25,7 +25,7 @@ from django.db import DatabaseError, connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from runs.models import Run, RunStatus, WorkerBeat
+from runs.models import Run, WorkerBeat
 from runs.querysets.clock import from_now
 from webagent.environment.leftovers import end_leftovers, mark_browsers
 from webagent.environment.registry import load_suites, prepare_browser
@@ -112,7 +112,7 @@ def browsers() -> int:
 def idle_browsers() -> int | None:
     """How many more runs they could take now; None if no worker lives that takes any."""
     every = browsers()
-    busy = Run.objects.filter(status__in=[RunStatus.LEASED, RunStatus.RUNNING]).count()
+    busy = Run.objects.held_here().count()
     return max(every - busy, 0) if every else None
 
 

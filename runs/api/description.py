@@ -47,7 +47,7 @@ class Description(OpenAPISchema):
         errors |= WITH_BODY if "requestBody" in details else {}
         errors |= OF_POST if is_post else {}
         for status, words in errors.items():
-            details["responses"].setdefault(status, _problem(words))
+            details["responses"].setdefault(status, problem_answer(words))
         if is_post:
             details["parameters"].append(_key_parameter())
         for auth in operation.auth_callbacks:
@@ -58,7 +58,8 @@ class Description(OpenAPISchema):
         return details
 
 
-def _problem(words: str) -> dict[str, Any]:
+def problem_answer(words: str) -> dict[str, Any]:
+    """An error that an endpoint may answer with, described."""
     schema = {"$ref": REF_TEMPLATE.format(model=ProblemBody.__name__)}
     return {"description": words, "content": {MEDIA_TYPE: {"schema": schema}}}
 

@@ -12,6 +12,7 @@ from runs.execution.terms import wait_before_next
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
 from runs.querysets.clock import from_now
 from runs.signals import announce_end
+from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.faults import Fault
 
 
@@ -65,7 +66,7 @@ def next_attempt(run: Run, *, delay_s: float = 0, created_by: User | None = None
         policy=run.policy,
         launch=run.launch,
         rerun_rule=run.rerun_rule,
-        source_format=run.source_format,
+        source_format=SOURCE_FORMAT,
         status=RunStatus.QUEUED,
         rerun_of=run.rerun_of,
         retry_of=run,

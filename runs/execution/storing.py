@@ -208,7 +208,7 @@ def _store_run(
         id=free_run_id(bundle.run),
         task=task,
         agent=_agent(bundle.run),
-        experiment=_experiment(experiment_name or bundle.run.experiment, user),
+        experiment=experiment_named(experiment_name or bundle.run.experiment, user),
         policy=known_policy(bundle.run.extra),
         status=RunStatus.CANCELLED if cancelled else RunStatus.FINISHED,
         n_steps=len(bundle.steps),
@@ -226,7 +226,8 @@ def _agent(run: RunRecord) -> AgentConfiguration:
     return store_agent(run.agent, () if run.source.format == SOURCE_FORMAT else run.models)
 
 
-def _experiment(name: str | None, user: User | None) -> Experiment | None:
+def experiment_named(name: str | None, user: User | None) -> Experiment | None:
+    """The experiment of this name, made if there is none; None without a name."""
     if not name:
         return None
     return Experiment.objects.get_or_create(name=name[:200], defaults={"created_by": user})[0]

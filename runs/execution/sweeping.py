@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import logging
+
 from django.conf import settings
 from django.db import transaction
 
 from runs.execution.attempts import announce, follow_up
+from runs.execution.pushed import end_silent
 from runs.models import Run, RunStatus
+from runs.monitoring.counters import leases_expired
 from webagent.environment.leftovers import end_leftovers
+from webagent.logs.context import logged_with
 from webagent.trajectory.faults import Fault
+from webagent.trajectory.pushed.runs import PUSH_FORMAT
+
+logger = logging.getLogger(__name__)
 
 
 def sweep_runs() -> None:
     """Every run whose worker is gone ends or waits again; no browser of a dead worker is left."""
     end_leftovers()
-    for run in Run.objects.expired().select_related("task", "agent", "experiment"):
-        if run.status == RunStatus.RUNNING or run.lease_token >= settings.ENV.MAX_ATTEMPTS:
+    for run in Run.objects.expired().select_related("task__task_set", "agent", "experiment"):
+        if run.source_format == PUSH_FORMAT:
+            end_silent(run)
+        elif run.status == RunStatus.RUNNING or run.lease_token >= settings.ENV.MAX_ATTEMPTS:
             end_abandoned(run)
     Run.objects.requeue_expired()
     Run.objects.call_off()
@@ -50,6 +60,9 @@ def end_abandoned(run: Run) -> bool:
         }
     ended = Run.objects.end_expired(run.pk, run.lease_token, **changes)
     if ended:
+        leases_expired.labels("run").inc()
+        with logged_with(run_id=str(run.pk), attempt=run.attempt):
+            logger.warning("The worker of run %s is gone: %s.", run.pk, run.lease_owner)
         announce(run.pk)
         if not run.cancel_requested_at:
             follow_up(run, Fault.WORKER_LOST)

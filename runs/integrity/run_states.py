@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from runs.integrity.contract import Invariant
 from runs.models import Run, RunStatus
+from webagent.trajectory.pushed.runs import PUSH_FORMAT
 
 HELD = (RunStatus.LEASED, RunStatus.RUNNING)
 WORDS = (("status", RunStatus), ("outcome", Run.Outcome), ("end_reason", Run.EndReason))
@@ -29,6 +30,7 @@ def run_states() -> Iterator[Invariant]:
     waiting = Q(status=RunStatus.QUEUED)
     held = Q(status__in=HELD)
     ended = Q(status__in=RunStatus.ended())
+    pushed = Q(source_format=PUSH_FORMAT)
     yield _never(
         waiting & (~Q(lease_owner="") | Q(lease_expires_at__isnull=False)),
         "it waits, and {lease_owner} holds a lease on it until {lease_expires_at}",
@@ -37,7 +39,7 @@ def run_states() -> Iterator[Invariant]:
     )
     no_lease = Q(lease_owner="") | Q(lease_token=0) | Q(lease_expires_at=None)
     yield _never(
-        held & (no_lease | Q(claimed_at=None) | Q(heartbeat_at=None)),
+        held & (no_lease | (Q(claimed_at=None) & ~pushed) | Q(heartbeat_at=None)),
         "it is {status} without a whole lease (owner, token, end, claim, heartbeat)",
         "status",
     )
@@ -55,6 +57,11 @@ def run_states() -> Iterator[Invariant]:
     yield _never(ended & OF_OUR_QUEUE & Q(ended_at=None), "it has ended, and nobody noted when")
     yield _never(
         Q(status=RunStatus.FINISHED, content_hash=None), "it has finished without a content hash"
+    )
+    yield _never(pushed & waiting, "it is pushed from elsewhere, and waits for a worker")
+    yield _never(
+        pushed & held & (~Q(status=RunStatus.RUNNING) | ~Q(lease_token=1)),
+        "it is pushed from elsewhere, and a worker has claimed it",
     )
     yield from _endings()
 

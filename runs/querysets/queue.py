@@ -16,12 +16,11 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from runs.querysets.clock import from_now
-from runs.querysets.due import QUEUED, DueQuerySet, RunRow
+from runs.querysets.due import HELD, QUEUED, DueQuerySet, RunRow
 from runs.querysets.turns import First, firsts_in_turn
 
 # The words of `runs.models.RunStatus`, which stands above this layer.
 LEASED, RUNNING, CANCELLED = "leased", "running", "cancelled"
-HELD = (LEASED, RUNNING)
 TRIES = 50
 """So often another worker may be quicker before one gives up; each time a run was started."""
 
@@ -85,7 +84,7 @@ class QueueQuerySet(DueQuerySet[RunRow]):
                 pk=first.experiment, parallelism__isnull=False
             )
             for experiment in bounded:
-                held = self.filter(experiment=experiment, status__in=HELD)
+                held = self.held_here().filter(experiment=experiment)
                 if held.count() >= experiment.parallelism:
                     return None
             return self.claim(first.run_id, owner=owner, lease_s=lease_s)

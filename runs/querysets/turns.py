@@ -138,7 +138,7 @@ def _first_of(runs: DueQuerySet[Any], lane: int) -> First | None:
 
 def _held_by(runs: DueQuerySet[Any], key: str) -> dict[int, int]:
     """How many runs are under way, by person (`created_by`) or experiment."""
-    held = runs.filter(status__in=("leased", "running")).order_by()
+    held = runs.held_here().order_by()
     return {of or _NONE: n for of, n in held.values_list(key).annotate(n=Count("pk"))}
 
 

@@ -84,6 +84,7 @@ class Environment(BaseSettings):
 
     # Runs in the background
     LEASE_S: int = Field(60, ge=5)
+    PUSH_LEASE_S: int = Field(900, ge=5)
     HEARTBEAT_S: int = Field(10, ge=1)
     SWEEP_INTERVAL_S: int = Field(15, ge=1)
     RUN_TIME_LIMIT_S: int = Field(1800, ge=10)

@@ -11,6 +11,7 @@ from webagent.trajectory.agentlab.observations import observation
 from webagent.trajectory.agentlab.runfiles import RunFiles
 from webagent.trajectory.agentlab.stepfiles import StepFile, read_step_file, without_secrets
 from webagent.trajectory.agentlab.targets import described, typed_passwords
+from webagent.trajectory.outcomes import with_outcome
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, BlobRecord, LlmCall, StepRecord
 from webagent.trajectory.texts import storable_json, storable_text
@@ -188,32 +189,13 @@ class Steps:
 def _with_outcome(
     actions: tuple[ActionRecord, ...], following: StepFile, limit: int
 ) -> tuple[ActionRecord, ...]:
-    """The actions with status, error and times. Of several, the one the error names failed;
-    where it names none, the last: those before it may or may not have been done."""
+    """The actions with status, error and times."""
     times = {
         "started_at": moment(following.profiling.get("action_exec_start")),
         "ended_at": moment(following.profiling.get("action_exec_stop")),
     }
     error = storable_text(following.last_error, limit) if following.last_error else None
-    if error is None:
-        return tuple(action.model_copy(update={**times, "status": "ok"}) for action in actions)
-    named = next((i for i, action in enumerate(actions) if _names(error, action)), None)
-    failed = len(actions) - 1 if named is None else named
-    outcomes: list[dict[str, Any]] = [
-        {"status": "ok" if named is not None and index < failed else "unknown"}
-        for index in range(len(actions))
-    ]
-    if outcomes:
-        outcomes[failed] = {"status": "error", "error": error}
-    return tuple(
-        action.model_copy(update={**times, **outcome})
-        for action, outcome in zip(actions, outcomes, strict=True)
-    )
-
-
-def _names(error: str, action: ActionRecord) -> bool:
-    bid = action.target.bid if action.target else None
-    return bool(bid) and (f'"{bid}"' in error or f"'{bid}'" in error)
+    return tuple(action.model_copy(update=times) for action in with_outcome(actions, error))
 
 
 def _unwrapped(value: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Runs that a foreign agent sends while they happen, as records."""
