@@ -58,26 +58,33 @@ class StudyPolicy:
 
         The same agent on the same task mostly ends the same way, and its page names the agent.
         """
-        studies = user.study_parts.filter(study__is_open=True)
-        return _under_judgement(user, studies)
+        return self.hidden(user)[0]
 
     def anonymous(self, user: User) -> Q | None:
         """The same, in studies that hide who acted."""
-        studies = user.study_parts.filter(study__is_open=True, study__hides_identity=True)
-        return _under_judgement(user, studies)
+        return self.hidden(user)[1]
+
+    def hidden(self, user: User) -> tuple[Q | None, Q | None]:
+        """Both conditions at once; the second is the first itself where all studies hide names.
+
+        What is rare (the person's studies, items to be treated as unsettled) is looked up first
+        and written into the condition, which stands in every query of runs and must be short.
+        """
+        parts = user.study_parts.filter(study__is_open=True)
+        hides_names = dict(parts.values_list("study", "study__hides_identity"))
+        if not hides_names:
+            return None, None
+        as_unsettled = list(_as_unsettled(user, list(hides_names)).values_list("pk", flat=True))
+        blind = _under_judgement(list(hides_names), as_unsettled)
+        nameless = [study for study, hides in hides_names.items() if hides]
+        if len(nameless) == len(hides_names):
+            return blind, blind
+        return blind, _under_judgement(nameless, as_unsettled) if nameless else None
 
 
-def _under_judgement(user: User, parts: QuerySet[StudyMember]) -> Q | None:
-    """Runs of these studies that are not settled, and their kin; None without a study.
-
-    What is rare (the person's studies, items to be treated as unsettled) is looked up first
-    and written into the condition, which stands in every query of runs and must be short.
-    """
-    studies = list(parts.values_list("study", flat=True))
-    if not studies:
-        return None
+def _under_judgement(studies: list[int], as_unsettled: list[int]) -> Q:
+    """Runs of these studies that are not settled or are treated so, and their kin."""
     unsettled = ~Q(status=StudyItem.Status.SETTLED)
-    as_unsettled = list(_as_unsettled(user, studies).values_list("pk", flat=True))
     if as_unsettled:
         unsettled |= Q(pk__in=as_unsettled)
     return _with_kin(StudyItem.objects.filter(unsettled, study__in=studies))

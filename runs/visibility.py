@@ -54,6 +54,10 @@ class RunPolicy(Protocol):
         """Runs whose agent and model are hidden too; None where there are none."""
         ...
 
+    def hidden(self, user: User) -> tuple[Q | None, Q | None]:
+        """Both at once: blind and anonymous, the same object where they are the same runs."""
+        ...
+
 
 @cache
 def run_policy() -> RunPolicy:

@@ -54,12 +54,12 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         not even an order or a count carries what is hidden.
         """
         policy = run_policy()
-        blind, anonymous = policy.blind(user), policy.anonymous(user)
-        flagged = self.filter(policy.visible(user)).annotate(
-            is_blind=_flag(blind), is_anonymous=_flag(anonymous)
-        )
+        blind, anonymous = policy.hidden(user)
+        is_same = anonymous is blind
+        flagged = self.filter(policy.visible(user)).annotate(is_blind=_flag(blind))
+        flagged = flagged.annotate(is_anonymous=F("is_blind") if is_same else _flag(anonymous))
         unblind = partial(_hidden_where, "is_blind", blind)
-        named = partial(_hidden_where, "is_anonymous", anonymous)
+        named = partial(_hidden_where, "is_blind" if is_same else "is_anonymous", anonymous)
         return flagged.annotate(
             shown_outcome=unblind("outcome", CharField()),
             shown_reward=unblind("reward", FloatField()),
