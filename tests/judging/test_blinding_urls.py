@@ -22,6 +22,7 @@ from django.http.response import HttpResponseBase, StreamingHttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
+from django_htmx.middleware import HtmxDetails
 
 from judging.models import Assignment, Label
 from runs.immutability import remove_guards
@@ -64,7 +65,17 @@ def world(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> 
     ContentType.objects.clear_cache()
     now = timezone.now()
     monkeypatch.setattr(timezone, "now", lambda: now)
+    monkeypatch.setattr(HtmxDetails, "_get_header_value", _noted)
     return made
+
+
+_look_up = HtmxDetails._get_header_value
+
+
+def _noted(details: HtmxDetails, name: str) -> str | None:
+    """What the header says; and that somebody asked whether a fragment is wanted."""
+    details.request.asks_for_fragments = True  # type: ignore[attr-defined]
+    return _look_up(details, name)
 
 
 def patterns(resolver: URLResolver, route: str = "", space: str = "") -> Iterator[tuple[str, str]]:
@@ -96,26 +107,35 @@ def undone() -> Iterator[None]:
 def answers(world: World, viewer: str, only: str = "") -> Iterator[tuple[str, bytes]]:
     """Every visit as the viewer: what was asked, and the whole answer.
 
-    An address is visited as page and as fragment; with a query as fragment, a file as page.
+    An address is visited as page and as fragment, unless nobody asked which; with a query as
+    fragment, a file as page.
     """
     client = Client()
     client.force_login(getattr(world, viewer))
     session = client.cookies[settings.SESSION_COOKIE_NAME].value
-    for name, visit, way in _all_visits(world, only):
-        client.cookies.clear()  # the visit to the log-out page, above all
-        client.cookies[settings.SESSION_COOKIE_NAME] = session
-        with undone():
-            answer = _answer(client, visit, WAYS[way])
-        yield f"{name} {way} {_asked(visit)}", NOISE.sub(b"", answer)
+    for name, visit, ways in _all_visits(world, only):
+        for way in ways:
+            client.cookies.clear()  # the visit to the log-out page, above all
+            client.cookies[settings.SESSION_COOKIE_NAME] = session
+            with undone():
+                response = _response(client, visit, WAYS[way])
+                answer = _whole(response)
+            yield f"{name} {way} {_asked(visit)}", NOISE.sub(b"", answer)
+            if not _depends_on_way(response):
+                break
 
 
-def _all_visits(world: World, only: str) -> Iterator[tuple[str, Visit, str]]:
+def _all_visits(world: World, only: str) -> Iterator[tuple[str, Visit, list[str]]]:
     for name, fill in CASES.items():
-        if not name.startswith(only):
-            continue
-        for place, visit in enumerate(fill(world)):
-            for way in _ways(visit, place):
-                yield name, visit, way
+        if name.startswith(only):
+            for place, visit in enumerate(fill(world)):
+                yield name, visit, _ways(visit, place)
+
+
+def _depends_on_way(response: HttpResponseBase) -> bool:
+    """Whether a fragment could be answered otherwise: somebody asked, or they were logged out."""
+    request = response.wsgi_request  # type: ignore[attr-defined]
+    return hasattr(request, "asks_for_fragments") or response.status_code == 302
 
 
 def _ways(visit: Visit, place: int) -> list[str]:
@@ -131,14 +151,14 @@ def _asked(visit: Visit) -> str:
     return f"{'GET' if visit.data is None else 'POST'} {visit.path}"
 
 
-def _answer(client: Client, visit: Visit, headers: dict[str, str]) -> bytes:
+def _response(client: Client, visit: Visit, headers: dict[str, str]) -> HttpResponseBase:
     sent = {**headers, **visit.headers}
     if visit.data is None:
         response = client.get(visit.path, headers=sent)
     else:
         response = client.post(visit.path, visit.data, headers=sent)
     assert response.status_code != 500, visit
-    return _whole(response)
+    return response
 
 
 def _whole(response: HttpResponseBase) -> bytes:
