@@ -6,6 +6,9 @@ import sys
 
 from django.core.management import execute_from_command_line
 
+from runs.acting import acting_as, of_command
+
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webagent.settings.local")
-    execute_from_command_line(sys.argv)
+    with acting_as(of_command(sys.argv)):
+        execute_from_command_line(sys.argv)

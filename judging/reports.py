@@ -18,6 +18,8 @@ from typing import NamedTuple
 from django.utils import formats
 from django.utils.functional import Promise
 
+from runs.spreadsheets import harmless
+
 Value = str | int | float | None
 WIDEST_TEXT = 160
 """Columns of a terminal; a table that is wider is written a line a value."""
@@ -57,13 +59,6 @@ def write_csv(table: Table) -> str:
 
 def _cell(value: Value) -> Value:
     return harmless(value) if isinstance(value, str) else value
-
-
-def harmless(text: str) -> str:
-    """The text as a cell that no spreadsheet takes for a formula."""
-    # A leading apostrophe makes spreadsheets take the cell as text.
-    is_formula = text.lstrip(" ")[:1] in ("=", "+", "-", "@", "\t", "\r", "\n")
-    return f"'{text}" if is_formula else text
 
 
 def write_json(table: Table) -> str:

@@ -22,6 +22,7 @@ ENGINEER = (
     "runs.rerun_run",
     "runs.import_run",
     "runs.export_run",
+    "runs.read_acts",
     "runs.view_hint",
     "runs.add_hint",
     "runs.view_knowledgeset",

@@ -5,23 +5,59 @@ Accounts are switched off, not deleted: the page that asks before deleting lists
 to an account, labels included.
 """
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group
+from django.db.models import Model
+from django.forms import BaseForm
 from django.http import HttpRequest
 
+from runs.act_kinds import ACCOUNT_CHANGED, ACCOUNT_MADE, ROLE_CHANGED, ActKind
 from runs.models import User
+from runs.services.acts import record_act
 
 if TYPE_CHECKING:
     AccountAdminBase = UserAdmin[User]
 else:
     AccountAdminBase = UserAdmin
 
+PASSWORDS = {"password", "password1", "password2", "usable_password"}
+
+
+def record_form(kind: ActKind, about: Model, form: BaseForm) -> None:
+    """Write down what a form has changed, without passwords."""
+    changed = [name for name in form.changed_data if name not in PASSWORDS]
+    record_act(
+        kind,
+        about=about,
+        words=str(about),
+        before="; ".join(f"{name}: {_words(form.initial.get(name))}" for name in changed),
+        after="; ".join(f"{name}: {_words(form.cleaned_data.get(name))}" for name in changed),
+    )
+
+
+def _words(value: object) -> str:
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return ", ".join(sorted(str(one) for one in value))
+    return str(value)
+
 
 @admin.register(User)
 class AccountAdmin(AccountAdminBase):
     """Accounts with their roles (groups)."""
+
+    def construct_change_message(
+        self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
+    ) -> list[dict[str, dict[str, list[str]]]]:
+        """Also where the log of acts hears of it; of passwords it does in `runs.passwords`."""
+        if not PASSWORDS.issuperset(form.changed_data):
+            record_form(ACCOUNT_MADE if add else ACCOUNT_CHANGED, form.instance, form)
+        return super().construct_change_message(request, form, formsets, add)
 
     list_display = ("username", "first_name", "last_name", "is_active", "is_staff")
     list_filter = ("is_active", "is_staff", "groups")
@@ -29,3 +65,23 @@ class AccountAdmin(AccountAdminBase):
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Never; see above."""
         return False
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class RoleAdmin(GroupAdmin):
+    """Roles and what they may do."""
+
+    def construct_change_message(
+        self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
+    ) -> list[dict[str, dict[str, list[str]]]]:
+        """Also where the log of acts hears of it."""
+        record_form(ROLE_CHANGED, form.instance, form)
+        return super().construct_change_message(request, form, formsets, add)
+
+    def delete_model(self, request: HttpRequest, obj: Group) -> None:
+        """Written down before it goes."""
+        record_act(ROLE_CHANGED, about=obj, words=obj.name, after="deleted")
+        super().delete_model(request, obj)

@@ -22,6 +22,9 @@ class RunsConfig(AppConfig):
         """
         import_module(settings.QUEUE_APP)
         import_module("runs.receivers")
+        import_module("runs.log_ins")
+        import_module("runs.task_log")
+        import_module("runs.monitoring.of_workers")
         use_models_file(lambda: settings.ENV.MODELS_FILE)
         # Models are loaded only now.
         from runs.immutability import install_guards, remove_guards

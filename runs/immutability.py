@@ -1,4 +1,4 @@
-"""Finished runs, policies and hints never change: the database itself refuses it.
+"""Finished runs, policies and hints never change, and acts never go: the database refuses it.
 
 It does so on SQLite and PostgreSQL.
 
@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from runs.models import Hint, HintChoice, HintSet, RetryPolicy, Run, RunStatus, Step
+from runs.models import Act, Hint, HintChoice, HintSet, RetryPolicy, Run, RunStatus, Step
 
 NOT_CONTENT = {
     # Where the run stands among others, and what has been noticed in it since.
@@ -39,10 +39,11 @@ NOT_CONTENT = {
     "cancel_requested_at",
 }
 OF_HINTS: tuple[type[models.Model], ...] = (Hint, HintSet, HintChoice)
-GUARDED: tuple[type[models.Model], ...] = (Run, Step, RetryPolicy, *OF_HINTS)
+GUARDED: tuple[type[models.Model], ...] = (Run, Step, RetryPolicy, Act, *OF_HINTS)
 MESSAGE = "a finished run never changes"
 MESSAGE_OF_POLICIES = "a policy never changes: save the next version"
 MESSAGE_OF_HINTS = "a hint never changes: have another one written"
+MESSAGE_OF_ACTS = "an act never changes and is never deleted"
 
 
 def install_guards(using: str = "default", **_: Any) -> None:
@@ -65,7 +66,8 @@ def remove_guards(using: str = "default", **_: Any) -> None:
             table = model._meta.db_table
             on = "" if connection.vendor == "sqlite" else f" ON {table}"
             if table in tables:
-                cursor.execute(f"DROP TRIGGER IF EXISTS {_trigger_name(model)}{on}")
+                for name in _trigger_names(model):
+                    cursor.execute(f"DROP TRIGGER IF EXISTS {name}{on}")
 
 
 def missing_guards(using: str = "default") -> list[str]:
@@ -78,7 +80,7 @@ def missing_guards(using: str = "default") -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(names[connection.vendor])
         found = {name for (name,) in cursor.fetchall()}
-    return sorted({_trigger_name(model) for model in GUARDED} - found)
+    return sorted({name for model in GUARDED for name in _trigger_names(model)} - found)
 
 
 def _tables(connection: BaseDatabaseWrapper) -> set[str]:
@@ -86,7 +88,7 @@ def _tables(connection: BaseDatabaseWrapper) -> set[str]:
 
 
 def _statements(connection: BaseDatabaseWrapper) -> list[str]:
-    runs = Run._meta.db_table
+    runs, acts = Run._meta.db_table, Act._meta.db_table
     differs = "IS NOT" if connection.vendor == "sqlite" else "IS DISTINCT FROM"
     ended = ", ".join(f"'{status}'" for status in RunStatus.ended())
     run_changes = f"OLD.status IN ({ended}) AND ({_any_change(Run, NOT_CONTENT, differs)})"
@@ -105,9 +107,22 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
             f"CREATE TRIGGER {_trigger_name(model)} BEFORE UPDATE ON {model._meta.db_table}"
             f" WHEN {change} BEGIN SELECT RAISE(ABORT, '{message}'); END"
             for model, change, message in refused
+        ] + [
+            f"CREATE TRIGGER {name} BEFORE {event} ON {acts}"
+            f" BEGIN SELECT RAISE(ABORT, '{MESSAGE_OF_ACTS}'); END"
+            for name, event in zip(_trigger_names(Act), ("UPDATE", "DELETE"), strict=True)
         ]
     # A condition on a row of another table cannot stand in WHEN.
-    return [
+    changes, goes = _trigger_names(Act)
+    of_acts = [
+        f"CREATE OR REPLACE FUNCTION {changes}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" RAISE EXCEPTION '{MESSAGE_OF_ACTS}' USING ERRCODE = 'check_violation'; END $$",
+        f"CREATE TRIGGER {changes} BEFORE UPDATE OR DELETE ON {acts}"
+        f" FOR EACH ROW EXECUTE FUNCTION {changes}()",
+        f"CREATE TRIGGER {goes} BEFORE TRUNCATE ON {acts}"
+        f" FOR EACH STATEMENT EXECUTE FUNCTION {changes}()",
+    ]
+    return of_acts + [
         statement
         for model, change, message in refused
         for statement in (
@@ -128,3 +143,9 @@ def _any_change(model: type[models.Model], ignored: set[str], differs: str) -> s
 
 def _trigger_name(model: type[models.Model]) -> str:
     return f"{model._meta.db_table}_never_changes"
+
+
+def _trigger_names(model: type[models.Model]) -> list[str]:
+    """All triggers of a model; of acts also the one against their going."""
+    goes = [f"{model._meta.db_table}_never_goes"] if model is Act else []
+    return [_trigger_name(model), *goes]

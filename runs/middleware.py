@@ -8,11 +8,39 @@ from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 
+from runs.acting import acting_as, of_request
 from runs.views.errors import not_found, server_error
+from runs.views.probes import PROBES
 
 logger = logging.getLogger("django.request")
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class ActingMiddleware:
+    """Everything done while a request is answered is done by whoever sent it.
+
+    The answer carries the request's id, which the log of acts and the log lines hold too.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with acting_as(of_request(request)) as now:
+            response = self.get_response(request)
+        response["X-Request-ID"] = now.request_id
+        return response
+
+
+class ProbeMiddleware:
+    """Answers the probes before anything else is looked at: names of hosts, TLS, sessions."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return PROBES.get(request.path, self.get_response)(request)
 
 
 class FragmentLoginMiddleware:
@@ -58,4 +86,4 @@ class OwnErrorPagesMiddleware:
         if isinstance(error, PermissionDenied | SuspiciousOperation):
             return None
         logger.error("Internal Server Error: %s", request.path, exc_info=error)
-        return server_error(request)
+        return server_error(request, error)

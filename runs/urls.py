@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver
 
 from runs import (
+    act_urls,
     exchange_urls,
     hint_urls,
     infrastructure_urls,
@@ -15,6 +16,7 @@ from runs import (
 
 app_name = "runs"
 urlpatterns: list[URLPattern | URLResolver] = [
+    *act_urls.urlpatterns,
     *exchange_urls.urlpatterns,
     *run_urls.urlpatterns,
     *rerun_urls.urlpatterns,

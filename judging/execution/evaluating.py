@@ -16,10 +16,13 @@ from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_noop
 
+from judging.act_kinds import EVALUATOR_ADDED
 from judging.evaluators.contract import Evaluator, Finding
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from judging.models.evaluations import SETTLED
 from runs.models import Run, RunStatus
+from runs.monitoring import counters
+from runs.services.acts import record_act
 
 logger = logging.getLogger(__name__)
 
@@ -48,15 +51,18 @@ class Tally:
 def version_of(evaluator: Evaluator) -> EvaluatorVersion:
     """The stored version of an evaluator, made on first sight."""
     identity = evaluator.identity
-    version, _ = EvaluatorVersion.objects.get_or_create(
-        config_hash=identity.config_hash,
-        defaults={
-            "name": identity.name,
-            "kind": identity.kind,
-            "version": identity.version,
-            "config": dict(identity.config),
-        },
-    )
+    with transaction.atomic():
+        version, is_new = EvaluatorVersion.objects.get_or_create(
+            config_hash=identity.config_hash,
+            defaults={
+                "name": identity.name,
+                "kind": identity.kind,
+                "version": identity.version,
+                "config": dict(identity.config),
+            },
+        )
+        if is_new:
+            record_act(EVALUATOR_ADDED, about=version, words=f"{version.name} @{version.version}")
     return version
 
 
@@ -134,6 +140,7 @@ def evaluation_of(run: Run, evaluator: Evaluator, version: EvaluatorVersion) -> 
         finding = Finding.without_verdict(
             BROKE, {"error": f"{type(error).__name__}: {error}"[:500]}
         )
+    counters.evaluations.labels(version.kind, _kind_of_result(finding.verdict)).inc()
     return Evaluation(
         run=run,
         evaluator=version,
@@ -147,6 +154,11 @@ def evaluation_of(run: Run, evaluator: Evaluator, version: EvaluatorVersion) -> 
         task=finding.task or run.task,
         record={"content_hash": run.content_hash} if run.content_hash else {},
     )
+
+
+def _kind_of_result(verdict: Evaluation.Verdict) -> str:
+    """Whether there is a verdict; which one is not for those who count."""
+    return "verdict" if verdict in SETTLED else str(verdict)
 
 
 def store_evaluations(

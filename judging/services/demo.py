@@ -148,7 +148,7 @@ def _evaluators(key: str) -> list[Evaluator]:
 
 def _account(name: str, role: Role) -> User:
     found = User.objects.filter(username=name).first()
-    return found or create_user(name=name, role=role, password=demo_password(name))
+    return found or create_user(name=name, role=role, password=demo_password(name), for_demo=True)
 
 
 def _study(key: str, people: dict[str, User]) -> Study:

@@ -3,9 +3,11 @@
 from django.db import transaction
 from django.utils import timezone
 
+from judging.act_kinds import DISPUTE_DECIDED, DISPUTE_SETTLED
 from judging.models import Dispute, DisputeMessage, Label, ReferenceVerdict, StudyItem, StudyMember
 from judging.services.settlement import settle
 from runs.models import User
+from runs.services.acts import record_act
 
 Verdict = ReferenceVerdict.Verdict
 Origin = ReferenceVerdict.Origin
@@ -134,6 +136,12 @@ def _end(
 ) -> ReferenceVerdict:
     dispute.version += 1
     dispute.save(update_fields=["version"])
+    record_act(
+        DISPUTE_DECIDED if origin == Origin.ADJUDICATED else DISPUTE_SETTLED,
+        about=("run", item.run_id),
+        words=f"study {item.study_id}",
+        user=decided_by,
+    )
     return settle(
         item=item,
         verdict=verdict,

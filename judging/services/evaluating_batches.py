@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from judging.act_kinds import EVALUATION_CANCELLED, EVALUATION_RESUMED, EVALUATION_STARTED
 from judging.cost_estimates import Estimate, estimate
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import model_asked_by
@@ -19,6 +20,7 @@ from judging.language_models import usable_entry
 from judging.models import EvaluationBatch, EvaluatorVersion, Study
 from judging.tasks import dispatch_batches
 from runs.models import Run, RunStatus, User
+from runs.services.acts import record_act
 from runs.services.paid_work import check_limits, limit_to_resume, under_way
 
 
@@ -115,6 +117,9 @@ def start_batch(
             dispatched_at=timezone.now() if is_told else None,
         )
         add_items(batch, chosen or ())
+        of = f"study {study.pk}" if study else f"{len(chosen or ())} runs"
+        words = f"{version.name} @{version.version}, {of}"
+        record_act(EVALUATION_STARTED, about=batch, words=words, user=user)
         if not is_told:
             transaction.on_commit(dispatch_batches)
     return batch
@@ -133,7 +138,11 @@ def _under_way(
 
 def cancel_batch(*, batch: EvaluationBatch) -> bool:
     """Ask a batch to stop; what is done stays done. False if it had ended already."""
-    return EvaluationBatch.objects.request_cancel(batch.pk)
+    with transaction.atomic():
+        was_asked = EvaluationBatch.objects.request_cancel(batch.pk)
+        if was_asked:
+            record_act(EVALUATION_CANCELLED, about=batch)
+    return was_asked
 
 
 def resume_batch(*, batch: EvaluationBatch, max_cost: Decimal | None = None) -> bool:
@@ -149,5 +158,6 @@ def resume_batch(*, batch: EvaluationBatch, max_cost: Decimal | None = None) -> 
     with transaction.atomic():
         resumed = EvaluationBatch.objects.resume(batch.pk, max_cost=limit)
         if resumed:
+            record_act(EVALUATION_RESUMED, about=batch)
             transaction.on_commit(dispatch_batches)
     return resumed

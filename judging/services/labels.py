@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from judging.act_kinds import LABEL_CHANGED, LABEL_SUBMITTED, LABEL_UNDONE
 from judging.models import (
     Assignment,
     Dispute,
@@ -27,7 +28,9 @@ from judging.models.labels import UNDO_S
 from judging.services.assignment import add_active_time, is_annotator, lease_length, open_candidates
 from judging.services.settlement import close_if_complete, reopen
 from judging.ticks import tick_fields
+from runs.act_kinds import ActKind
 from runs.models import User
+from runs.services.acts import record_act
 
 
 class LabelRefusedError(Exception):
@@ -157,6 +160,7 @@ def _first(item: StudyItem, assignment: Assignment, user: User, submission: Subm
         item.n_labels += 1
         item.save(update_fields=["n_labels"])
         close_if_complete(item=item, now=now)
+    _record(LABEL_SUBMITTED, item, user)
     return label
 
 
@@ -182,7 +186,16 @@ def _change(label: Label, item: StudyItem, assignment: Assignment, submission: S
     label.ticks.all().delete()
     _tick(label, submission.judgement.ticks)
     _finish(assignment)
+    _record(LABEL_CHANGED, item, assignment.user, submission.version + 1)
     return label
+
+
+def _record(kind: ActKind, item: StudyItem, user: User, version: int | None = None) -> None:
+    """Write down that, not what: that stands in the label and its history."""
+    changes = {} if version is None else {"before": f"{version}", "after": f"{version + 1}"}
+    record_act(
+        kind, about=("run", item.run_id), words=f"study {item.study_id}", user=user, **changes
+    )
 
 
 def _tick(label: Label, ticks: Iterable[Tick]) -> None:
@@ -246,6 +259,7 @@ def undo_label(*, label: Label, user: User) -> Assignment:
     assignment.opened_at = now
     assignment.save()
     current.delete()
+    _record(LABEL_UNDONE, item, user)
     return assignment
 
 

@@ -8,9 +8,17 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from judging.act_kinds import (
+    GUIDELINES_CHANGED,
+    MEMBER_REMOVED,
+    MEMBER_SET,
+    STUDY_CLOSED,
+    STUDY_MADE,
+)
 from judging.models import Assignment, Guideline, Label, Study, StudyItem, StudyMember
 from judging.services.unblinding import record_closing
 from runs.models import User
+from runs.services.acts import record_act
 
 
 class MemberError(Exception):
@@ -75,6 +83,7 @@ def create_study(
         StudyItem(study=study, run_id=run_id, position=position)
         for position, run_id in enumerate(run_ids, start=1)
     )
+    record_act(STUDY_MADE, about=study, words=name, after=f"{len(run_ids)} runs", user=created_by)
     if guidelines.strip():
         add_guideline(study=study, text=guidelines, author=created_by)
     return study
@@ -85,6 +94,14 @@ def add_guideline(*, study: Study, text: str, author: User | None) -> Guideline:
     """The next version of the guidelines. Labels keep the version they were made under."""
     Study.objects.select_for_update().get(pk=study.pk)
     newest = study.guidelines.aggregate(newest=Max("version"))["newest"] or 0
+    record_act(
+        GUIDELINES_CHANGED,
+        about=study,
+        words=study.name,
+        before=f"version {newest}" if newest else "",
+        after=f"version {newest + 1}",
+        user=author,
+    )
     return Guideline.objects.create(study=study, version=newest + 1, text=text, created_by=author)
 
 
@@ -105,6 +122,14 @@ def set_member(*, study: Study, user: User, part: StudyMember.Part) -> StudyMemb
         was = StudyMember.objects.filter(study=study, user=user, part=StudyMember.Part.ADJUDICATOR)
         if was.exists() and study.unblinding_set.filter(user=user).exists():
             raise HasAdjudicatedError
+    now = StudyMember.objects.filter(study=study, user=user, left_at=None).first()
+    record_act(
+        MEMBER_SET,
+        about=study,
+        words=user.username,
+        before=now.part if now else "",
+        after=part.value,
+    )
     member, _ = StudyMember.objects.update_or_create(
         study=study, user=user, defaults={"part": part, "left_at": None}
     )
@@ -122,6 +147,7 @@ def remove_member(*, study: Study, user: User) -> None:
     Assignment.objects.filter(item__study=study, user=user, state=Assignment.State.LEASED).update(
         leased_until=now
     )
+    record_act(MEMBER_REMOVED, about=study, words=user.username)
 
 
 @transaction.atomic
@@ -131,4 +157,5 @@ def close_study(*, study: Study) -> None:
     Its members stop being blind for its sake, which is recorded.
     """
     if Study.objects.filter(pk=study.pk, is_open=True).update(is_open=False):
+        record_act(STUDY_CLOSED, about=study, words=study.name)
         record_closing(study=study)

@@ -1,39 +1,55 @@
 """The record of who came to see what had been hidden."""
 
+from collections import Counter
 from collections.abc import Iterable
 
+from django.db import transaction
+
+from judging.act_kinds import UNBLINDED
 from judging.models import Study, StudyItem, Unblinding
 from runs.models import User
+from runs.services.acts import record_act
 
 CHUNK = 500
 """Databases take no more than so many values at a time."""
 
 
+@transaction.atomic
 def record_unblinding(*, user: User, item: StudyItem, reason: str) -> None:
     """Note that the person sees the item's labels or verdicts, once per person and item.
 
     Afterwards the run is never handed to them for labelling again, in any study.
     """
-    Unblinding.objects.get_or_create(
+    _, is_new = Unblinding.objects.get_or_create(
         user=user, item=item, defaults={"study_id": item.study_id, "reason": reason}
     )
+    if is_new:
+        record_act(UNBLINDED, about=("run", item.run_id), words=reason, user=user)
 
 
+@transaction.atomic
 def record_unblindings(*, user: User, items: Iterable[StudyItem], reason: str) -> None:
-    """The same for a list of runs, in two queries for every `CHUNK` of them."""
+    """The same for a list of runs, in two queries for every `CHUNK` of them.
+
+    The log of acts tells how many runs of a study they were; which ones, the rows do.
+    """
     seen = list({item.pk: item for item in items}.values())
+    opened: Counter[int] = Counter()
     for start in range(0, len(seen), CHUNK):
         chunk = seen[start : start + CHUNK]
         rows = Unblinding.objects.filter(user=user, item__in=chunk)
         known = set(rows.values_list("item", flat=True))
+        new = [item for item in chunk if item.pk not in known]
+        opened.update(item.study_id for item in new)
         Unblinding.objects.bulk_create(
             (
                 Unblinding(user=user, item=item, study_id=item.study_id, reason=reason)
-                for item in chunk
-                if item.pk not in known
+                for item in new
             ),
             ignore_conflicts=True,
         )
+    for study, n in sorted(opened.items()):
+        record_act(UNBLINDED, about=("study", study), words=reason, after=f"{n} runs", user=user)
 
 
 def record_closing(*, study: Study) -> None:

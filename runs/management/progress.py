@@ -20,7 +20,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from runs.act_kinds import RUNS_EXPORTED
 from runs.models import Run
+from runs.services.acts import record_act
 from runs.services.exporting import ExportFormat, export_atif, export_runs
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.native.blinding import Blinding
@@ -61,12 +63,15 @@ def export_with_progress(
             on_run = partial(_advance, progress, bar)
             if format == ExportFormat.ATIF:
                 n = export_atif(out, runs, blinding=blinding, on_run=on_run)
+                record_act(RUNS_EXPORTED, words=out.name, after=f"{n} runs, {format}")
                 return f"Wrote {n} runs as ATIF documents to {out}."
             manifest = export_runs(out, runs, blinding=blinding, on_run=on_run)
     except FileExistsError:
         raise CommandError(f"{out} is not empty") from None
     except (BlobError, OSError) as error:
         raise CommandError(str(error)) from error
+    n_runs = manifest.files["runs.jsonl"].count if "runs.jsonl" in manifest.files else 0
+    record_act(RUNS_EXPORTED, words=out.name, after=f"{n_runs} runs, {format}")
     counts = ", ".join(
         f"{file.count} {name.removesuffix('.jsonl')}" for name, file in manifest.files.items()
     )

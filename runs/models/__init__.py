@@ -1,5 +1,6 @@
 """What is stored of tasks, agents, runs and steps."""
 
+from runs.models.acts import Act
 from runs.models.api import ApiAnswer, ApiToken, Scope
 from runs.models.blobs import Attachment, Blob
 from runs.models.events import Event
@@ -13,16 +14,20 @@ from runs.models.milestones import Milestone
 from runs.models.people import User
 from runs.models.policies import RetryPolicy
 from runs.models.runs import AgentConfiguration, Run, RunStatus
+from runs.models.space import DeletedRun, DoomedBlob, RunSpace, SpaceMeasurement
 from runs.models.steps import Step
 from runs.models.tasks import Task, TaskRevision, TaskSet
 from runs.models.workers import WorkerBeat
 
 __all__ = [
+    "Act",
     "AgentConfiguration",
     "ApiAnswer",
     "ApiToken",
     "Attachment",
     "Blob",
+    "DeletedRun",
+    "DoomedBlob",
     "Event",
     "Experiment",
     "ExperimentState",
@@ -42,8 +47,10 @@ __all__ = [
     "PaidWork",
     "RetryPolicy",
     "Run",
+    "RunSpace",
     "RunStatus",
     "Scope",
+    "SpaceMeasurement",
     "Step",
     "Task",
     "TaskRevision",

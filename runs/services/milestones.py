@@ -9,8 +9,10 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
+from runs.act_kinds import MILESTONES_CHANGED
 from runs.milestones import MilestoneFile, digest_of_task
 from runs.models import Milestone, Task, User
+from runs.services.acts import record_act
 from runs.signals import announce_milestones
 from webagent.milestones.definition import Definition, digest_of
 
@@ -73,6 +75,7 @@ def set_milestones(
         row.rule = one.rule.model_dump(exclude_none=True) if one.rule else None
         row.removed_at = None
         row.save()
+    record_act(MILESTONES_CHANGED, about=task, after=f"{len(milestones)} in force", user=user)
     transaction.on_commit(partial(announce_milestones, Task, task.pk))
     return True
 

@@ -6,7 +6,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
+from runs.act_kinds import POLICY_SAVED
 from runs.models import RetryPolicy, User
+from runs.services.acts import record_act
 from webagent.recovery.retry_policy import PolicyBody
 
 TRIES = 3
@@ -46,7 +48,7 @@ def _save(
     if last is not None and is_new:
         raise PolicyError(_("There is a policy of this name; open it and edit it."))
     newest = versions.aggregate(newest=Max("version"))["newest"] or 0
-    return RetryPolicy.objects.create(
+    policy = RetryPolicy.objects.create(
         name=name,
         version=newest + 1,
         description=description,
@@ -54,3 +56,12 @@ def _save(
         body_hash=body.content_hash,
         created_by=user,
     )
+    record_act(
+        POLICY_SAVED,
+        about=policy,
+        words=name,
+        before=f"version {newest}" if newest else "",
+        after=f"version {policy.version}",
+        user=user,
+    )
+    return policy

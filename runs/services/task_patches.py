@@ -10,9 +10,11 @@ from typing import Any
 from django.db import transaction
 from pydantic import BaseModel, ConfigDict, StrictStr, TypeAdapter, ValidationError
 
+from runs.act_kinds import PATCH_TAKEN_BACK, TASKS_PATCHED
 from runs.models import Task, TaskRevision, TaskSet
 from runs.querysets.tasks import task_key
 from runs.records import stored_json
+from runs.services.acts import record_act
 from runs.services.milestones import inherit_milestones
 from runs.task_patches.changes import (
     Change,
@@ -102,6 +104,8 @@ def apply_patch(
             if there is not None:
                 return _already(there, parent, patch)
             report = _derive(parent, name, patch, skip_missing)
+            after = f"{name}, {report.patched} tasks patched"
+            record_act(TASKS_PATCHED, about=parent, words=parent.name, before=base, after=after)
             if is_dry_run:
                 raise _DryRunError
     except _DryRunError:
@@ -124,6 +128,7 @@ def take_back_patch(
     try:
         with transaction.atomic():
             report = _remove(patch, name)
+            record_act(PATCH_TAKEN_BACK, words=patch.head.task_set, before=name)
             if is_dry_run:
                 raise _DryRunError
     except _DryRunError:

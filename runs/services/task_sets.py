@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 
 from django.db import transaction
 
+from runs.act_kinds import TASKS_IMPORTED
 from runs.models import Task, TaskSet
 from runs.placeholders import resolve
 from runs.querysets.tasks import task_key
 from runs.records import stored_json
+from runs.services.acts import record_act
 from runs.task_rows import task_columns, task_record
 from webagent.trajectory.records import TaskRecord, TaskSetRecord
 
@@ -67,6 +69,9 @@ def import_tasks(
                 break
         if differences:
             raise TaskSetError(_told(differences, row))
+        if report.new or report.filled:
+            after = f"{report.new} new, {report.filled} filled"
+            record_act(TASKS_IMPORTED, about=row, words=str(row), after=after)
     return report
 
 

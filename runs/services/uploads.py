@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
+from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import QuerySet
 
+from runs.act_kinds import IMPORT_DISCARDED, IMPORT_STARTED
+from runs.kept_uploads import drop_upload, is_kept, keep_upload
 from runs.models import ImportJob, User
+from runs.services.acts import record_act
 from runs.tasks import dispatch_imports
 
 
@@ -35,25 +36,27 @@ def start_import(
 
     Raises:
         OSError: the file cannot be kept, for instance because the disk is full.
+        StoreUnavailableError: it cannot be kept now.
     """
     job_id = uuid.uuid4()
-    path = settings.UPLOAD_DIR / f"{job_id}.zip"
+    size = file.size or 0
+    place = keep_upload(file, f"{job_id}.zip")
     try:
-        _keep(file, path)
         with transaction.atomic():
             job = ImportJob.objects.create(
                 id=job_id,
                 created_by=user,
                 file_name=Path(file.name or "upload.zip").name[:255],
-                path=str(path),
-                size=path.stat().st_size,
+                path=place,
+                size=size,
                 format=format,
                 experiment_name=experiment_name,
                 only_looks=only_looks,
             )
+            record_act(IMPORT_STARTED, about=job, words=job.file_name, user=user)
             transaction.on_commit(dispatch_imports)
     except BaseException:
-        path.unlink(missing_ok=True)
+        drop_upload(place)
         raise
     return job
 
@@ -65,7 +68,7 @@ def import_after_look(*, job: ImportJob, answers: Mapping[str, str]) -> None:
     Raises:
         GoneError: the file is gone.
     """
-    if not Path(job.path).exists() or not _looked_at(job).update(
+    if not is_kept(job.path) or not _looked_at(job).update(
         state=ImportJob.State.QUEUED,
         only_looks=False,
         answers=dict(answers),
@@ -76,6 +79,7 @@ def import_after_look(*, job: ImportJob, answers: Mapping[str, str]) -> None:
         ended_at=None,
     ):
         raise GoneError
+    record_act(IMPORT_STARTED, about=job, words=job.file_name)
     transaction.on_commit(dispatch_imports)
 
 
@@ -85,20 +89,12 @@ def discard_after_look(*, job: ImportJob) -> None:
     Raises:
         GoneError: somebody has decided otherwise.
     """
-    if not _looked_at(job).update(state=ImportJob.State.CANCELLED):
-        raise GoneError
-    Path(job.path).unlink(missing_ok=True)
+    with transaction.atomic():
+        if not _looked_at(job).update(state=ImportJob.State.CANCELLED):
+            raise GoneError
+        record_act(IMPORT_DISCARDED, about=job, words=job.file_name)
+    drop_upload(job.path)
 
 
 def _looked_at(job: ImportJob) -> QuerySet[ImportJob]:
     return ImportJob.objects.filter(pk=job.pk, only_looks=True, state=ImportJob.State.FINISHED)
-
-
-def _keep(file: UploadedFile[Any], path: Path) -> None:
-    """Give the file its place; what was streamed to disk is moved, not copied."""
-    if isinstance(file, TemporaryUploadedFile):
-        os.replace(file.temporary_file_path(), path)
-        return
-    with path.open("xb") as out:
-        for chunk in file.chunks():
-            out.write(chunk)

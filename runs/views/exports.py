@@ -12,9 +12,10 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from runs.act_kinds import RUNS_EXPORTED
 from runs.links import as_uuid
 from runs.models import Run, RunStatus
-from runs.querysets.runs import RunQuerySet
+from runs.services.acts import record_act
 from runs.services.exporting import ExportFormat, export_for
 from runs.views.fragments import AppRequest
 from webagent.trajectory.bundles import BlobError
@@ -32,7 +33,7 @@ def run_export(request: AppRequest, run_id: UUID) -> HttpResponseBase:
     run = get_object_or_404(ended.shown_to(request.user), pk=run_id)
     format = _format(request.GET.get("format"))
     name = f"run-{run.pk}.zip" if format is ExportFormat.NATIVE else f"run-{run.pk}-{format}.zip"
-    return _download(request, Run.objects.filter(pk=run.pk), name, format)
+    return _download(request, [run.pk], name, format)
 
 
 @require_POST
@@ -45,7 +46,7 @@ def run_export_selected(request: AppRequest) -> HttpResponseBase:
         messages.error(request, words % {"max": MAX_RUNS})
         return redirect("runs:run_list")
     format = _format(request.POST.get("format"))
-    return _download(request, Run.objects.filter(pk__in=ids), "runs.zip", format)
+    return _download(request, ids, "runs.zip", format)
 
 
 def _format(asked: str | None) -> ExportFormat:
@@ -54,16 +55,18 @@ def _format(asked: str | None) -> ExportFormat:
 
 
 def _download(
-    request: AppRequest, runs: RunQuerySet[Run], name: str, format: ExportFormat
+    request: AppRequest, ids: list[UUID], name: str, format: ExportFormat
 ) -> HttpResponseBase:
     # Has no name in the file system, so nothing is left of it when the answer has been sent.
     file = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115 (the answer closes it)
     try:
-        export_for(request.user, file, runs, format)
+        export_for(request.user, file, Run.objects.filter(pk__in=ids), format)
     except (BlobError, OSError) as error:
         file.close()
         messages.error(request, _("The export failed: %(why)s") % {"why": error})
         return redirect("runs:run_list")
+    about, words = (("run", ids[0]), "") if len(ids) == 1 else (None, f"{len(ids)} runs")
+    record_act(RUNS_EXPORTED, about=about, words=words, after=format)
     file.seek(0)
     response = FileResponse(file, as_attachment=True, filename=name)
     response["Cache-Control"] = "private, no-store"

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from webagent.settings.capacity import browsers_that_fit
 from webagent.settings.environment import REPOSITORY, read_environment
+from webagent.settings.files import picture_sources, storages
 from webagent.settings.folders import make_folder
 
 ENV = read_environment()
@@ -45,6 +46,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "runs.middleware.ActingMiddleware",
+    "runs.request_log.RequestLogMiddleware",
+    "runs.middleware.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -64,6 +68,7 @@ MIDDLEWARE = [
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
+    "runs.log_in_limits.SpreadTriesBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
 AXES_FAILURE_LIMIT = 10
@@ -71,13 +76,24 @@ AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_VERBOSE = False
 AXES_ENABLE_ADMIN = False
+# What comes while nobody may try is refused unread: it neither fills tables nor prolongs that.
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_CLIENT_IP_CALLABLE = "runs.acting.client_address"
+# So many reverse proxies of ours stand before the server; what others forward says nothing.
+PROXIES = ENV.PROXIES
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "runs.passwords.WrittenDown"},
 ]
 
 TEMPLATES = [
@@ -102,7 +118,7 @@ CONTENT_SECURITY_POLICY = {
         "default-src": [NONE],
         "script-src": [SELF],
         "style-src": [SELF],
-        "img-src": [SELF],
+        "img-src": [SELF, *picture_sources(ENV)],
         "font-src": [SELF],
         "connect-src": [SELF],
         "manifest-src": [SELF],
@@ -153,13 +169,7 @@ except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         f"Crosscheck cannot start, TIME_ZONE is no time zone: {ENV.TIME_ZONE!r}"
     ) from None
 
-STORAGES = {
-    "default": {
-        "BACKEND": "runs.storage.BlobFileStorage",
-        "OPTIONS": {"location": str(DATA_DIR / "blobs")},
-    },
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-}
+STORAGES = storages(ENV, DATA_DIR)
 STATIC_URL = "/static/"
 STATIC_ROOT = REPOSITORY / "staticfiles"
 STATICFILES_DIRS = [REPOSITORY / "static"]
@@ -237,9 +247,16 @@ DJANGO_TABLES2_TEMPLATE = "_fragments/table.html"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": "WARNING"},
+    "formatters": {
+        "lines": {
+            "()": "webagent.logs.formatters.LineFormatter",
+            "format": "{levelname} {name}: {message}",
+            "style": "{",
+        },
+        "json": {"()": "webagent.logs.formatters.JsonLineFormatter"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "lines"}},
+    "root": {"handlers": ["console"], "level": ENV.LOG_LEVEL or "WARNING"},
     # Pages that were not found or not allowed are nobody's trouble but the visitor's.
     "loggers": {"django.request": {"level": "ERROR"}},
 }

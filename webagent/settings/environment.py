@@ -1,8 +1,10 @@
 """What the environment may set, parsed once; a bad value stops the start with one line."""
 
 import json
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Literal, NoReturn
+from urllib.parse import urlsplit
 
 from pydantic import Field, FilePath, RedisDsn, ValidationError, ValidationInfo, field_validator
 from pydantic.functional_validators import AfterValidator, BeforeValidator
@@ -55,7 +57,23 @@ def _redis_url(value: str) -> str:
     return value
 
 
+def _base_url(value: str) -> str:
+    """Scheme, host and perhaps port of a service, and nothing else: no log-in, path or query."""
+    parts = urlsplit(value)
+    plain = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    if not plain or parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise ValueError("must be like https://host:port")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _networks(values: list[str]) -> list[str]:
+    for value in values:
+        ip_network(value)
+    return values
+
+
 Words = Annotated[list[str], NoDecode, BeforeValidator(_split_commas)]
+Networks = Annotated[Words, AfterValidator(_networks)]
 Hosts = Annotated[dict[str, str], NoDecode, BeforeValidator(_read_hosts)]
 Backends = Annotated[dict[str, str], NoDecode, BeforeValidator(_read_backends)]
 
@@ -68,11 +86,27 @@ class Environment(BaseSettings):
     DATA_DIR: Path = REPOSITORY / "var"
     HOST: str = "127.0.0.1"
     PORT: int = Field(8000, ge=1, le=65535)
+    WEB_PROCESSES: int = Field(2, ge=1, le=64)
+    WEB_THREADS: int = Field(8, ge=1, le=64)
     SECRET_KEY: str | None = Field(None, min_length=32)
     DATABASE_URL: str | None = None
     REDIS_URL: Annotated[str, AfterValidator(_redis_url)] | None = None
     ALLOWED_HOSTS: Words = []
     CSRF_TRUSTED_ORIGINS: Words = []
+    PROXIES: int = Field(0, ge=0, le=8)
+    LOG_LEVEL: Literal["DEBUG", "INFO", "WARNING", "ERROR"] | None = None
+    METRICS_TOKEN: str | None = Field(None, min_length=16)
+    METRICS_NETWORKS: Networks = []
+    WORKER_METRICS_PORT: int | None = Field(None, ge=1, le=65535)
+    BLOB_STORAGE: str | None = Field(
+        None, pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._-]+)*/?$"
+    )
+    BLOB_SERVING: Literal["proxied", "presigned"] = "proxied"
+    S3_ENDPOINT_URL: Annotated[str, AfterValidator(_base_url)] | None = None
+    S3_PUBLIC_URL: Annotated[str, AfterValidator(_base_url)] | None = None
+    S3_REGION: str = Field("us-east-1", pattern=r"^[a-z0-9-]+$")
+    S3_TIMEOUT_S: float = Field(10.0, gt=0)
+    S3_MAX_TRIES: int = Field(3, ge=1, le=10)
     LANGUAGE: str = Field("en", pattern="^(en|ja)$")
     TIME_ZONE: str = "UTC"
     CHROMIUM_EXECUTABLE: Path | None = None
@@ -122,7 +156,7 @@ class Environment(BaseSettings):
         return seconds
 
 
-SECRET_NAMES = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL")
+SECRET_NAMES = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "METRICS_TOKEN")
 
 
 def _stop(error: ValidationError) -> NoReturn:

@@ -10,12 +10,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from rich.progress import Progress
 
+from runs.act_kinds import RUNS_IMPORTED
 from runs.bounds import import_bounds
 from runs.execution.storing import import_runs
 from runs.import_reports import ImportReport
 from runs.management.answers import read_answers
 from runs.management.progress import progress_bar
 from runs.run_bundles import is_stored
+from runs.services.acts import record_act
 from runs.survey_words import survey_lines
 from webagent.trajectory.reading import AUTO, format_names, open_runs
 from webagent.trajectory.surveys import survey
@@ -63,6 +65,11 @@ class Command(BaseCommand):
         with progress_bar(shown=not json) as progress:
             for path in paths:
                 _import(path, format, experiment, answers, report, progress)
+        record_act(
+            RUNS_IMPORTED,
+            words=", ".join(path.name for path in paths),
+            after=f"{len(report.imported)} new, {len(report.rejected)} rejected",
+        )
         if json:
             self.stdout.write(_as_json(report))
         else:

@@ -1,0 +1,25 @@
+"""The kinds of acts of judging that are written down. None tells what was said of a run."""
+
+from django.utils.translation import gettext_lazy as _
+
+from runs.act_kinds import kind
+
+LABEL_SUBMITTED = kind("label.submitted", _("submitted a label"))
+LABEL_CHANGED = kind("label.changed", _("changed a label"))
+LABEL_UNDONE = kind("label.undone", _("took back a label"))
+LABELS_IMPORTED = kind("label.imported", _("imported labels or verdicts"))
+DISPUTE_SETTLED = kind("dispute.settled", _("agreed in discussion"))
+DISPUTE_DECIDED = kind("dispute.decided", _("decided a dispute"))
+UNBLINDED = kind("study.unblinded", _("came to see what was hidden"))
+
+STUDY_MADE = kind("study.made", _("made a study"))
+STUDY_CLOSED = kind("study.closed", _("closed a study"))
+GUIDELINES_CHANGED = kind("study.guidelines_changed", _("changed guidelines"))
+MEMBER_SET = kind("study.member_set", _("gave a part in a study"))
+MEMBER_REMOVED = kind("study.member_removed", _("ended a part in a study"))
+STUDY_EXPORTED = kind("study.exported", _("exported a study"))
+
+EVALUATOR_ADDED = kind("evaluator.added", _("added a version of an evaluator"))
+EVALUATION_STARTED = kind("evaluation.started", _("had runs evaluated"))
+EVALUATION_CANCELLED = kind("evaluation.cancelled", _("stopped an evaluation"))
+EVALUATION_RESUMED = kind("evaluation.resumed", _("resumed an evaluation"))

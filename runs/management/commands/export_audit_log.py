@@ -1,0 +1,46 @@
+"""`manage.py export_audit_log FILE`: the log of acts as CSV or JSONL."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from runs.act_kinds import LOG_DOWNLOADED
+from runs.act_page import WRITERS, shown
+from runs.models import Act
+from runs.services.acts import record_act
+
+
+class Command(BaseCommand):
+    help = "Write who did what, oldest first, to a .csv or .jsonl file; all of it, or since a day."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE", help="ends in .csv or .jsonl")
+        parser.add_argument(
+            "--since", type=datetime.fromisoformat, metavar="YYYY-MM-DD", help="acts from then on"
+        )
+
+    def handle(self, *, file: Path, since: datetime | None, **_: Any) -> None:
+        write = WRITERS.get(file.suffix.removeprefix("."))
+        if write is None:
+            raise CommandError("the file's name must end in .csv or .jsonl")
+        acts = Act.objects.order_by("pk")
+        if since is not None:
+            aware = since if timezone.is_aware(since) else timezone.make_aware(since)
+            acts = acts.filter(at__gte=aware)
+        count = 0
+        try:
+            with file.open("w", newline="", encoding="utf-8") as out:
+                for count, line in enumerate(  # noqa: B007 (the last count is told)
+                    write(shown(acts.iterator(), with_details=True)), start=1
+                ):
+                    out.write(line)
+        except OSError as error:
+            raise CommandError(f"{file} cannot be written: {error.strerror}") from None
+        n = count - (write is WRITERS["csv"])
+        record_act(LOG_DOWNLOADED, after=f"{n} acts, {file.suffix.removeprefix('.')}")
+        self.stdout.write(f"{n} acts are in {file}.")

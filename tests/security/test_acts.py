@@ -1,0 +1,292 @@
+"""Who did what is written down with what was done, and stays."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.management import call_command
+from django.db import IntegrityError, connection, transaction
+from django.test import Client
+
+from judging.models import Label, Unblinding
+from judging.services.assignment import take_up
+from judging.services.disputes import decide
+from judging.services.labels import submit_label, undo_label
+from judging.services.studies import add_guideline, close_study, remove_member
+from judging.services.unblinding import record_unblinding, record_unblindings
+from runs.act_kinds import KINDS, RUNS_EXPORTED
+from runs.acting import Acting, acting_as, of_command
+from runs.models import Act, User
+from runs.services.acts import record_act
+from runs.services.policies import save_policy
+from tests.judging.factories import (
+    adjudicators_of,
+    annotators_of,
+    label_next,
+    make_study,
+    make_submission,
+)
+from tests.runs.factories import PASSWORD, make_user
+from webagent.recovery.retry_policy import PolicyBody
+
+pytestmark = pytest.mark.django_db
+
+
+def told(*kinds: str) -> list[tuple[str, str, str, str, str]]:
+    acts = Act.objects.filter(kind__in=kinds) if kinds else Act.objects.all()
+    return [(a.kind, a.name, a.about_id, a.before, a.after) for a in acts.order_by("pk")]
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_the_database_refuses_to_change_or_delete_an_act() -> None:
+    act = record_act(RUNS_EXPORTED, words="all of them")
+    statements = ["UPDATE runs_act SET name = 'eve'", "DELETE FROM runs_act"]
+    if connection.vendor == "postgresql":
+        statements.append("TRUNCATE runs_act")
+    for statement in statements:
+        with (
+            pytest.raises(IntegrityError, match="never changes and is never deleted"),
+            transaction.atomic(),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(statement)
+    assert Act.objects.get() == act
+
+
+def test_so_does_the_code() -> None:
+    act = record_act(RUNS_EXPORTED)
+    for attempt in (
+        act.save,
+        act.delete,
+        Act.objects.all().delete,
+        lambda: Act.objects.update(name="eve"),
+    ):
+        with pytest.raises(TypeError):
+            attempt()
+
+
+def test_an_act_that_did_not_come_about_is_not_written_down() -> None:
+    study = make_study(runs=1)
+    person = annotators_of(study)[0]
+    before = told()
+    with transaction.atomic():
+        label_next(study, person)
+        assert len(told()) == len(before) + 1
+        transaction.set_rollback(True)
+    assert told() == before
+    assert not Label.objects.exists()
+
+
+def test_a_label_from_submission_to_decision() -> None:
+    study = make_study(runs=1, adjudicators=1)
+    one, other = annotators_of(study)
+    judge = adjudicators_of(study)[0]
+    run_id = str(study.items.get().run_id)
+    first = label_next(study, one, "failure")
+    undo_label(label=first, user=one)
+    again = take_up(study=study, user=one, item=study.items.get())
+    submit_label(assignment=again, user=one, submission=make_submission("failure", key="2"))
+    change = make_submission("unsure", key="3", version=0)
+    submit_label(assignment=again, user=one, submission=change)
+    label_next(study, other, "success")
+    item = study.items.get()
+    record_unblinding(user=judge, item=item, reason="dispute")
+    decide(dispute=item.dispute, adjudicator=judge, verdict="failure", rationale="w", version=0)
+    kinds = [name for name in KINDS if name.startswith(("label.", "dispute.", "study.unblinded"))]
+    assert told(*kinds) == [
+        ("label.submitted", one.username, run_id, "", ""),
+        ("label.undone", one.username, run_id, "", ""),
+        ("label.submitted", one.username, run_id, "", ""),
+        ("label.changed", one.username, run_id, "1", "2"),
+        ("label.submitted", other.username, run_id, "", ""),
+        ("study.unblinded", judge.username, run_id, "", ""),
+        ("dispute.decided", judge.username, run_id, "", ""),
+    ]
+
+
+def test_unblinding_many_runs_is_one_act_of_each_study_and_only_once() -> None:
+    person = make_user()
+    study, other = make_study(runs=3), make_study(runs=1)
+    items = [*study.items.all(), *other.items.all()]
+    for _ in range(2):
+        record_unblindings(user=person, items=items, reason="audit")
+    assert told("study.unblinded") == [
+        ("study.unblinded", person.username, str(study.pk), "", "3 runs"),
+        ("study.unblinded", person.username, str(other.pk), "", "1 runs"),
+    ]
+    assert Unblinding.objects.count() == 4
+
+
+def test_studies_and_policies() -> None:
+    study = make_study(runs=2, annotators=1)
+    add_guideline(study=study, text="Other words.", author=None)
+    remove_member(study=study, user=annotators_of(study)[0])
+    close_study(study=study)
+    save_policy(name="p", body=PolicyBody(), is_new=True)
+    assert [(kind, before, after) for kind, _, _, before, after in told()][-6:] == [
+        ("study.guidelines_changed", "", "version 1"),
+        ("study.member_set", "", "annotator"),
+        ("study.guidelines_changed", "version 1", "version 2"),
+        ("study.member_removed", "", ""),
+        ("study.closed", "", ""),
+        ("policy.saved", "", "version 1"),
+    ]
+
+
+def test_a_request_is_known_by_its_id_and_address(settings) -> None:
+    client = client_of(make_user())
+    forged = {"X-Request-ID": "not one of ours;", "X-Forwarded-For": "9.9.9.9"}
+    answer = client.get("/acts.csv", headers=forged)
+    act = Act.objects.get(kind="log.downloaded")
+    assert (act.via, act.address) == ("page", "127.0.0.1")
+    assert answer["X-Request-ID"] == act.request_id != forged["X-Request-ID"]
+    settings.PROXIES = 1
+    known = {"X-Request-ID": "0123456789abcdef", "X-Forwarded-For": "9.9.9.9, 203.0.113.7"}
+    client.get("/acts.csv", headers=known)
+    latest = Act.objects.filter(kind="log.downloaded").first()
+    assert latest is not None
+    assert (latest.address, latest.request_id) == ("203.0.113.7", "0123456789abcdef")
+
+
+def test_commands_and_workers_are_told_apart() -> None:
+    with acting_as(of_command(["manage.py", "import_tasks"])):
+        record_act(RUNS_EXPORTED)
+    record_act(RUNS_EXPORTED)
+    with acting_as(Acting(name="cron\0")):
+        record_act(RUNS_EXPORTED, words="x" * 300)
+    assert [act.via for act in Act.objects.order_by("pk")] == [
+        "command import_tasks",
+        "worker",
+        "worker",
+    ]
+    latest = Act.objects.first()
+    assert latest is not None
+    assert (len(latest.words), latest.name) == (200, "cron\ufffd")
+
+
+def test_accounts_and_roles_changed_by_an_administrator() -> None:
+    client = client_of(make_user("admin", "root"))
+    engineer = Group.objects.get(name="engineer")
+    mallory = make_user("annotator", "mallory")
+    changed = {"username": "mallory", "is_active": "on", "groups": [engineer.pk]} | {
+        "date_joined_0": "2026-11-21",
+        "date_joined_1": "10:00:00",
+    }
+    client.post(f"/admin/runs/user/{mallory.pk}/change/", changed)
+    secret = "a very long new passphrase"
+    client.post(
+        f"/admin/runs/user/{mallory.pk}/password/",
+        {"password1": secret, "password2": secret, "usable_password": "true"},
+    )
+    client.post(f"/admin/auth/group/{engineer.pk}/change/", {"name": "engineer"})
+    acts = Act.objects.filter(name="root", kind__regex="^(account.[cp]|role)").order_by("pk")
+    said = [(act.kind, act.words, act.before, act.after) for act in acts]
+    assert [(kind, words) for kind, words, _, _ in said] == [
+        ("account.changed", "mallory"),
+        ("account.password_changed", "mallory"),
+        ("role.changed", "engineer"),
+    ]
+    assert ("groups: annotator" in said[0][2], "groups: engineer" in said[0][3]) == (True, True)
+    assert "can view audit" in said[2][2].lower() or "run" in said[2][2]
+    assert secret not in str(Act.objects.values())
+
+
+def test_log_ins_and_failures(settings) -> None:
+    settings.AXES_ENABLED = True
+    settings.AXES_FAILURE_LIMIT = 3
+    make_user("annotator", "ann")
+    client = Client()
+    for name, word in [("ann", PASSWORD), ("ann", "x"), ("my-password-by-mistake", "x")]:
+        client.post("/login/", {"username": name, "password": word})
+    for _ in range(6):
+        client.post("/login/", {"username": "ann", "password": "wrong"})
+    acts = Act.objects.filter(kind__regex="^account.(log|lock)").order_by("pk")
+    assert [(act.kind, act.words) for act in acts] == [
+        ("account.logged_in", "ann"),
+        ("account.login_failed", "ann"),
+        ("account.login_failed", "an unknown name"),
+        ("account.login_failed", "ann"),
+        ("account.locked_out", "ann"),
+    ]
+    assert "mistake" not in str(Act.objects.values())
+
+
+@pytest.mark.parametrize("role", ["annotator", "adjudicator"])
+def test_the_page_is_not_for_everybody(role) -> None:
+    client = client_of(make_user(role))
+    assert [client.get(path).status_code for path in ("/acts/", "/acts.csv")] == [403, 403]
+
+
+def test_the_page_filters_and_goes_on_by_key(django_assert_max_num_queries) -> None:
+    person = make_user("engineer", "eve")
+    client = client_of(person)
+    for n in range(250):
+        record_act(RUNS_EXPORTED, about=("run", n % 2), words=f"export {n}", user=person)
+    with django_assert_max_num_queries(12):
+        page = client.get("/acts/?did=run.exported&about=run&about_id=1").content.decode()
+    assert [n for n in range(250) if f"export {n}<" in page] == list(range(51, 250, 2))
+    older = page.split('rel="next" href="')[1].split('"')[0].replace("&amp;", "&")
+    rest = client.get(f"/acts/{older}").content.decode()
+    assert [n for n in range(250) if f"export {n}<" in rest] == list(range(1, 51, 2))
+    none = client.get("/acts/?who=nobody&until=2020-01-01").content.decode()
+    assert "No such act" in none
+    odd = "/acts/?since=yesterday&before=9999999999999999999999&did=zz&who=%00"
+    assert client.get(odd).status_code == 200
+
+
+def test_the_file_holds_what_the_filters_choose() -> None:
+    client = client_of(make_user("engineer", "eve"))
+    record_act(RUNS_EXPORTED, words="=cmd|' /C calc'!A0", after="\uff1d1+1")
+    answer = client.get("/acts.csv?did=run.exported")
+    rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
+    assert [(row["words"], row["after"]) for row in rows] == [("'=cmd|' /C calc'!A0", "'\uff1d1+1")]
+    lines = b"".join(client.get("/acts.jsonl")).decode().splitlines()
+    newest = json.loads(lines[0])
+    assert (newest["did"], newest["who"]) == ("log.downloaded", "eve")
+
+
+def test_who_is_blind_on_a_run_reads_no_details() -> None:
+    study = make_study(runs=1, name="study of zq-agent")
+    blind = annotators_of(study)[0]
+    blind.groups.add(Group.objects.get(name="engineer"))
+    record_act(RUNS_EXPORTED, words="zq-agent", before="zq-before", after="zq-after")
+    client = client_of(blind)
+    for path in ("/acts/", "/acts.csv", "/acts.jsonl"):
+        answer = client.get(path)
+        text = b"".join(answer) if answer.streaming else answer.content
+        assert b"run.exported" in text or b"exported runs" in text
+        assert b"zq-" not in text
+
+
+def test_the_command_writes_all_of_it(tmp_path) -> None:
+    for n in range(3):
+        record_act(RUNS_EXPORTED, words=f"export {n}")
+    file = tmp_path / "acts.jsonl"
+    call_command("export_audit_log", str(file), stdout=(out := io.StringIO()))
+    assert "3 acts" in out.getvalue()
+    assert [json.loads(line)["words"] for line in file.read_text().splitlines()] == [
+        "export 0",
+        "export 1",
+        "export 2",
+    ]
+    call_command("export_audit_log", str(tmp_path / "a.csv"), "--since", "2100-01-01", stdout=out)
+    assert "\n0 acts" in out.getvalue()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_flushing_is_the_one_way_in_which_acts_go() -> None:
+    record_act(RUNS_EXPORTED)
+    call_command("flush", interactive=False, verbosity=0)
+    assert not Act.objects.exists()
+    record_act(RUNS_EXPORTED)
+    with pytest.raises(IntegrityError), connection.cursor() as cursor:
+        cursor.execute("DELETE FROM runs_act")
