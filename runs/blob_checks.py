@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.core.files.storage import Storage, default_storage
-from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db import IntegrityError, models, transaction
+from django.db.models import Exists, OuterRef, ProtectedError, Q
 from django.utils import timezone
 
 from runs.blobs import MissingBlobError, read_blob, storage_name
 from runs.models import Attachment, Blob, Step
-from runs.storage import BlobFileStorage
+from runs.storage import StoredFile, blob_storage
 
 ROWS_AT_ONCE = 500
 STEP_COLUMNS = tuple(
@@ -41,6 +40,7 @@ class BlobReport:
     damaged: list[Damage] = field(default_factory=list)
     orphan_files: list[str] = field(default_factory=list)
     """Files that no row names, unfinished writes of dead processes among them."""
+    orphan_bytes: int = 0
     unused: list[str] = field(default_factory=list)
     """Hashes of rows that no run refers to any more."""
     n_deleted: int = 0
@@ -48,7 +48,7 @@ class BlobReport:
 
 def check_content(report: BlobReport) -> Iterator[None]:
     """Read and hash every blob, noting the damaged; yields after each."""
-    for blob in Blob.objects.order_by("pk").iterator(chunk_size=ROWS_AT_ONCE):
+    for blob in _blobs():
         if reason := _fault(blob):
             report.damaged.append(Damage(blob.pk, reason))
         report.n_checked += 1
@@ -58,8 +58,11 @@ def check_content(report: BlobReport) -> Iterator[None]:
 
 def check_files(report: BlobReport) -> Iterator[None]:
     """Look whether every blob has its file, without reading it; yields after each."""
-    for blob in Blob.objects.order_by("pk").iterator(chunk_size=ROWS_AT_ONCE):
-        if not default_storage.exists(storage_name(blob)):
+    for blob, _file in _side_by_side():
+        if blob is None:
+            continue
+        # A file may have been stored after the store was listed.
+        if _file is None and not blob_storage().exists(storage_name(blob)):
             report.damaged.append(Damage(blob.pk, "its file is gone"))
         report.n_checked += 1
         report.n_bytes += blob.size
@@ -87,20 +90,73 @@ def check_references(report: BlobReport) -> None:
 def find_orphans(report: BlobReport) -> None:
     """Note rows that nothing refers to, and files that no row names."""
     report.unused.extend(unused_blobs().order_by("pk").values_list("pk", flat=True))
-    named = {storage_name(blob) for blob in Blob.objects.only("compressed").iterator()}
-    report.orphan_files.extend(name for name in stored_names() if name not in named)
+    for file in orphan_files():
+        report.orphan_files.append(file.name)
+        report.orphan_bytes += file.size
+
+
+def orphan_files() -> Iterator[StoredFile]:
+    """Files that no row names, in constant memory."""
+    for blob, file in _side_by_side():
+        if blob is None and file is not None:
+            yield file
 
 
 def delete_orphans(report: BlobReport, *, grace: timedelta) -> None:
     """Delete orphans that have lain there for the grace period; newer ones may be in the making."""
     before = timezone.now() - grace
-    old = unused_blobs().filter(pk__among=report.unused, created_at__lt=before)
-    files = [storage_name(blob) for blob in old.only("compressed")]
-    # A picture refers to its thumbnail, which may be unused only once the picture has gone.
-    report.n_deleted += old.delete()[0]
-    for name in [*report.orphan_files, *files]:
-        if not _has_row(name) and _delete_file(name, before):
-            report.n_deleted += 1
+    report.n_deleted += delete_unused(report.unused, before=before)
+    for name in report.orphan_files:
+        report.n_deleted += delete_unnamed(name, before=before)
+
+
+def delete_unused(hashes: list[str], *, before: datetime) -> int:
+    """Delete those of the blobs, rows and files, that nothing refers to; how many of both.
+
+    A picture refers to its thumbnail, which may be unused only once the picture has gone.
+
+    Args:
+        before: younger rows and files stay; they may belong to what is being stored now.
+    """
+    n_deleted = 0
+    for start in range(0, len(hashes), ROWS_AT_ONCE):
+        old = unused_blobs().filter(
+            pk__among=hashes[start : start + ROWS_AT_ONCE], created_at__lt=before
+        )
+        files = [storage_name(blob) for blob in old.only("compressed")]
+        n_deleted += _delete_rows(old)
+        n_deleted += sum(delete_unnamed(name, before=before) for name in files)
+    return n_deleted
+
+
+def delete_unnamed(name: str, *, before: datetime) -> bool:
+    """Delete a file unless a row names it, or it is younger; whether it went.
+
+    While this transaction holds the row's key, nobody else can name the file. A writer that
+    renewed it meanwhile looks again once it can (`BlobBatch.save`).
+    """
+    sha256 = name.rpartition("/")[2].split(".")[0]
+    with transaction.atomic():
+        row, is_ours = Blob.objects.select_for_update().get_or_create(
+            pk=sha256[:64], defaults={"media_type": "", "size": 0}
+        )
+        if not is_ours and storage_name(row) == name:
+            return False
+        went = blob_storage().delete_if_older(name, before)
+        transaction.set_rollback(True)
+    return went
+
+
+def _delete_rows(blobs: models.QuerySet[Blob]) -> int:
+    """How many went: those that somebody has come to refer to meanwhile stay."""
+    try:
+        with transaction.atomic():
+            return blobs.delete()[0]
+    except (IntegrityError, ProtectedError):
+        one_by_one = list(blobs.values_list("pk", flat=True))
+        if len(one_by_one) == 1:
+            return 0
+        return sum(_delete_rows(unused_blobs().filter(pk=pk)) for pk in one_by_one)
 
 
 def unused_blobs() -> models.QuerySet[Blob]:
@@ -111,13 +167,28 @@ def unused_blobs() -> models.QuerySet[Blob]:
     return blobs.exclude(Exists(Blob.objects.filter(thumbnail=OuterRef("pk"))))
 
 
-def stored_names(folder: str = "", storage: Storage | None = None) -> Iterator[str]:
-    """Every file in the store."""
-    storage = storage or default_storage
-    folders, files = storage.listdir(folder)
-    yield from (f"{folder}{name}" for name in sorted(files))
-    for name in sorted(folders):
-        yield from stored_names(f"{folder}{name}/", storage)
+def _blobs() -> Iterator[Blob]:
+    return Blob.objects.order_by("pk").iterator(chunk_size=ROWS_AT_ONCE)
+
+
+def _side_by_side() -> Iterator[tuple[Blob | None, StoredFile | None]]:
+    """Rows and files in one order: pairs, rows without a file, files without a row.
+
+    Both sides come by hash, so neither is ever held whole.
+    """
+    blobs, files = _blobs(), blob_storage().walk()
+    blob, file = next(blobs, None), next(files, None)
+    while blob is not None or file is not None:
+        name = storage_name(blob) if blob is not None else None
+        if file is None or (name is not None and name < file.name):
+            yield blob, None
+            blob = next(blobs, None)
+        elif name is None or file.name < name:
+            yield None, file
+            file = next(files, None)
+        else:
+            yield blob, file
+            blob, file = next(blobs, None), next(files, None)
 
 
 def _fault(blob: Blob) -> str | None:
@@ -130,19 +201,3 @@ def _fault(blob: Blob) -> str | None:
     if hashlib.sha256(content).hexdigest() != blob.pk:
         return "its bytes are no longer those that its hash names"
     return None
-
-
-def _has_row(name: str) -> bool:
-    sha256 = name.rpartition("/")[2].split(".")[0]
-    row = Blob.objects.filter(pk=sha256).first()
-    return row is not None and storage_name(row) == name
-
-
-def _delete_file(name: str, before: datetime) -> bool:
-    storage = default_storage
-    if isinstance(storage, BlobFileStorage):
-        return storage.delete_if_older(name, before)
-    if storage.get_modified_time(name) >= before:
-        return False
-    storage.delete(name)
-    return True

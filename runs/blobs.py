@@ -13,10 +13,11 @@ from collections.abc import Iterable
 
 import zstandard
 from django.core.files.base import ContentFile, File
-from django.core.files.storage import default_storage
+from django.db import IntegrityError
 
 from runs.bounds import import_bounds
 from runs.models import Blob
+from runs.storage import blob_storage
 from runs.thumbnails import make_thumbnail
 from webagent.trajectory.images import ImageError, look_at_image
 
@@ -31,15 +32,20 @@ class MissingBlobError(LookupError):
     """A row or a file of the store is not there, or no longer what it was."""
 
 
+class CleanedUpError(IntegrityError):
+    """A clean-up took a file away while it was written once more. Write it again."""
+
+
 def read_blob(blob: str | Blob) -> bytes:
     """The bytes of a blob, given its hash or its row. They are not hashed again.
 
     Raises:
         MissingBlobError: there is no such blob, or its file is gone or damaged.
+        StoreUnavailableError: the store does not answer.
     """
     row = _row(blob)
     try:
-        with default_storage.open(storage_name(row)) as file:
+        with blob_storage().open(storage_name(row)) as file:
             content: bytes = file.read()
         if row.compressed:
             content = zstandard.ZstdDecompressor().decompress(content, max_output_size=row.size)
@@ -58,7 +64,7 @@ def open_blob(blob: str | Blob) -> File[bytes]:
     if row.compressed:
         return ContentFile(read_blob(row))
     try:
-        return default_storage.open(storage_name(row))
+        return blob_storage().open(storage_name(row))
     except OSError as error:
         raise MissingBlobError(f"the file of blob {row.pk} is gone") from error
 
@@ -88,6 +94,7 @@ class BlobBatch:
 
     def __init__(self) -> None:
         self._rows: dict[str, Blob] = {}
+        self._renewed: list[Blob] = []
         self.undecodable: dict[str, str] = {}
         """Hash -> reason, for pictures of which no thumbnail could be made."""
 
@@ -115,9 +122,17 @@ class BlobBatch:
         return self._keep(blob, content)
 
     def save(self) -> None:
-        """Insert the rows that are not there yet. In order, so that two batches cannot deadlock."""
+        """Insert the rows that are not there yet. In order, so that two batches cannot deadlock.
+
+        Raises:
+            CleanedUpError: a file is gone again; nothing of the transaction may stay.
+        """
         rows = [self._rows[sha256] for sha256 in sorted(self._rows)]
         Blob.objects.bulk_create(rows, ignore_conflicts=True, batch_size=ROWS_PER_QUERY)
+        # From here on their rows protect them.
+        for blob in self._renewed:
+            if not blob_storage().exists(storage_name(blob)):
+                raise CleanedUpError(f"blob {blob.pk} was deleted meanwhile")
 
     def _look(self, blob: Blob, content: bytes) -> None:
         try:
@@ -144,7 +159,9 @@ class BlobBatch:
     def _keep(self, blob: Blob, stored: bytes) -> Blob:
         if blob.pk in self._rows:
             return self._rows[blob.pk]
-        default_storage.save(storage_name(blob), ContentFile(stored))
+        blob.stored_size = len(stored)
+        if blob_storage().put(storage_name(blob), stored):
+            self._renewed.append(blob)
         self._rows[blob.pk] = blob
         return blob
 

@@ -5,26 +5,90 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from datetime import datetime
+import shutil
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
-from django.core.files.base import File
-from django.core.files.storage import FileSystemStorage
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import FileSystemStorage, Storage, storages
 
 UNFINISHED = ".part"
 """Ending of files still being written; what a killed process left behind has it too."""
 
 
-class BlobFileStorage(FileSystemStorage):
+class StoreUnavailableError(Exception):
+    """The store does not answer, or refuses us: it is not known whether the file is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file in the store."""
+
+    name: str
+    size: int
+    modified: datetime
+
+
+class BlobStorage(Storage):
+    """A store whose names stand for one content each.
+
+    Raises, from every method: FileNotFoundError where a file is not there, and
+    StoreUnavailableError where that cannot be known.
+    """
+
+    def get_available_name(self, name: str, max_length: int | None = None) -> str:
+        """The name itself: names say what the content is."""
+        return name
+
+    @abstractmethod
+    def put(self, name: str, content: bytes) -> bool:
+        """Store it, or renew the time of what is there already.
+
+        Returns whether a clean-up may be deleting it at this moment all the same: then the
+        writer looks again (`exists`) once the row that names it is written.
+        """
+
+    @abstractmethod
+    def delete_if_older(self, name: str, before: datetime) -> bool:
+        """Delete a file unless it was written or renewed at or after `before`."""
+
+    @abstractmethod
+    def walk(self, folder: str = "") -> Iterator[StoredFile]:
+        """Every file, ordered by name, with few questions to the store."""
+
+    def free_bytes(self) -> int | None:
+        """Room that is left; None where nobody knows."""
+        return None
+
+    def address(self, name: str, *, seconds: int, headers: dict[str, str]) -> str | None:
+        """Where a browser can fetch the file for so long; None if only through us.
+
+        Args:
+            headers: `Content-Type`, `Content-Disposition` and `Cache-Control` of the answer.
+        """
+        return None
+
+
+def blob_storage() -> BlobStorage:
+    """The store of blobs, as the settings say."""
+    return cast(BlobStorage, storages["default"])
+
+
+class BlobFileStorage(BlobStorage, FileSystemStorage):
     """The file system, with writes that are atomic and on disk before they are named.
 
     A name stands for one content, so a file that is already there is kept: only its time is
     renewed, which protects it from a clean-up that runs at this moment.
     """
 
-    def get_available_name(self, name: str, max_length: int | None = None) -> str:
-        """The name itself: names say what the content is."""
-        return name
+    def put(self, name: str, content: bytes) -> bool:
+        """Store it. Here a clean-up looks at a file only after it moved it aside."""
+        self.save(name, ContentFile(content))
+        return False
 
     def _save(self, name: str, content: File[bytes]) -> str:
         path = Path(self.path(name))
@@ -63,6 +127,28 @@ class BlobFileStorage(FileSystemStorage):
             os.link(aside, path)
         aside.unlink()
         return False
+
+    def walk(self, folder: str = "") -> Iterator[StoredFile]:
+        """Every file, one folder in memory at a time."""
+        with contextlib.suppress(FileNotFoundError):
+            with os.scandir(self.path(folder)) as entries:
+                # As the whole names are ordered, in which a folder's ends in a slash.
+                named = {
+                    f"{entry.name}/" if entry.is_dir() else entry.name: entry for entry in entries
+                }
+            for name in sorted(named):
+                if name.endswith("/"):
+                    yield from self.walk(f"{folder}{name}")
+                    continue
+                with contextlib.suppress(FileNotFoundError):  # renamed meanwhile
+                    facts = named[name].stat()
+                    modified = datetime.fromtimestamp(facts.st_mtime, tz=UTC)
+                    yield StoredFile(f"{folder}{name}", facts.st_size, modified)
+
+    def free_bytes(self) -> int | None:
+        """Room on its disk."""
+        folder = Path(self.location)
+        return shutil.disk_usage(next(p for p in (folder, *folder.parents) if p.exists())).free
 
 
 def _name_it(unfinished: Path, path: Path) -> None:

@@ -12,6 +12,8 @@ from django.conf import settings
 
 from runs.execution.pulse import Pulse
 from runs.models import LeasedWork
+from runs.monitoring.counters import leases_expired
+from webagent.logs.context import logged_with
 
 logger = logging.getLogger(__name__)
 
@@ -35,12 +37,15 @@ class Hold:
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Keep the work while the block lasts. A block that lost it ends there, with a warning."""
+        kind = self._work._meta.model_name
+        known = logged_with(work=kind, work_id=str(self._work.pk))
         try:
-            with Pulse(self.renew, lost=WorkLostError):
+            with known, Pulse(self.renew, lost=WorkLostError):
                 yield
         except WorkLostError:
-            kind = self._work._meta.verbose_name
-            logger.warning("The %s %s was taken over by another worker.", kind, self._work.pk)
+            leases_expired.labels(kind).inc()
+            name = self._work._meta.verbose_name
+            logger.warning("The %s %s was taken over by another worker.", name, self._work.pk)
 
     def renew(self, **changes: Any) -> None:
         """Keep the work, writing `changes` to it."""
@@ -54,6 +59,13 @@ class Hold:
     def hand_back(self) -> None:
         """Put the work back for the next worker."""
         self._demand(self._rows.hand_back(*self._claim))
+
+    def lay_down(self, *, problem: str) -> None:
+        """Leave the work as a worker does that dies, saying why: it is tried again so many times.
+
+        The next claim comes when the lease has run out.
+        """
+        self.renew(problem=problem)
 
     def is_to_cancel(self) -> bool:
         """Whether somebody asked to cancel the work."""

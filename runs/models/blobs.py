@@ -10,6 +10,8 @@ class Blob(models.Model):
     media_type = models.CharField(max_length=100)
     size = models.BigIntegerField()
     """Bytes of the content, before compression."""
+    stored_size = models.BigIntegerField(null=True)
+    """Bytes that it takes in the store; empty for rows older than this column."""
     width = models.PositiveIntegerField(null=True)
     height = models.PositiveIntegerField(null=True)
     compressed = models.BooleanField(default=False)

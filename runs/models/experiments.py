@@ -35,6 +35,12 @@ class Experiment(models.Model):
     """The most of its runs at a time; empty for as many as there are browsers."""
     waits_because = models.TextField(blank=True)
     """Which sites it waits for, and what is wrong with them."""
+    max_runs = models.PositiveIntegerField(null=True, blank=True)
+    """The most runs that it may hold; empty for any number."""
+    max_bytes = models.BigIntegerField(null=True, blank=True)
+    """The most bytes of files of its runs in the store; empty for any number."""
+    keep_days = models.PositiveIntegerField(null=True, blank=True)
+    """Runs are put away so many days after they ended, and deleted later; empty for never."""
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -43,6 +49,7 @@ class Experiment(models.Model):
     class Meta:
         ordering = ["-created_at"]
         verbose_name = _("experiment")
+        permissions = [("manage_space", "Can put away and delete runs, and set quotas")]
 
     def __str__(self) -> str:
         return self.name

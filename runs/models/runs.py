@@ -183,6 +183,9 @@ class Run(models.Model):
     superseded = models.BooleanField(default=False)
     """An attempt that a later one replaced; kept, and left out of lists by default."""
 
+    archived_at = models.DateTimeField(null=True, blank=True, editable=False)
+    """When it was put away: left out of lists, still opened by its address, deleted later."""
+
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)

@@ -117,11 +117,19 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
         return asked.update(state=CANCELLED, ended_at=Now(), lease_expires_at=None)
 
     def give_up(self, *, max_barren: int, problem: str) -> int:
-        """Fail that whose workers died time and again without getting further; how many."""
+        """Fail that whose workers died time and again without getting further; how many.
+
+        A problem that was noted meanwhile says more than this one, and stays.
+        """
         hopeless = self.abandoned().filter(
             n_barren__gte=max_barren - 1, n_done__lte=F("n_done_at_claim")
         )
-        return hopeless.update(state=FAILED, ended_at=Now(), lease_expires_at=None, problem=problem)
+        told = Case(
+            When(problem="", then=Value(problem)),
+            default=F("problem"),
+            output_field=models.TextField(),
+        )
+        return hopeless.update(state=FAILED, ended_at=Now(), lease_expires_at=None, problem=told)
 
     def take_undispatched(self, *, older_than_s: float) -> list[Row]:
         """Waiting work of which no worker was told lately, oldest first; told now."""

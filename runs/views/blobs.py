@@ -2,19 +2,31 @@
 
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Q
-from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotModified
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpResponse,
+    HttpResponseNotModified,
+    HttpResponseRedirect,
+)
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils.http import parse_etags
 from django.views.decorators.http import require_safe
 
-from runs.blobs import TEXT_TYPES, MissingBlobError, open_blob, read_blob
+from runs.blobs import TEXT_TYPES, MissingBlobError, open_blob, read_blob, storage_name
 from runs.models import Attachment, Blob, Run, Step
+from runs.storage import blob_storage
 from runs.views.fragments import AppRequest
 from runs.visibility import hides_something
 
 SHOWN_PICTURES = {"image/png", "image/jpeg", "image/webp", "image/gif"}
+ADDRESS_HOLDS_S = 300
+"""How long an address in the bucket works; browsers use it again for half of that."""
+OF_ADDRESSES = f"private, max-age={ADDRESS_HOLDS_S // 2}"
+UNKNOWN = "application/octet-stream"
 BLIND_ROLES = ("goal_image",)
 """Attachments that a person who is blind on the run may see: what the agent was told."""
 
@@ -41,6 +53,9 @@ def run_blob(request: AppRequest, run_id: UUID, sha256: str) -> HttpResponseBase
             response = _answer(blob)
         except MissingBlobError as error:
             raise Http404 from error
+    if response.status_code == 302:
+        response["Cache-Control"] = OF_ADDRESSES
+        return response
     response["ETag"] = etag
     response["Cache-Control"] = "private, max-age=31536000, immutable"
     response["Content-Security-Policy"] = "sandbox; default-src 'none'"
@@ -49,6 +64,8 @@ def run_blob(request: AppRequest, run_id: UUID, sha256: str) -> HttpResponseBase
 
 
 def _answer(blob: Blob) -> HttpResponseBase:
+    if address := _address(blob):
+        return HttpResponseRedirect(address)
     if blob.media_type in SHOWN_PICTURES:
         return HttpResponse(read_blob(blob), content_type=blob.media_type)
     if blob.media_type.startswith("text/") or blob.media_type in TEXT_TYPES:
@@ -57,7 +74,30 @@ def _answer(blob: Blob) -> HttpResponseBase:
         open_blob(blob),
         as_attachment=True,
         filename=blob.pk[:12],
-        content_type="application/octet-stream",
+        content_type=UNKNOWN,
+    )
+
+
+def _address(blob: Blob) -> str | None:
+    """Where the browser may fetch it from the store itself; None if only through us.
+
+    Pictures are named as what their bytes are, and everything else is a download: no text or
+    markup is ever laid out under the bucket's address.
+    """
+    if settings.ENV.BLOB_SERVING != "presigned" or blob.compressed:
+        return None
+    is_picture = blob.media_type in SHOWN_PICTURES
+    if blob.media_type.startswith("text/") or blob.media_type in TEXT_TYPES:
+        return None
+    disposition = "inline" if is_picture else f'attachment; filename="{blob.pk[:12]}"'
+    return blob_storage().address(
+        storage_name(blob),
+        seconds=ADDRESS_HOLDS_S,
+        headers={
+            "Content-Type": blob.media_type if is_picture else UNKNOWN,
+            "Content-Disposition": disposition,
+            "Cache-Control": "private, max-age=31536000, immutable",
+        },
     )
 
 

@@ -1,7 +1,14 @@
 """Pages for what went wrong: what happened, and what to do."""
 
+import sys
+
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+
+from runs.storage import StoreUnavailableError
+
+RETRY_AFTER_S = 5
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -14,8 +21,18 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     return render(request, "errors/403.html", status=403)
 
 
-def server_error(request: HttpRequest) -> HttpResponse:
-    """500, without touching the database."""
+def server_error(request: HttpRequest, error: BaseException | None = None) -> HttpResponse:
+    """500, without touching the database; 503 where that is what cannot be reached.
+
+    Args:
+        error: what was raised; by default what is being handled, as Django calls this.
+    """
+    error = error or sys.exc_info()[1]
+    of_files = isinstance(error, StoreUnavailableError)
+    if of_files or isinstance(error, OperationalError | InterfaceError):
+        answer = render(request, "errors/503.html", {"of_files": of_files}, status=503)
+        answer["Retry-After"] = str(RETRY_AFTER_S)
+        return answer
     return render(request, "errors/500.html", status=500)
 
 

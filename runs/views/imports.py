@@ -20,6 +20,7 @@ from runs.services.uploads import (
     import_after_look,
     start_import,
 )
+from runs.storage import StoreUnavailableError
 from runs.views.fragments import AppRequest, wants_partial
 
 SHOWN = 50
@@ -37,6 +38,8 @@ def import_list(request: AppRequest) -> HttpResponse:
         try:
             looks = "look" in request.POST
             job = start_import(user=request.user, only_looks=looks, **form.cleaned_data)
+        except StoreUnavailableError:
+            messages.error(request, _("The file storage does not answer. Try again in a while."))
         except OSError:
             messages.error(request, _("The file cannot be kept: the disk is full or not writable."))
         else:

@@ -271,7 +271,7 @@ class TestPages:
         def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("runs.services.uploads._keep", full)
+        monkeypatch.setattr("runs.kept_uploads._keep", full)
         page = send(client, b"x").content.decode()
         assert "the disk is full" in page
         assert not ImportJob.objects.exists()
