@@ -67,8 +67,12 @@ class SignsOfLife(threading.Thread):
         self._stopped.set()
         self.join()
         with _using_database:
-            WorkerBeat.objects.filter(pk=self._worker).delete()
-            connection.close()
+            try:
+                WorkerBeat.objects.filter(pk=self._worker).delete()
+            except DatabaseError:
+                logger.warning("The worker could not say that it is gone.")
+            finally:
+                connection.close()
 
     def _beat(self) -> None:
         with _using_database:
@@ -100,6 +104,18 @@ def all_queues() -> set[str]:
 def unserved_queues() -> set[str]:
     """Queues of which no worker gave a sign of life within the last three beats."""
     return all_queues().difference(*_living().values_list("queues", flat=True))
+
+
+def beat_ages() -> dict[str, float | None]:
+    """Seconds since a worker of each queue last said that it is well; None where none ever did."""
+    ages: dict[str, float | None] = dict.fromkeys(sorted(all_queues()))
+    beats = WorkerBeat.objects.annotate(now=Now()).values_list("queues", "at", "now")
+    for queues, at, now in beats:
+        age = round((now - at).total_seconds(), 1)
+        for queue in queues:
+            known = ages.get(queue)
+            ages[queue] = age if known is None else min(known, age)
+    return ages
 
 
 def browsers() -> int:

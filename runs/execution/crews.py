@@ -6,6 +6,7 @@ import queue
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import copy_context
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
@@ -77,7 +78,9 @@ class Threads(Generic[Work, Result]):
         self._done: queue.SimpleQueue[Result | BaseException] = queue.SimpleQueue()
         self._under_way = 0
         self._threads = [
-            threading.Thread(target=self._work, name=f"judge {number}", daemon=True)
+            threading.Thread(
+                target=copy_context().run, args=(self._work,), name=f"judge {number}", daemon=True
+            )
             for number in range(size)
         ]
 

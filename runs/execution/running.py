@@ -20,6 +20,7 @@ from runs.execution.steps import StepStore, patiently
 from runs.execution.terms import terms_of
 from runs.hints import advised_agent, choice_for, hint_record
 from runs.models import Attachment, Event, HintChoice, Run, RunStatus
+from runs.monitoring.counters import count_attempt
 from runs.policies import policy_record
 from runs.records import attachment_rows, event_rows, run_columns
 from runs.runnable import NotRunnableError, task_name
@@ -28,6 +29,7 @@ from runs.task_rows import task_record
 from runs.workers import is_stopping
 from webagent.agents.running import SOURCE_FORMAT, never, run_episode
 from webagent.environment.leftovers import end_leftovers, mark_browsers
+from webagent.logs.context import logged_with
 from webagent.trajectory.bundles import run_content_hash
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import (
@@ -78,6 +80,13 @@ def carry_out(
     lost its run ends without a word, since another one or the sweep has spoken already.
     When `should_stop` says so, the run ends as cancelled.
     """
+    with logged_with(run_id=str(run.pk), attempt=run.attempt):
+        _carry_out(run, lease, on_step, should_stop)
+
+
+def _carry_out(
+    run: Run, lease: Lease, on_step: OnStep | None, should_stop: Callable[[], bool]
+) -> None:
     if refuse_beyond_budget(run, lease):
         return
     mark_browsers()
@@ -90,6 +99,7 @@ def carry_out(
             steps = StepStore(lease, on_step)
             record = _play(run, steps, heartbeat, should_stop)
         patiently(lambda: _end(run, lease, record, steps))
+        count_attempt(_status(record), record)
     except LeaseLostError as lost:
         logger.warning("Stopped: %s.", lost)
 

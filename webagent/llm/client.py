@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -20,6 +21,7 @@ from webagent.llm.cache import ReplyCache, cache_key
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request, Usage
 from webagent.llm.prices import cost_of, most_cost
 from webagent.llm.registry import ModelEntry, ProviderName, Registry
+from webagent.llm.watching import Tried, tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +188,7 @@ class Client:
             self._wait_out_pause(lane)
             tries += 1
             try:
-                return replace(self._ask_once(lane, request), tries=tries)
+                return replace(self._ask_watched(lane, request, tries > 1), tries=tries)
             except ModelFailure as failure:
                 delay = self._patience.delay(tries, failure.retry_after, self._chance())
                 if failure.retry_after:
@@ -212,6 +214,19 @@ class Client:
                 retry_after=left,
             )
         self._sleep(left + self._chance() * self._patience.first_delay_s)
+
+    def _ask_watched(self, lane: _Lane, request: Request, is_retry: bool) -> Reply:
+        begun = self._clock()
+        about = partial(Tried, model=lane.entry.name, is_retry=is_retry)
+        try:
+            reply = self._ask_once(lane, request)
+        except ModelFailure as failure:
+            seconds, cost = self._clock() - begun, cost_of(failure.usage, lane.entry.prices)
+            tell(about(result=failure.kind, seconds=seconds, usage=failure.usage, cost=cost))
+            raise
+        seconds = self._clock() - begun
+        tell(about(result="ok", seconds=seconds, usage=reply.usage, cost=reply.cost))
+        return reply
 
     def _ask_once(self, lane: _Lane, request: Request) -> Reply:
         prices = lane.entry.prices

@@ -216,15 +216,19 @@ CELERY_WORKER_CONCURRENCY = BROWSERS
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {
+    # Behind no other work: however much of that waits, dead workers are noticed.
+    "runs.tasks.sweep": {"queue": "sweep"},
     "runs.tasks.execute_next_run": {"queue": "browser"},
     "judging.tasks.evaluate_batch": {"queue": "judge"},
 }
+# Between two machines, at most. Messages carry the time at which they are void.
+CLOCKS_DIFFER_S = 900
 CELERY_BEAT_SCHEDULE_FILENAME = str(QUEUE_DIR / "beat")
 CELERY_BEAT_SCHEDULE = {
     "sweep": {
         "task": "runs.tasks.sweep",
         "schedule": float(ENV.SWEEP_INTERVAL_S),
-        "options": {"expires": float(ENV.SWEEP_INTERVAL_S)},
+        "options": {"expires": float(ENV.SWEEP_INTERVAL_S + CLOCKS_DIFFER_S)},
     },
 }
 

@@ -1,7 +1,7 @@
 """Behind TLS, on PostgreSQL and Redis. `check --deploy` is clean with these."""
 
 from webagent.settings.base import *  # noqa: F403 (how settings inherit)
-from webagent.settings.base import ENV, STORAGES
+from webagent.settings.base import ENV, LOGGING, STORAGES
 
 for name in ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "ALLOWED_HOSTS"):
     if not getattr(ENV, name):
@@ -9,7 +9,8 @@ for name in ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "ALLOWED_HOSTS"):
 
 SECURE_SSL_REDIRECT = True
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+# Asked from within, without TLS.
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|livez|readyz|metrics)$"]
 SECURE_HSTS_SECONDS = 31_536_000
 SECURE_HSTS_INCLUDE_SUBDOMAINS = True
 SECURE_HSTS_PRELOAD = True
@@ -17,4 +18,9 @@ SESSION_COOKIE_SECURE = True
 CSRF_COOKIE_SECURE = True
 STORAGES = STORAGES | {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+# One JSON object a line, for whatever gathers logs.
+LOGGING = LOGGING | {
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "root": {"handlers": ["console"], "level": ENV.LOG_LEVEL or "INFO"},
 }

@@ -1,0 +1,133 @@
+"""Single looks at what the site needs. Each says "ok" or, in a few words, what is wrong."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from functools import cache
+
+import redis
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from runs.storage import UNFINISHED
+from runs.workers import unserved_queues
+
+logger = logging.getLogger(__name__)
+
+OK = "ok"
+BROKER_WAIT_S = 2.0
+KEEPS_ALL = "noeviction"
+
+Check = Callable[[], str]
+
+
+def check_database() -> str:
+    """Whether the database answers."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        logger.exception("The database does not answer.")
+        return "does not answer"
+    return OK
+
+
+def check_migrations() -> str:
+    """Whether the schema is as new as this code; one that is newer is well, too."""
+    if _is_migrated.cache_info().currsize:
+        return OK  # this code needs nothing that it had not got before
+    try:
+        _is_migrated()
+    except DatabaseError:
+        return "unknown without a database"
+    except _BehindError as behind:
+        return str(behind)
+    return OK
+
+
+class _BehindError(Exception):
+    """The schema is older than the code."""
+
+
+@cache
+def _is_migrated() -> bool:
+    executor = MigrationExecutor(connection)
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if missing:
+        raise _BehindError(f"{len(missing)} migrations are not applied")
+    return True
+
+
+def check_storage() -> str:
+    """Whether the blob store works: a file is written, read and deleted."""
+    content = os.urandom(32)
+    # Named as an unfinished file, so that one left by a crash is cleaned up as such.
+    name = f"probe/{content.hex()[:16]}{UNFINISHED}"
+    try:
+        name = default_storage.save(name, ContentFile(content))
+        with default_storage.open(name) as file:
+            same = file.read() == content
+        default_storage.delete(name)
+    except Exception:  # noqa: BLE001 (every storage has exceptions of its own)
+        logger.exception("The blob store cannot be used.")
+        return "cannot be written or read"
+    return OK if same else "gives back other bytes than it was given"
+
+
+def check_workers() -> str:
+    """Whether every queue has a worker that lives."""
+    try:
+        unserved = unserved_queues()
+    except DatabaseError:
+        return "unknown without a database"
+    names = ", ".join(sorted(unserved))
+    return f"no worker gives a sign of life for: {names}" if unserved else OK
+
+
+def check_broker() -> str:
+    """Whether messages can be sent."""
+    if not settings.ENV.REDIS_URL:
+        return OK if os.access(settings.QUEUE_DIR / "messages", os.W_OK) else "cannot be written"
+    try:
+        with broker() as server:
+            server.ping()
+    except redis.RedisError:
+        logger.warning("The broker does not answer.", exc_info=True)
+        return "does not answer"
+    return OK
+
+
+def check_eviction() -> str:
+    """Whether the broker keeps every message, however full it is.
+
+    Runs would not be lost with their messages, since the sweep sends them anew; they would wait.
+    """
+    if not settings.ENV.REDIS_URL:
+        return OK
+    try:
+        with broker() as server:
+            policy = server.info("memory").get("maxmemory_policy", KEEPS_ALL)
+    except redis.RedisError:
+        return "unknown without a broker"
+    return OK if policy == KEEPS_ALL else f"maxmemory-policy is {policy}, not {KEEPS_ALL}"
+
+
+def broker() -> redis.Redis:
+    """The Redis that carries messages, asked with little patience."""
+    return redis.Redis.from_url(
+        str(settings.ENV.REDIS_URL),
+        socket_timeout=BROKER_WAIT_S,
+        socket_connect_timeout=BROKER_WAIT_S,
+    )
+
+
+def warn_of_eviction() -> None:
+    """Say at the start of a program, loudly, that messages may get lost."""
+    found = check_eviction()
+    if "maxmemory" in found:
+        logger.error("Redis may throw messages away: %s. Runs then wait for the sweep.", found)

@@ -1,0 +1,54 @@
+"""What machines ask: does the process live, is it ready, how much of everything is there.
+
+They call it by an address instead of its name, so these answer before names of hosts are looked
+at; see `runs.middleware.ProbeMiddleware`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from runs.monitoring.access import may_watch
+from runs.monitoring.exposition import CONTENT_TYPE, exposition
+from runs.monitoring.readiness import examiner
+from runs.workers import beat_ages
+
+
+@require_safe
+@never_cache
+def livez(request: HttpRequest) -> HttpResponse:
+    """200 while the process answers at all; nothing else is looked at."""
+    return JsonResponse({"status": "ok"})
+
+
+@require_safe
+@never_cache
+def readyz(request: HttpRequest) -> HttpResponse:
+    """200 when pages can be served, else 503; what is wrong only for whoever may watch."""
+    readiness = examiner.look()
+    answer: dict[str, object] = {"status": readiness.status}
+    if may_watch(request):
+        answer |= {"checks": readiness.found}
+        if readiness.found["database"] == "ok":
+            answer["seconds_since_beat"] = beat_ages()
+    return JsonResponse(answer, status=200 if readiness.is_ready else 503)
+
+
+@require_safe
+@never_cache
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Everything that is counted, in Prometheus' words; for others there is no such page."""
+    if not may_watch(request):
+        return HttpResponse(status=404)
+    return HttpResponse(exposition(), content_type=CONTENT_TYPE)
+
+
+PROBES: Mapping[str, Callable[[HttpRequest], HttpResponse]] = {
+    "/livez": livez,
+    "/readyz": readyz,
+    "/metrics": metrics,
+}

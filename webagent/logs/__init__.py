@@ -1,0 +1,1 @@
+"""What is written while the site works: lines with their context, and without secrets."""
