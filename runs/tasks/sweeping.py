@@ -40,6 +40,6 @@ def sweep() -> None:
 def ask_for_sweep() -> None:
     """Have a sweep soon; without a broker there is one anyway, a little later."""
     try:
-        current_app.send_task(SWEEP, queue="default", retry=False)
+        current_app.send_task(SWEEP, queue="sweep", retry=False)
     except OperationalError:
         logger.warning("The broker cannot be reached; the next sweep comes by the clock.")

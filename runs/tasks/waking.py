@@ -33,9 +33,8 @@ def wake_workers(most: int = MOST_MESSAGES) -> None:
     for number in range(due):
         try:
             # One that is late has been sent again by then.
-            current_app.send_task(
-                EXECUTE_NEXT, queue="browser", retry=False, expires=settings.ENV.LEASE_S
-            )
+            void_after_s = settings.ENV.LEASE_S + settings.CLOCKS_DIFFER_S
+            current_app.send_task(EXECUTE_NEXT, queue="browser", retry=False, expires=void_after_s)
         except OperationalError:
             logger.warning(
                 "The broker cannot be reached; %d runs wait for the next sweep.", due - number

@@ -85,7 +85,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Look at everything after a test that broke something."""
     yield
     if item.get_closest_marker("fault") and uses_database(item):
-        site = item.funcargs.get("site")
+        site = getattr(item, "funcargs", {}).get("site")
         import_string("tests.faults.aftermath.everything_holds")(getattr(site, "data_dir", None))
 
 

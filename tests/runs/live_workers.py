@@ -93,7 +93,7 @@ class Site:
 
     @contextmanager
     def worker(
-        self, *, concurrency: int = 1, beat: bool = True, queues: str = "default,browser,judge"
+        self, *, concurrency: int = 1, beat: bool = True, queues: str = "default,browser,judge,sweep"
     ) -> Iterator[Worker]:
         """A running worker, stopped at the end."""
         log = self.data_dir / f"worker-{time.monotonic_ns()}.log"
@@ -162,19 +162,22 @@ class Site:
 
 
 @contextmanager
-def live_site(directory: Path, redis_url: str | None = None) -> Iterator[Site]:
+def live_site(
+    directory: Path, redis_url: str | None = None, server_url: str | None = None
+) -> Iterator[Site]:
     """A fresh site; the tests' own queries go to its database meanwhile.
 
     Its database is a copy of the tests' own where that is made already: it is empty between two
-    tests, and migrated. `redis_url` names a Redis of its own, instead of a part of the one of all.
+    tests, and migrated. `redis_url` names a Redis of its own, instead of a part of the one of all,
+    and `server_url` a PostgreSQL.
     """
-    url = os.environ.get("DATABASE_URL")
+    url = server = server_url or os.environ.get("DATABASE_URL")
     name = f"crosscheck_workers_{os.getpid()}"
     connection.close()
-    migrated = _tests_own_database()
+    migrated = None if server_url else _tests_own_database()
     if url:
-        with psycopg.connect(url, autocommit=True) as server:
-            server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{migrated or "template1"}"')
+        with psycopg.connect(url, autocommit=True) as there:
+            there.execute(f'CREATE DATABASE "{name}" TEMPLATE "{migrated or "template1"}"')
         url = urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
     environment = {**os.environ, **TIMING, "DATA_DIR": str(directory)}
     environment |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "webagent.settings.test"}
@@ -204,9 +207,9 @@ def live_site(directory: Path, redis_url: str | None = None) -> Iterator[Site]:
         connection.close()
         connection.settings_dict = before
         connections.databases["default"] = before
-        if url:
-            with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
-                server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        if server:
+            with psycopg.connect(server, autocommit=True) as there:
+                there.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
         shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -8,13 +8,11 @@ and three trials.
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ from runs.experiment_tasks import Selection, tasks_of
 from runs.models import Experiment, Run, RunStatus
 from runs.services.experiments import launch_experiment
 from runs.services.exporting import export_runs
-from scripts.with_services import find_program, free_port, wait_for
+from tests.faults.services import Redis
 from tests.judging.experiments import by_hand, made
 from tests.runs.integrity import rows_hold
 from tests.runs.live_workers import Site, check_history, live_site, wait_until
@@ -42,28 +40,6 @@ TASKS = (
 SOLVES, STANDS_STILL = "oracle", 'looping:{"action": "noop(10)"}'
 HAS_REDIS = "REDIS_URL" in os.environ
 N_TASKS, N_TRIALS = (10, 3) if "WHOLE_EXPERIMENT" in os.environ else (2, 2)
-
-
-@dataclass
-class Redis:
-    """A server of our own, which forgets everything when it ends."""
-
-    port: int = field(default_factory=free_port)
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
-
-    def start(self) -> None:
-        command = [find_program("redis-server"), "--port", str(self.port), "--bind", "127.0.0.1"]
-        self.process = subprocess.Popen([*command, "--save", ""], stdout=subprocess.DEVNULL)
-        wait_for(self.port, self.process, "Redis")
-
-    def kill(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
 
 
 @pytest.fixture
@@ -112,7 +88,7 @@ def test_nothing_is_lost_and_nothing_doubled(site: Site, redis: Redis | None, se
     assert Run.objects.filter(experiment=experiment).count() == n_runs
     started_at = time.monotonic()
     with ExitStack() as stack:
-        others = stack.enter_context(site.worker(queues="default,judge"))
+        others = stack.enter_context(site.worker(queues="default,judge,sweep"))
         workers = [stack.enter_context(site.worker(queues="browser", beat=False)) for _ in "ab"]
         wait_until(lambda: ended(experiment) >= n_runs // 3, 300, "a third")
         victim = workers[0]

@@ -24,7 +24,7 @@ def look() -> tuple[int, dict[str, str]]:
 
 
 def test_all_is_well_with_a_worker_for_every_queue():
-    beat("worker@a", ["default", "judge"])
+    beat("worker@a", ["default", "judge", "sweep"])
     beat("browser@a", ["browser"])
     assert look() == (
         200,
@@ -37,18 +37,18 @@ def test_the_queues_are_those_that_tasks_go_to():
     sent_to = {
         routes.route({}, name)["queue"].name for name in app.tasks if not name.startswith("celery.")
     }
-    assert sent_to == all_queues() == {"default", "browser", "judge"}
+    assert sent_to == all_queues() == {"default", "browser", "judge", "sweep"}
 
 
 def test_without_a_worker_it_is_not_well():
     status, found = look()
     assert status == 503
-    assert found["worker"] == "no worker gives a sign of life for: browser, default, judge"
+    assert found["worker"] == "no worker gives a sign of life for: browser, default, judge, sweep"
     assert found["database"] == found["storage"] == "ok"
 
 
 def test_a_queue_without_a_worker_is_named():
-    beat("worker@a", ["default", "judge"])
+    beat("worker@a", ["default", "judge", "sweep"])
     assert look()[1]["worker"] == "no worker gives a sign of life for: browser"
 
 
