@@ -32,6 +32,7 @@ from webagent.settings.base import database
 
 ROOT = Path(__file__).parents[2]
 LEASE_S = 5
+EVERY_QUEUE = "default,browser,judge,sweep"
 TIMING = {
     "LEASE_S": str(LEASE_S),
     "HEARTBEAT_S": "1",
@@ -93,7 +94,7 @@ class Site:
 
     @contextmanager
     def worker(
-        self, *, concurrency: int = 1, beat: bool = True, queues: str = "default,browser,judge,sweep"
+        self, *, concurrency: int = 1, beat: bool = True, queues: str = EVERY_QUEUE
     ) -> Iterator[Worker]:
         """A running worker, stopped at the end."""
         log = self.data_dir / f"worker-{time.monotonic_ns()}.log"

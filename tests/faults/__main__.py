@@ -1,0 +1,92 @@
+"""Cause many faults on SQLite and on PostgreSQL with Redis, and write what was found.
+
+    python -m tests.faults [--times 1.0] [--only 1,4] [--database sqlite|postgresql|both]
+                           [--report FILE] [--no-tests] [--load]
+
+`--times` scales how often each scenario causes its fault. Beside the scenarios, the tests that are
+marked with `fault` are run. Ends with 1 if a promise was broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from runs.fault_reports import FaultRecord, FaultReport, read_report
+from tests.faults.findings import ROOT, version
+
+SERVICES = [sys.executable, "scripts/with_services.py"]
+
+
+def main() -> int:
+    asked = _arguments()
+    databases = ["sqlite", "postgresql"] if asked.database == "both" else [asked.database]
+    records: list[FaultRecord] = []
+    with TemporaryDirectory(prefix="report-") as folder:
+        for database in databases:
+            records += _on(database, asked, Path(folder))
+    made = FaultReport(made_at=datetime.now(UTC), version=version(), records=tuple(records))
+    asked.report.write_text(made.model_dump_json(indent=1))
+    _sum_up(made, asked.report)
+    if asked.load:
+        subprocess.run(
+            [sys.executable, "manage.py", "load_fault_report", str(asked.report)],
+            cwd=ROOT,
+            check=True,
+        )
+    return 0 if all(record.held for record in records) else 1
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("--times", type=float, default=1.0, help="1 is a whole campaign")
+    parser.add_argument("--only", default="", help="numbers of failures, such as 1,4")
+    parser.add_argument("--name", default="", help="only scenarios with this in their name")
+    parser.add_argument("--database", choices=("sqlite", "postgresql", "both"), default="both")
+    parser.add_argument("--report", type=Path, default=Path("fault_report.json"))
+    parser.add_argument("--no-tests", action="store_true", help="scenarios only")
+    parser.add_argument("--load", action="store_true", help="show it on this site's page")
+    return parser.parse_args()
+
+
+def _on(database: str, asked: argparse.Namespace, folder: Path) -> list[FaultRecord]:
+    """What scenarios and marked tests found on this database."""
+    services = SERVICES if database == "postgresql" else []
+    of_scenarios, of_tests = folder / f"{database}-scenarios", folder / f"{database}-tests"
+    scenarios = [sys.executable, "-m", "tests.faults.on_one", str(of_scenarios)]
+    scenarios += [str(asked.times), asked.only, asked.name]
+    tests = [sys.executable, "-m", "pytest", "-q", "-m", "fault", "--fault-report", str(of_tests)]
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("DATABASE_URL", "REDIS_URL", "DATA_DIR")
+    }
+    subprocess.run([*services, *scenarios], cwd=ROOT, env=environment, check=False)
+    if not asked.no_tests:
+        subprocess.run([*services, *tests], cwd=ROOT, env=environment, check=False)
+    found = [file for file in (of_scenarios, of_tests) if file.exists()]
+    return [record for file in found for record in read_report(file.read_bytes()).records]
+
+
+def _sum_up(made: FaultReport, file: Path) -> None:
+    counts = {
+        name: sum(getattr(record, name) for record in made.records)
+        for name in ("times", "acknowledged", "lost", "doubled", "left_over")
+    }
+    broken = sum(not record.held for record in made.records)
+    words = ", ".join(
+        f"{n} {'faults' if name == 'times' else name.replace('_', ' ')}"
+        for name, n in counts.items()
+    )
+    sys.stdout.write(f"{len(made.records)} tests, {broken} broken; {words}. {file}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""A process that takes in a file and dies: `python -m tests.faults.dying WHEN USER FILE`.
+
+WHEN is `before commit`, or `before telling`: after the row is there, before a worker is told of it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import django
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(when: str, username: str, path: Path) -> None:
+    django.setup()
+    from django.core.files.uploadedfile import SimpleUploadedFile  # noqa: PLC0415
+    from django.db import transaction  # noqa: PLC0415
+
+    from runs.models import User  # noqa: PLC0415
+    from runs.services import uploads  # noqa: PLC0415
+
+    user = User.objects.get(username=username)
+    file = SimpleUploadedFile(path.name, path.read_bytes(), "application/zip")
+    uploads.dispatch_imports = die  # type: ignore[assignment]
+    with transaction.atomic():
+        uploads.start_import(file=file, user=user, format="auto")
+        if when == "before commit":
+            die()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))

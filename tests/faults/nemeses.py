@@ -1,0 +1,201 @@
+"""What breaks things, one fault at a time, each till the system has gone on from it."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from uuid import UUID
+
+from django.db.models import Max
+
+from runs.models import ImportJob, Run, RunStatus
+from tests.faults import waiting_suite
+from tests.faults.history import Answer, Kind
+from tests.faults.storm import Storm
+from tests.faults.traffic import again
+from tests.runs.live_workers import LEASE_S, pid_of_owner, wait_until
+
+Nemesis = Callable[[Storm], int]
+"""Causes faults in the storm and waits till they are over; returns how many."""
+
+AT_ONCE = 3
+DOWN_S = 2.0
+
+
+def under_way(storm: Storm) -> list[Run]:
+    """Runs that have taken a step, and may be tried once more."""
+    return again(
+        lambda: list(
+            Run.objects.filter(
+                task__external_id=waiting_suite.TASK,
+                status=RunStatus.RUNNING,
+                n_steps__gte=1,
+                attempt__lt=3,
+            )
+        )
+    )
+
+
+def _wait_for_runs(storm: Storm) -> list[Run]:
+    found: list[Run] = wait_until(lambda: under_way(storm), what="a run under way")
+    return found
+
+
+def _goes_on(run_id: UUID) -> Callable[[], bool]:
+    """Whether the next attempt at the run has begun."""
+    return lambda: Run.objects.filter(retry_of=run_id).exclude(started_at=None).exists()
+
+
+def _keep_in_mind(storm: Storm, runs: list[Run]) -> None:
+    """Steps that are stored were promised to stay."""
+    for run in runs:
+        for index in range(run.n_steps):
+            call = storm.history.ask("engine", Kind.ADD, f"step {run.pk} {index}", "stored")
+            storm.history.answer(call, Answer.DONE)
+
+
+def kill_children(storm: Storm) -> int:
+    """kill -9 to a few processes that carry out runs, at a random moment."""
+    time.sleep(random.uniform(0, 1))
+    victims = _wait_for_runs(storm)[:AT_ONCE]
+    _keep_in_mind(storm, victims)
+    for run in victims:
+        with suppress(ProcessLookupError):
+            os.kill(pid_of_owner(run), signal.SIGKILL)
+    lost = [run for run in victims if not _had_ended(run)]
+    storm.recover(*[_goes_on(run.pk) for run in lost], limit_s=LEASE_S + 30)
+    return len(victims)
+
+
+def _had_ended(run: Run) -> bool:
+    """Whether the run had ended before its process was killed."""
+    time.sleep(0.1)
+    return again(lambda: Run.objects.get(pk=run.pk).status in RunStatus.ended())
+
+
+def kill_worker(storm: Storm) -> int:
+    """kill -9 to a whole worker, whatever its processes are at; a supervisor starts another."""
+    time.sleep(random.uniform(0, 1.5))
+    if random.random() < 0.5:
+        storm.other_worker.kill_all()
+        storm.start_other_worker()
+        storm.recover(*again(_work_goes_on))
+        return 1
+    victims = _wait_for_runs(storm)
+    _keep_in_mind(storm, victims)
+    storm.worker.kill_all()
+    lost = [run for run in victims if not _had_ended(run)]
+    storm.start_worker()
+    storm.recover(*[_goes_on(run.pk) for run in lost], limit_s=LEASE_S + 30)
+    return 1
+
+
+def kill_web(storm: Storm) -> int:
+    """kill -9 to a process that answers requests, every fifth time to all of them."""
+    time.sleep(random.uniform(0.2, 1.2))
+    if random.random() < 0.2:
+        storm.web.kill()
+        storm.web.start()
+    else:
+        storm.web.kill_child()
+    killed_at = time.monotonic()
+    storm.recover(lambda: storm.traffic.last_done > killed_at)
+    return 1
+
+
+def empty_broker(storm: Storm) -> int:
+    """All messages are forgotten, as by FLUSHALL."""
+    time.sleep(random.uniform(0.5, 2))
+    storm.site.empty_broker()
+    storm.recover(*again(_work_goes_on))
+    return 1
+
+
+def kill_broker(storm: Storm) -> int:
+    """kill -9 to Redis, which keeps nothing; it is back after two seconds."""
+    assert storm.redis is not None
+    time.sleep(random.uniform(0.5, 2))
+    storm.redis.kill()
+    time.sleep(DOWN_S)
+    down = storm.traffic.last_done
+    storm.redis.start()
+    storm.findings.more["uploads accepted while it was down"] += down > time.monotonic() - DOWN_S
+    storm.recover(*again(_work_goes_on))
+    return 1
+
+
+def _work_goes_on() -> tuple[Callable[[], bool], Callable[[], bool]]:
+    """Whether a run begins, and an import ends, that had not by now."""
+    begun = Run.objects.aggregate(at=Max("started_at"))["at"]
+    ended = ImportJob.objects.aggregate(at=Max("ended_at"))["at"]
+    later_runs = Run.objects.exclude(started_at=None)
+    later_jobs = ImportJob.objects.exclude(ended_at=None)
+    return (
+        (later_runs.filter(started_at__gt=begun) if begun else later_runs).exists,
+        (later_jobs.filter(ended_at__gt=ended) if ended else later_jobs).exists,
+    )
+
+
+def restart_database(storm: Storm) -> int:
+    """PostgreSQL stops as if the power failed, and is started at once."""
+    assert storm.postgresql is not None
+    time.sleep(random.uniform(1, 3))
+    storm.postgresql.stop_immediately()
+    storm.postgresql.start()
+    back_at = time.monotonic()
+    storm.recover(
+        lambda: storm.traffic.last_done > back_at,
+        *(again(_work_goes_on)[:1]),
+    )
+    return 1
+
+
+def freeze(storm: Storm) -> int:
+    """SIGSTOP to processes that carry out runs till others have their work, then SIGCONT."""
+    victims = _wait_for_runs(storm)[:AT_ONCE]
+    for run in victims:
+        os.kill(pid_of_owner(run), signal.SIGSTOP)
+    frozen = [run for run in victims if not _had_ended(run)]
+    try:
+        storm.recover(*[_goes_on(run.pk) for run in frozen], limit_s=LEASE_S + 30)
+        before = {run.pk: _all_of(run.pk) for run in frozen}
+    finally:
+        for run in victims:
+            with suppress(ProcessLookupError):
+                os.kill(pid_of_owner(run), signal.SIGCONT)
+    time.sleep(2)
+    for run_id, rows in before.items():
+        if _all_of(run_id) != rows:
+            storm.findings.complain([f"run {run_id} was written to by a process that had lost it"])
+    return len(victims)
+
+
+def _all_of(run_id: UUID) -> list[object]:
+    """The run and its steps, as rows."""
+    run = Run.objects.get(pk=run_id)
+    return [Run.objects.filter(pk=run_id).values().get(), *run.steps.order_by("index").values()]
+
+
+def tell_ten_times(storm: Storm) -> int:
+    """Every message that there may be work is sent ten times."""
+    storm.site.tell(10)
+    for job in ImportJob.objects.filter(ended_at=None):
+        for _ in range(10):
+            storm.site.broker.send_task("runs.tasks.import_upload", (str(job.pk),), queue="default")
+    time.sleep(random.uniform(0.2, 0.6))
+    return 10
+
+
+def processes_left(storm: Storm) -> int:
+    """How many processes of the site are there though all were stopped."""
+    mark = f"DATA_DIR={storm.site.data_dir}".encode()
+    found = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            found += mark in (folder / "environ").read_bytes()
+    return found

@@ -1,0 +1,5 @@
+"""All scenarios of a campaign."""
+
+from tests.faults.scenarios.storms import STORMS
+
+SCENARIOS = (*STORMS,)

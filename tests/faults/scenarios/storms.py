@@ -1,0 +1,103 @@
+"""Processes and servers are killed while people label and upload, and runs are under way."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+
+from runs.fault_reports import Database
+from tests.faults import nemeses
+from tests.faults.findings import Findings
+from tests.faults.nemeses import Nemesis
+from tests.faults.scenarios import Place, Scenario
+from tests.faults.storm import Storm
+
+PEOPLE = 3
+
+
+def blow(
+    place: Place,
+    times: int,
+    findings: Findings,
+    *,
+    nemesis: Nemesis,
+    labellers: int = PEOPLE,
+    uploaders: int = 2,
+    runs: bool = True,
+    breaks_database: bool = False,
+) -> None:
+    """Cause the fault so often while all of these are at work; then compare."""
+    with ExitStack() as stack:
+        postgresql = stack.enter_context(place.postgresql()) if breaks_database else None
+        redis = stack.enter_context(place.redis())
+        site = stack.enter_context(place.site(redis, postgresql))
+        storm = Storm(site, findings, redis, postgresql)
+        findings.times = 0
+        with storm.at_work(labellers=labellers, uploaders=uploaders, runs=runs):
+            while findings.times < times:
+                findings.times += nemesis(storm)
+        findings.left_over += nemeses.processes_left(storm)
+    findings.check()
+
+
+ON_POSTGRESQL = (Database.POSTGRESQL,)
+STORMS = (
+    Scenario(
+        "children killed",
+        1,
+        "kill -9 of processes that carry out runs, three at a time, while files are imported",
+        100,
+        partial(blow, nemesis=nemeses.kill_children, labellers=0),
+    ),
+    Scenario(
+        "workers killed",
+        1,
+        "kill -9 of a whole worker in the middle of runs and imports",
+        20,
+        partial(blow, nemesis=nemeses.kill_worker, labellers=0),
+    ),
+    Scenario(
+        "web processes killed",
+        3,
+        "kill -9 of web processes, and of all of the web server, while people label and upload",
+        60,
+        partial(blow, nemesis=nemeses.kill_web, runs=False),
+    ),
+    Scenario(
+        "messages forgotten",
+        2,
+        "the broker loses every message while people upload and runs are queued",
+        20,
+        partial(blow, nemesis=nemeses.empty_broker, labellers=0),
+    ),
+    Scenario(
+        "broker killed",
+        2,
+        "kill -9 of Redis, back after two seconds and empty, while people upload and runs go on",
+        15,
+        partial(blow, nemesis=nemeses.kill_broker, labellers=0),
+        ON_POSTGRESQL,
+    ),
+    Scenario(
+        "database restarted",
+        3,
+        "PostgreSQL stopped immediately and started, while people label and upload and runs go on",
+        20,
+        partial(blow, nemesis=nemeses.restart_database, breaks_database=True),
+        ON_POSTGRESQL,
+    ),
+    Scenario(
+        "messages ten times over",
+        4,
+        "every message is delivered ten times to four processes",
+        200,
+        partial(blow, nemesis=nemeses.tell_ten_times, labellers=0),
+    ),
+    Scenario(
+        "workers frozen",
+        5,
+        "SIGSTOP of processes that carry out runs, past their lease, then SIGCONT",
+        24,
+        partial(blow, nemesis=nemeses.freeze, labellers=0, uploaders=0),
+    ),
+)
