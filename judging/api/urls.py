@@ -1,5 +1,6 @@
-"""Addresses of the API, version 1."""
+"""Addresses of the API, version 1: the endpoints over runs, and those over judgements."""
 
+from judging.api import batches, experiments, judgements, matrices, studies
 from runs.api.assembly import Api
 from runs.api.routers import ROUTERS
 
@@ -11,7 +12,14 @@ api = Api(
     description="Review web-agent runs, judge them blind, audit the evaluators, rerun what failed.",
     urls_namespace="api",
 )
-for router in ROUTERS:
+for router in (
+    *ROUTERS,
+    judgements.router,
+    studies.router,
+    matrices.router,
+    batches.router,
+    experiments.router,
+):
     api.add_router("", router)
 
 urlpatterns = api.addresses()

@@ -15,7 +15,7 @@ from django.urls import URLPattern, re_path
 from django.utils import translation
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
-from ninja.errors import ValidationError
+from ninja.errors import HttpError, ValidationError
 from ninja.renderers import BaseRenderer
 from pydantic_core import to_json
 
@@ -47,7 +47,7 @@ class Api(NinjaAPI):
             renderer=JsonRenderer(),
             **options,
         )
-        for kind in (Problem, ValidationError, Http404, Exception):
+        for kind in (Problem, ValidationError, HttpError, Http404, Exception):
             self.add_exception_handler(kind, _told)
 
     def get_openapi_schema(
@@ -115,7 +115,11 @@ def _told(request: HttpRequest, error: Any) -> HttpResponse:
         case Problem():
             problem = error
         case ValidationError():
-            problem = invalid(*field_errors(error.errors))
+            problem = invalid(*field_errors(map(_without_name, error.errors)))
+        case HttpError():
+            # A body that cannot be read comes wrapped in one.
+            why = error.__cause__
+            problem = why if isinstance(why, Problem) else Problem(error.status_code, str(error))
         case Http404():
             return _unknown_address()
         case RequestDataTooBig():
@@ -128,3 +132,9 @@ def _told(request: HttpRequest, error: Any) -> HttpResponse:
             logger.error("Internal Server Error: %s", request.path, exc_info=error)
             problem = Problem(500, "Something broke here; it is in the log.")
     return problem.response()
+
+
+def _without_name(error: dict[str, Any]) -> dict[str, Any]:
+    """The error without what our function calls the body, which callers know no name of."""
+    where = tuple(error["loc"])
+    return {**error, "loc": (where[0], *where[2:]) if where[0] == "body" else where}

@@ -5,23 +5,22 @@ from __future__ import annotations
 from django.http import HttpRequest
 from ninja.security import HttpBearer
 
+from runs.api.bodies import body_of
 from runs.api.limits import count_request
 from runs.api.problems import Problem, forbidden
-from runs.models import ApiToken, Scope, User
+from runs.models import ApiToken, Scope
+from runs.models.api import KEY_START, PREFIX_CHARS
+from runs.views.fragments import AppRequest
 
-KEY_START = "cck_"
-PREFIX_CHARS = 12
 
-
-class ApiRequest(HttpRequest):
+class ApiRequest(AppRequest):
     """A request that showed a token: `user` is the token's owner."""
 
-    user: User
     auth: ApiToken
 
 
 class Bearer(HttpBearer):
-    """Demands a live token with a scope, whose owner has the permissions.
+    """Demands a live token with a scope, whose owner has the permissions; then reads the body.
 
     Sessions count for nothing here, so no other site can have a browser ask in somebody's name.
     """
@@ -34,7 +33,7 @@ class Bearer(HttpBearer):
     def __call__(self, request: HttpRequest) -> ApiToken:
         kind, _space, key = request.headers.get("Authorization", "").partition(" ")
         if kind.lower() != "bearer":
-            raise _unknown("Send a token: `Authorization: Bearer cck_…`.")
+            raise _unknown(f"Send a token: `Authorization: Bearer {KEY_START}…`.")
         return self.authenticate(request, key.strip())
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
@@ -48,12 +47,15 @@ class Bearer(HttpBearer):
             raise _unknown("This token is unknown, expired or revoked.")
         count_request(found)
         request.user = found.owner
+        vars(request)["acts_via"] = f"token {found.prefix}"
         if self.scope not in found.scopes:
             raise Problem(
                 403, f"This token lacks the scope {self.scope.value}.", kind="scope-missing"
             )
         if not found.owner.has_perms(self.permissions):
             raise forbidden()
+        if request.content_type == "application/json":
+            body_of(request)
         return found
 
 

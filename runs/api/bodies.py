@@ -35,7 +35,8 @@ def body_of(request: HttpRequest) -> bytes:
     kept: bytes | None = getattr(request, "api_body", None)
     if kept is None:
         kept = request.read(check_length(request))
-        vars(request)["api_body"] = kept
+        # The second is where `request.body` looks first: its limit is for forms of pages.
+        vars(request).update(api_body=kept, _body=kept)
     return kept
 
 
@@ -52,7 +53,6 @@ def check_length(request: HttpRequest, limit: int | None = None) -> int:
             413,
             f"The body has {length} bytes; at most {most} are taken.",
             kind="too-large",
-            headers={"Connection": "close"},
         )
     return length
 

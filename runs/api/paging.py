@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
-from ninja import Query
+from ninja import Path, Query
 from pydantic import BaseModel, Field
 
 from runs.api.problems import invalid
@@ -35,14 +36,20 @@ class Paging(BaseModel):
 
 
 Paged = Annotated[Paging, Query()]
+RowId = Annotated[int, Path(ge=1, lt=2**63)]
+"""The number of a row in a path."""
 
 
-def page_of(rows: QuerySet[Row], paging: Paging, *order: str) -> tuple[list[Row], str | None]:
+def page_of(
+    rows: QuerySet[Row], paging: Paging, *order: str, every: QuerySet[Row] | None = None
+) -> tuple[list[Row], str | None]:
     """The rows of a page, and the cursor of the next.
 
     Args:
         order: one or two fields, all with `-` or none, the last one unique; never a field that
             is hidden from somebody.
+        every: where the rows are read from once their keys are known: to sort a million wide
+            rows for a page of them would cost seconds. The last field is the key then.
 
     Raises:
         Problem: 422 where the cursor is none of this list.
@@ -50,11 +57,18 @@ def page_of(rows: QuerySet[Row], paging: Paging, *order: str) -> tuple[list[Row]
     fields = [name.removeprefix("-") for name in order]
     if paging.cursor:
         rows = rows.filter(_after(rows, fields, paging.cursor, falls=order[0].startswith("-")))
-    found = list(rows.order_by(*order)[: paging.limit + 1])
-    if len(found) <= paging.limit:
-        return found, None
-    last = found[paging.limit - 1]
-    return found[: paging.limit], _write([getattr(last, name) for name in fields])
+    ordered = rows.order_by(*order)
+    if every is not None:
+        keys = list(ordered.values_list(*fields)[: paging.limit + 1])
+        known = {row.pk: row for row in every.filter(pk__in=[key[-1] for key in keys])}
+        # Those that were deleted in between are gone from the page, and the page goes on.
+        found = [known[key[-1]] for key in keys[: paging.limit] if key[-1] in known]
+    else:
+        listed = list(ordered[: paging.limit + 1])
+        keys = [tuple(getattr(row, name) for name in fields) for row in listed]
+        found = listed[: paging.limit]
+    is_last = len(keys) <= paging.limit
+    return found, None if is_last else _write(keys[paging.limit - 1])
 
 
 def _after(rows: QuerySet[Any], fields: list[str], cursor: str, *, falls: bool) -> Q:
@@ -69,7 +83,7 @@ def _after(rows: QuerySet[Any], fields: list[str], cursor: str, *, falls: bool) 
     )
 
 
-def _write(values: list[Any]) -> str:
+def _write(values: Iterable[Any]) -> str:
     plain = [value.isoformat() if isinstance(value, datetime) else value for value in values]
     written = json.dumps(plain, default=str, separators=(",", ":"))
     return base64.urlsafe_b64encode(written.encode()).decode().rstrip("=")

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.forms import BaseForm
 from django.http import HttpResponse
 from pydantic import BaseModel, Field, ValidationError
 
@@ -106,6 +108,15 @@ def read_as(model: type[BaseModel], value: Any, field: str = "body") -> Any:
         return model.model_validate(value)
     except ValidationError as error:
         raise invalid(*field_errors(error.errors(include_url=False), field)) from None
+
+
+def form_errors(form: BaseForm) -> list[tuple[str, str]]:
+    """What is wrong with a form whose fields have the names of the body's."""
+    return [
+        ("body" if name == NON_FIELD_ERRORS else f"body.{name}", str(reason))
+        for name, reasons in form.errors.items()
+        for reason in reasons
+    ]
 
 
 def field_errors(errors: Iterable[Mapping[str, Any]], root: str = "") -> list[tuple[str, str]]:

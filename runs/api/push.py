@@ -12,7 +12,7 @@ from runs.api.idempotency import Answer, once
 from runs.api.problems import not_found
 from runs.api.push_problems import refusals
 from runs.api.push_schemas import PushedRunOut, pushed_run_out
-from runs.api.run_reads import router
+from runs.api.run_reads import router as router
 from runs.models import Run, Scope
 from runs.services.pushing import append_step, beat, end_run, open_run
 from webagent.trajectory.pushed.runs import PUSH_FORMAT

@@ -1,38 +1,125 @@
 """Runs, their steps and their files."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-from ninja import Router
+from django.http import HttpRequest
+from ninja import Query, Router
+from pydantic import BaseModel, Field
 
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.paging import Paged, page_of
+from runs.api.filtering import Words, filtered, known_only
+from runs.api.paging import Paged, Paging, page_of
 from runs.api.problems import not_found
-from runs.api.run_schemas import RunOut, RunPage, run_out
+from runs.api.run_schemas import (
+    RunDetail,
+    RunPage,
+    StepPage,
+    run_detail,
+    run_out,
+    step_out,
+)
+from runs.filters import RunFilter
 from runs.models import Run, Scope
+from runs.views.blobs import run_blob
 
 router = Router(tags=["runs"])
 READS = Bearer(Scope.RUNS_READ)
 
 
-@router.get("/runs", response=RunPage, auth=READS, operation_id="list_runs", summary="List runs")
-def list_runs(request: ApiRequest, paging: Paged) -> Any:
-    """Runs that the caller may see, newest first."""
-    runs = Run.objects.shown_to(request.user).for_list()
-    rows, following = page_of(runs, paging, "-created_at", "-id")
+class RunFilters(BaseModel):
+    """The filters of the list of runs; several values of one are alternatives."""
+
+    q: str | None = Field(None, max_length=300, description="Words of the goal.")
+    task_set: Words = Field([], description="Ids of task sets.")
+    site: Words = []
+    task: Words = Field([], description="Ids of tasks within their sets.")
+    experiment: Words = Field([], description="Names of experiments.")
+    agent: Words = []
+    model: Words = []
+    outcome: Words = []
+    anomaly: Words = Field([], description="loop, false_completion or none")
+    status: Words = []
+    superseded: bool = Field(False, description="Also attempts that a later one replaced.")
+
+
+@router.get(
+    "/runs", response=RunPage, auth=READS, operation_id="list_runs", summary="List and filter runs"
+)
+def list_runs(request: ApiRequest, paging: Paged, filters: Annotated[RunFilters, Query()]) -> Any:
+    """Runs that you may see, newest first. What is hidden from you is neither shown nor
+    filtered by.
+    """
+    known_only(request, Paging, RunFilters)
+    runs = Run.objects.shown_to(request.user)
+    found = filtered(RunFilter(_given(request), queryset=runs, user=request.user))
+    rows, following = page_of(found, paging, "-created_at", "-id", every=runs.for_list())
     return RunPage(items=[run_out(run) for run in rows], next=following)
 
 
 @router.get(
     "/runs/{uuid:run_id}",
-    response=RunOut,
+    response=RunDetail,
     auth=READS,
     operation_id="read_run",
     summary="Read a run",
 )
 def read_run(request: ApiRequest, run_id: UUID) -> Any:
-    """One run."""
-    run = Run.objects.shown_to(request.user).for_list().filter(pk=run_id).first()
+    """A run with its end, its events and the hashes of its files."""
+    return run_detail(run_of(request, run_id))
+
+
+@router.get(
+    "/runs/{uuid:run_id}/steps",
+    response=StepPage,
+    auth=READS,
+    operation_id="list_steps",
+    summary="List the steps of a run",
+)
+def list_steps(request: ApiRequest, run_id: UUID, paging: Paged) -> Any:
+    """Steps in order, with the hashes of their screenshots and accessibility trees."""
+    known_only(request, Paging)
+    run = run_of(request, run_id)
+    rows, following = page_of(run.steps.defer("record"), paging, "index")
+    return StepPage(items=[step_out(step, run) for step in rows], next=following)
+
+
+@router.get(
+    "/runs/{uuid:run_id}/blobs/{sha256}",
+    auth=READS,
+    operation_id="read_blob",
+    summary="Fetch a file of a run",
+    openapi_extra={
+        "responses": {
+            200: {
+                "description": "The file: a picture, plain text, or bytes to keep",
+                "content": {"application/octet-stream": {}},
+            },
+            304: {"description": "Unchanged since the ETag in `If-None-Match`"},
+        }
+    },
+)
+def read_blob(request: ApiRequest, run_id: UUID, sha256: str) -> Any:
+    """A screenshot, an accessibility tree or another file that the run holds and you may see."""
+    return run_blob(request, run_id, sha256)
+
+
+def run_of(request: ApiRequest, run_id: UUID) -> Run:
+    """The run, if the caller may see it.
+
+    Raises:
+        Problem: 404.
+    """
+    runs = Run.objects.shown_to(request.user).select_related("task__task_set")
+    run = runs.defer("record", "evidence").filter(pk=run_id).first()
     if run is None:
         raise not_found("run")
-    return run_out(run)
+    return run
+
+
+def _given(request: HttpRequest) -> Any:
+    """The query without what is of the page alone; verdicts have a scope of their own."""
+    given = request.GET.copy()
+    for name in set(given) - set(RunFilters.model_fields):
+        del given[name]
+    return given

@@ -16,6 +16,10 @@ from runs.querysets.api import ApiTokenQuerySet
 if TYPE_CHECKING:
     from datetime import datetime
 
+KEY_START = "cck_"
+"""By which scanners of source code can tell a key of ours."""
+PREFIX_CHARS = 12
+
 
 class Scope(models.TextChoices):
     """What a token may be used for, at most: its owner must be allowed the same."""

@@ -10,9 +10,10 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from runs.api.authentication import KEY_START, PREFIX_CHARS
+from runs.act_kinds import TOKEN_MADE, TOKEN_REVOKED
 from runs.models import ApiToken, Scope, User
-from runs.models.api import digest_of
+from runs.models.api import KEY_START, PREFIX_CHARS, digest_of
+from runs.services.acts import record_act
 
 LONGEST_LIFE_DAYS = 365
 SECRET_BYTES = 32
@@ -32,10 +33,18 @@ def create_token(
         scopes=[scope.value for scope in Scope if scope in scopes],
         expires_at=timezone.now() + timedelta(days=days),
     )
+    record_act(TOKEN_MADE, about=token, words=_words(token), after=", ".join(token.scopes))
     return token, key
 
 
 @transaction.atomic
 def revoke_token(*, token: ApiToken) -> bool:
     """Make the token open nothing from now on; False if it was revoked already."""
-    return bool(ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now()))
+    revoked = ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now())
+    if revoked:
+        record_act(TOKEN_REVOKED, about=token, words=_words(token))
+    return bool(revoked)
+
+
+def _words(token: ApiToken) -> str:
+    return f"{token.prefix}… {token.name} ({token.owner})"

@@ -24,6 +24,7 @@ from runs.models import (
     User,
 )
 from runs.policies import body_of
+from runs.querysets.runs import RunQuerySet
 from runs.runnable import (
     DEFAULT_MAX_STEPS,
     OUR_FORMAT,
@@ -174,11 +175,17 @@ def cancel_run(*, run: Run) -> bool:
 
 
 def cancel_own(*, user: User) -> int:
-    """Stop all that `RunQuerySet.launched_by_hand` finds; of how many that is new.
+    """Stop all that `RunQuerySet.launched_by_hand` finds; of how many that is new."""
+    return cancel_runs(runs=Run.objects.launched_by_hand(user.pk))
+
+
+def cancel_runs(*, runs: RunQuerySet[Run]) -> int:
+    """Stop those of the runs that have not ended; of how many that is new.
 
     Runs that wait are ended by the next sweep, which is asked for.
     """
-    asked: int = Run.objects.launched_by_hand(user.pk).update(cancel_requested_at=Now())
+    active = Run.objects.filter(status__in=RunStatus.active(), cancel_requested_at=None)
+    asked = active.filter(pk__in=runs.order_by().values("pk")).update(cancel_requested_at=Now())
     transaction.on_commit(ask_for_sweep)
     return asked
 

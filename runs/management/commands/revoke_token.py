@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.api.authentication import PREFIX_CHARS
 from runs.models import ApiToken
+from runs.models.api import PREFIX_CHARS
 from runs.services.api_tokens import revoke_token
 
 

@@ -1,0 +1,240 @@
+"""Having runs evaluated: launch, watch, stop."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.conf import settings
+from django.urls import reverse
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from judging.api.doors import LAUNCHES, READS, audited_study
+from judging.api.studies import EvaluatorOut, evaluator_out
+from judging.batch_pages import batches_shown_to
+from judging.evaluation_requests import MOST_SELECTED, EvaluationRequest, selected_runs
+from judging.evaluator_choices import evaluator_choices
+from judging.forms.evaluate import EvaluateForm
+from judging.language_models import ModelUnavailableError, offered_models
+from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion
+from judging.services.evaluating_batches import cancel_batch
+from runs.api.authentication import ApiRequest
+from runs.api.filtering import known_only
+from runs.api.idempotency import Answer, once
+from runs.api.paging import Page, Paged, Paging, page_of
+from runs.api.problems import Problem, form_errors, invalid, not_found
+from runs.execution.paid_work import WorkRefusedError
+
+router = Router(tags=["evaluations"])
+Name = Annotated[str, Field(max_length=200)]
+
+
+class ChoiceOut(BaseModel):
+    """An evaluator that can be launched."""
+
+    evaluator: str
+    words: str
+    asks_model: bool = Field(description="Whether `model` must be given, or is its own.")
+    model: str | None = Field(description="The language model that a saved version asks.")
+
+
+class EvaluatorsOut(BaseModel):
+    """What can be launched, and which versions have said something."""
+
+    launchable: list[ChoiceOut]
+    versions: list[EvaluatorOut]
+
+
+class BatchIn(BaseModel):
+    """What is to be evaluated, by what, within which bounds: what the form on the page asks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    study: int | None = Field(None, ge=1, lt=2**63, description="All runs of a study …")
+    runs: list[UUID] = Field([], max_length=MOST_SELECTED, description="… or these.")
+    evaluator: Name = Field(description="One of `GET /evaluators`.")
+    model: Name = Field("", description="The language model that it is to ask.")
+    again: EvaluationBatch.Again = Field(
+        EvaluationBatch.Again.NEVER, description="Which runs although they have an evaluation."
+    )
+    limit: int | None = Field(None, ge=1, le=10_000_000, description="At most so many runs.")
+    max_cost: Decimal | None = Field(
+        None, ge=0, max_digits=14, decimal_places=6, description="In US dollars."
+    )
+
+    @model_validator(mode="after")
+    def _over_one_thing(self) -> "BatchIn":
+        if (self.study is None) is not bool(self.runs):
+            raise ValueError("say either `study` or `runs`")
+        return self
+
+
+class BatchOut(BaseModel):
+    """One evaluator over some runs, and how far it is."""
+
+    id: UUID
+    state: str = Field(
+        description="queued, running, finished, cancelled, stopped_by_budget or failed"
+    )
+    is_active: bool = Field(description="Whether it may still change by itself.")
+    problem: str = Field(description="Why it stopped; empty while it goes well.")
+    study: int | None
+    evaluator: EvaluatorOut
+    model: str | None
+    again: str
+    n_total: int | None = Field(description="Null until that is known.")
+    n_done: int
+    verdicts: dict[str, int]
+    spent: float = Field(description="In US dollars.")
+    max_cost: float | None
+    is_cancelling: bool
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
+class BatchPage(Page[BatchOut]):
+    """Batches of evaluations, newest first."""
+
+
+@router.get(
+    "/evaluators",
+    response=EvaluatorsOut,
+    auth=READS,
+    operation_id="list_evaluators",
+    summary="List evaluators",
+)
+def list_evaluators(request: ApiRequest) -> Any:
+    """What `evaluator` of a launch may be, and the versions by whose id evaluations are found."""
+    known_only(request)
+    return EvaluatorsOut(
+        launchable=[
+            ChoiceOut(
+                evaluator=choice.key,
+                words=choice.words,
+                asks_model=choice.asks_chosen,
+                model=choice.model or None,
+            )
+            for choice in evaluator_choices()
+        ],
+        versions=[evaluator_out(version) for version in EvaluatorVersion.objects.all()],
+    )
+
+
+@router.post(
+    "/batches",
+    response={202: BatchOut},
+    auth=LAUNCHES,
+    operation_id="launch_batch",
+    summary="Have runs evaluated",
+)
+@once
+def launch(request: ApiRequest, asked: BatchIn) -> Answer:
+    """Queue one evaluator over the runs of a study, or over these runs. `Location` is where it
+    can be watched. The same that is under way already is not queued twice.
+    """
+    study = None if asked.study is None else audited_study(request, asked.study)
+    run_ids = selected_runs(request.user, list(dict.fromkeys(asked.runs)))
+    if missing := [place for place, run_id in enumerate(asked.runs) if run_id not in run_ids]:
+        reason = "no run that has ended and whose verdicts you may know"
+        raise invalid(*((f"body.runs.{place}", reason) for place in missing))
+    wish = EvaluationRequest(form=_form(asked), study=study, run_ids=run_ids, user=request.user)
+    try:
+        (batch,) = wish.start()
+    except WorkRefusedError as error:
+        raise Problem(409, str(error)) from error
+    return _answer(request, batch.pk)
+
+
+@router.get(
+    "/batches",
+    response=BatchPage,
+    auth=READS,
+    operation_id="list_batches",
+    summary="List batches of evaluations",
+)
+def list_batches(request: ApiRequest, paging: Paged) -> Any:
+    """Batches over nothing that you still judge, newest first."""
+    known_only(request, Paging)
+    rows, following = page_of(batches_shown_to(request.user), paging, "-created_at", "-id")
+    return BatchPage(items=[_out(batch) for batch in rows], next=following)
+
+
+@router.get(
+    "/batches/{uuid:batch_id}",
+    response=BatchOut,
+    auth=READS,
+    operation_id="read_batch",
+    summary="Watch a batch of evaluations",
+)
+def read_batch(request: ApiRequest, batch_id: UUID) -> Any:
+    """How far it is, and what it has cost."""
+    return _out(_batch(request, batch_id))
+
+
+@router.post(
+    "/batches/{uuid:batch_id}/cancel",
+    response={202: BatchOut},
+    auth=LAUNCHES,
+    operation_id="cancel_batch",
+    summary="Stop a batch of evaluations",
+)
+@once
+def cancel(request: ApiRequest, batch_id: UUID) -> Answer:
+    """Ask it to stop; what is done stays done."""
+    cancel_batch(batch=_batch(request, batch_id))
+    return _answer(request, batch_id)
+
+
+def _form(asked: BatchIn) -> EvaluateForm:
+    """The form of the page, filled in and valid."""
+    try:
+        models, problem = offered_models(), ""
+    except ModelUnavailableError as error:
+        models, problem = [], str(error)
+    given = asked.model_dump(mode="json", include={"model", "again", "limit", "max_cost"})
+    form = EvaluateForm(
+        {**given, "evaluators": [asked.evaluator]},
+        models=models,
+        default_model=settings.ENV.JUDGE_MODEL,
+    )
+    if not form.is_valid():
+        names = {"body.evaluators": "body.evaluator"}
+        errors = [(names.get(field, field), reason) for field, reason in form_errors(form)]
+        raise invalid(*errors, detail=problem)
+    return form
+
+
+def _answer(request: ApiRequest, batch_id: UUID) -> Answer:
+    location = reverse("api:read_batch", args=[batch_id])
+    return Answer(202, _out(_batch(request, batch_id)), location=location)
+
+
+def _batch(request: ApiRequest, batch_id: UUID) -> EvaluationBatch:
+    batch = batches_shown_to(request.user).filter(pk=batch_id).first()
+    if batch is None:
+        raise not_found("batch")
+    return batch
+
+
+def _out(batch: EvaluationBatch) -> BatchOut:
+    return BatchOut(
+        id=batch.pk,
+        state=batch.state,
+        is_active=batch.is_active,
+        problem=batch.problem,
+        study=batch.study_id,
+        evaluator=evaluator_out(batch.evaluator),
+        model=batch.model or None,
+        again=batch.again,
+        n_total=batch.n_total,
+        n_done=batch.n_done,
+        verdicts={value: getattr(batch, f"n_{value}") for value in Evaluation.Verdict.values},
+        spent=float(batch.spent),
+        max_cost=None if batch.max_cost is None else float(batch.max_cost),
+        is_cancelling=batch.cancel_requested_at is not None,
+        created_at=batch.created_at,
+        started_at=batch.started_at,
+        ended_at=batch.ended_at,
+    )

@@ -1,0 +1,174 @@
+"""The figures of experiments, under one source of verdicts at a time."""
+
+from typing import Annotated, Any
+
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from judging.api.figures import FigureOut, TableOut, figure_out, table_out
+from judging.experiments.access import PERMISSIONS
+from judging.experiments.asked import Asked
+from judging.experiments.figures import Amount, Figures
+from judging.experiments.sources import Choice, Source
+from judging.experiments.tables import TABLES
+from judging.models import StudyItem
+from judging.services.unblinding import record_unblindings
+from judging.views.experimenting import asked_of, choices_of, scope_of, source_of
+from runs.api.authentication import ApiRequest, Bearer
+from runs.api.filtering import known_only
+from runs.api.paging import RowId
+from runs.api.problems import not_found
+from runs.models import Scope
+
+router = Router(tags=["experiments"])
+READS = Bearer(Scope.VERDICTS_READ, *PERMISSIONS)
+PER_RUN = "runs"
+
+
+class SourceChoice(BaseModel):
+    """Whose verdicts they are."""
+
+    verdict: str | None = Field(
+        None,
+        max_length=60,
+        description="reward, reference or evaluator:ID; by default the page's own choice.",
+    )
+
+
+class SourceOut(BaseModel):
+    """A source of verdicts."""
+
+    key: str
+    name: str
+    rule: str = Field(description="What counts as success by it.")
+
+
+class ChoiceOut(BaseModel):
+    """A source that there is, with how many counted runs it says something of."""
+
+    key: str
+    name: str
+    verdicts: int
+
+
+class AmountOut(BaseModel):
+    """What runs took, of those of which it is known."""
+
+    total: float | None
+    mean: float | None
+    known: int
+    runs: int
+
+
+class ConfigurationOut(BaseModel):
+    """One agent configuration."""
+
+    agent: int
+    name: str
+    tasks: int
+    counted: int
+    decided: int
+    successes: int
+    failures: int
+    undecided: int
+    accuracy: FigureOut = Field(description="Successes of those decided, Wilson's interval.")
+    standard_error: FigureOut = Field(description="Clustered by task.")
+    seconds: AmountOut
+    steps: AmountOut
+    cost: AmountOut = Field(description="In US dollars, of the counted runs.")
+    spent: AmountOut = Field(description="In US dollars, of everything.")
+
+
+class FiguresOut(BaseModel):
+    """What each configuration of an experiment achieved."""
+
+    experiment: int
+    source: SourceOut
+    choices: list[ChoiceOut]
+    counted: int
+    decided: int
+    standings: dict[str, int] = Field(description="All runs by where they stand.")
+    configurations: list[ConfigurationOut]
+
+
+@router.get(
+    "/experiments/{experiment_id}/figures",
+    response=FiguresOut,
+    auth=READS,
+    operation_id="read_experiment_figures",
+    summary="Read the figures of an experiment",
+)
+def read_figures(
+    request: ApiRequest, experiment_id: RowId, source: Annotated[SourceChoice, Query()]
+) -> Any:
+    """Success, steps, time and cost of every agent configuration."""
+    known_only(request, SourceChoice)
+    scope = scope_of(request, experiment_id)
+    choices = choices_of(scope)
+    asked = Asked(scope=scope, source=source_of(request, choices))
+    figures = asked.figures
+    return FiguresOut(
+        experiment=scope.experiment.pk,
+        source=_source(asked.source),
+        choices=[_choice(each) for each in choices],
+        counted=figures.counted,
+        decided=figures.decided,
+        standings={standing.value: n for standing, n in sorted(figures.standings.items())},
+        configurations=[_configuration(each) for each in figures.configurations],
+    )
+
+
+@router.get(
+    "/experiments/{experiment_id}/tables/{name}",
+    response=TableOut,
+    auth=READS,
+    operation_id="read_experiment_table",
+    summary="Read a table of an experiment",
+)
+def read_table(
+    request: ApiRequest,
+    experiment_id: RowId,
+    name: str,
+    source: Annotated[SourceChoice, Query()],
+) -> Any:
+    """One of the tables that the page of the experiment offers to take away, by its name there."""
+    known_only(request, SourceChoice)
+    if name not in TABLES:
+        raise not_found("table")
+    asked = asked_of(request, scope_of(request, experiment_id))
+    if name == PER_RUN and asked.source.tells_judgements:
+        items = StudyItem.objects.filter(run__in=asked.scope.told.order_by().values("pk"))
+        record_unblindings(user=request.user, items=items, reason="runs of an experiment")
+    return table_out(TABLES[name](asked))
+
+
+def _source(source: Source) -> SourceOut:
+    return SourceOut(key=source.key, name=source.name, rule=source.rule)
+
+
+def _choice(choice: Choice) -> ChoiceOut:
+    return ChoiceOut(key=choice.source.key, name=choice.source.name, verdicts=choice.verdicts)
+
+
+def _amount(amount: Amount) -> AmountOut:
+    total = None if amount.total is None else float(amount.total)
+    return AmountOut(total=total, mean=amount.mean, known=amount.known, runs=amount.runs)
+
+
+def _configuration(each: Figures) -> ConfigurationOut:
+    return ConfigurationOut(
+        agent=each.agent.pk,
+        name=each.name,
+        tasks=each.tasks,
+        counted=each.counted,
+        decided=each.decided,
+        successes=each.successes,
+        failures=each.failures,
+        undecided=each.undecided,
+        accuracy=figure_out(each.accuracy.value, each.accuracy.interval),
+        standard_error=figure_out(each.clustered.standard_error),
+        seconds=_amount(each.seconds),
+        steps=_amount(each.steps),
+        cost=_amount(each.cost),
+        spent=_amount(each.spent),
+    )

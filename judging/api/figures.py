@@ -1,0 +1,73 @@
+"""Figures as the API tells them: a number or why there is none, with its interval."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from judging.reports import Table, write_json
+from judging.statistics.figures import Figure, Interval, Undefined
+
+
+class IntervalOut(BaseModel):
+    """Where a figure may lie."""
+
+    low: float
+    high: float
+    level: float = Field(description="0.95 for 95 %.")
+    method: str
+
+
+class FigureOut(BaseModel):
+    """A figure. Where there is none, `reason` says why."""
+
+    value: float | None
+    reason: str | None
+    interval: IntervalOut | None
+
+
+class ColumnOut(BaseModel):
+    """A column of a table."""
+
+    key: str
+    name: str
+
+
+class TableOut(BaseModel):
+    """A table of a page, as it can be taken away there."""
+
+    name: str
+    title: str
+    notes: list[str]
+    columns: list[ColumnOut]
+    rows: list[dict[str, Any]] = Field(description="Values by the key of their column.")
+
+
+def figure_out(value: Figure | None, interval: Interval | Undefined | None = None) -> FigureOut:
+    """The figure with its interval, if there are any."""
+    is_undefined = isinstance(value, Undefined)
+    return FigureOut(
+        value=None if is_undefined else value,
+        reason=str(value.reason.value) if isinstance(value, Undefined) else None,
+        interval=_interval(interval) if isinstance(interval, Interval) else None,
+    )
+
+
+def table_out(table: Table) -> TableOut:
+    """The table with its rows as objects."""
+    written = json.loads(write_json(table))
+    return TableOut(
+        name=table.name,
+        title=table.title,
+        notes=written["notes"],
+        columns=[ColumnOut(key=column.key, name=str(column.name)) for column in table.columns],
+        rows=written["rows"],
+    )
+
+
+def _interval(interval: Interval) -> IntervalOut:
+    return IntervalOut(
+        low=interval.low, high=interval.high, level=interval.level, method=interval.method
+    )

@@ -1,0 +1,240 @@
+"""Studies, their reference verdicts, and what evaluators said of their runs."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from judging.api.doors import READS, audited_study
+from judging.api.figures import TableOut, table_out
+from judging.audits.tables import PER_RUN, TABLES
+from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict, Study
+from judging.services.unblinding import record_unblindings
+from runs.api.authentication import ApiRequest, Bearer
+from runs.api.filtering import known_only
+from runs.api.paging import Page, Paged, Paging, RowId, page_of
+from runs.api.problems import not_found
+from runs.models import Scope
+
+router = Router(tags=["studies"])
+READS_STUDIES = Bearer(Scope.RUNS_READ)
+
+
+class StudyOut(BaseModel):
+    """A sample of runs that people judge under one protocol."""
+
+    id: int
+    name: str
+    description: str
+    is_open: bool
+    labels_per_run: int
+    hides_identity: bool
+    created_at: datetime
+
+
+class StudyPage(Page[StudyOut]):
+    """Studies, newest first."""
+
+
+class EvaluatorOut(BaseModel):
+    """One evaluator in one version."""
+
+    id: int
+    name: str
+    version: str
+    kind: str
+    model: str | None = Field(description="The language model that it asks, if it asks one.")
+
+
+class VerdictOut(BaseModel):
+    """The reference verdict of a run in a study."""
+
+    run: UUID
+    position: int = Field(description="The run's number in the study.")
+    verdict: str = Field(description="success, failure or not_executable")
+    origin: str = Field(description="agreed, consensus, adjudicated or imported")
+    is_authoritative: bool
+    rationale: str
+    decided_at: datetime
+
+
+class VerdictPage(Page[VerdictOut]):
+    """Reference verdicts, in the order of the study."""
+
+
+class EvaluationOut(BaseModel):
+    """What one evaluator said of one run."""
+
+    id: UUID
+    run: UUID
+    evaluator: EvaluatorOut
+    verdict: str = Field(description="passed, failed, error or not_applicable")
+    score: float | None
+    reason: str = Field(description="Why there is no verdict; empty where there is one.")
+    rationale: str
+    details: Any
+    cost: float | None = Field(description="In US dollars.")
+    seconds: float | None
+    created_at: datetime
+
+
+class EvaluationPage(Page[EvaluationOut]):
+    """Current evaluations of the runs of a study."""
+
+
+class EvaluationFilters(BaseModel):
+    """Which evaluations are meant."""
+
+    evaluator: int | None = Field(None, ge=1, lt=2**63, description="The id of its version.")
+    verdict: Evaluation.Verdict | None = None
+
+
+@router.get(
+    "/studies",
+    response=StudyPage,
+    auth=READS_STUDIES,
+    operation_id="list_studies",
+    summary="List studies",
+)
+def list_studies(request: ApiRequest, paging: Paged) -> Any:
+    """Studies that you may open, newest first."""
+    known_only(request, Paging)
+    shown = Study.objects.listed_for(request.user).distinct()
+    rows, following = page_of(shown, paging, "-id")
+    return StudyPage(items=[_study_out(study) for study in rows], next=following)
+
+
+@router.get(
+    "/studies/{study_id}",
+    response=StudyOut,
+    auth=READS_STUDIES,
+    operation_id="read_study",
+    summary="Read a study",
+)
+def read_study(request: ApiRequest, study_id: RowId) -> Any:
+    """One study's protocol."""
+    study = Study.objects.listed_for(request.user).filter(pk=study_id).first()
+    if study is None:
+        raise not_found("study")
+    return _study_out(study)
+
+
+@router.get(
+    "/studies/{study_id}/verdicts",
+    response=VerdictPage,
+    auth=READS,
+    operation_id="list_verdicts",
+    summary="List the reference verdicts of a study",
+)
+def list_verdicts(request: ApiRequest, study_id: RowId, paging: Paged) -> Any:
+    """What people agreed on or adjudicated. It is noted that you saw these."""
+    known_only(request, Paging)
+    study = audited_study(request, study_id)
+    items = study.items.filter(verdict__isnull=False).select_related("verdict")
+    rows, following = page_of(items, paging, "position", "id")
+    record_unblindings(user=request.user, items=rows, reason="verdicts by the API")
+    return VerdictPage(
+        items=[_verdict_out(item.position, item.verdict) for item in rows], next=following
+    )
+
+
+@router.get(
+    "/studies/{study_id}/evaluations",
+    response=EvaluationPage,
+    auth=READS,
+    operation_id="list_evaluations",
+    summary="List the evaluations of a study's runs",
+)
+def list_evaluations(
+    request: ApiRequest,
+    study_id: RowId,
+    paging: Paged,
+    filters: Annotated[EvaluationFilters, Query()],
+) -> Any:
+    """What evaluators say now of the runs of a study. It is noted that you saw these."""
+    known_only(request, Paging, EvaluationFilters)
+    study = audited_study(request, study_id)
+    wanted = {name: value for name, value in filters.model_dump().items() if value is not None}
+    found = Evaluation.objects.filter(
+        run__in=study.items.order_by().values("run"), is_current=True, **wanted
+    )
+    rows, following = page_of(found.select_related("evaluator").defer("record"), paging, "id")
+    seen = study.items.filter(run__in=[row.run_id for row in rows])
+    record_unblindings(user=request.user, items=seen, reason="evaluations by the API")
+    return EvaluationPage(items=[evaluation_out(row) for row in rows], next=following)
+
+
+@router.get(
+    "/studies/{study_id}/tables/{name}",
+    response=TableOut,
+    auth=READS,
+    operation_id="read_audit_table",
+    summary="Read a table of an audit",
+)
+def read_audit_table(request: ApiRequest, study_id: RowId, name: str) -> Any:
+    """One of the tables that the page of the audit offers to take away, by its name there:
+    matrices, figures, corrected, agreement, pairs, steps, people, triangle, causes,
+    success_rates, tagged_errors, detectors or failure_modes.
+    """
+    known_only(request)
+    study = audited_study(request, study_id)
+    if name not in TABLES:
+        raise not_found("table")
+    if name in PER_RUN:
+        items = study.items.all()
+        record_unblindings(user=request.user, items=items, reason="table of an audit")
+    return table_out(TABLES[name](study))
+
+
+def evaluator_out(version: EvaluatorVersion) -> EvaluatorOut:
+    """The version as the API tells it."""
+    return EvaluatorOut(
+        id=version.pk,
+        name=version.name,
+        version=version.full_version,
+        kind=version.kind,
+        model=version.model or None,
+    )
+
+
+def evaluation_out(row: Evaluation) -> EvaluationOut:
+    """An evaluation that was read with its evaluator."""
+    return EvaluationOut(
+        id=row.pk,
+        run=row.run_id,
+        evaluator=evaluator_out(row.evaluator),
+        verdict=row.verdict,
+        score=row.score,
+        reason=row.reason,
+        rationale=row.rationale,
+        details=row.details,
+        cost=None if row.cost is None else float(row.cost),
+        seconds=row.seconds,
+        created_at=row.created_at,
+    )
+
+
+def _verdict_out(position: int, verdict: ReferenceVerdict) -> VerdictOut:
+    return VerdictOut(
+        run=verdict.run_id,
+        position=position,
+        verdict=verdict.verdict,
+        origin=verdict.origin,
+        is_authoritative=verdict.is_authoritative,
+        rationale=verdict.rationale,
+        decided_at=verdict.decided_at,
+    )
+
+
+def _study_out(study: Study) -> StudyOut:
+    return StudyOut(
+        id=study.pk,
+        name=study.name,
+        description=study.description,
+        is_open=study.is_open,
+        labels_per_run=study.labels_per_run,
+        hides_identity=study.hides_identity,
+        created_at=study.created_at,
+    )
