@@ -84,7 +84,7 @@ def audit_page(study: Study) -> AuditPage:
     origin_names = dict(ReferenceVerdict.Origin.choices)
     return AuditPage(
         audit=audit,
-        panels=[_panel(each) for each in audit.speaking],
+        panels=[panel_of(each) for each in audit.speaking],
         figures=figures_of(audit),
         origins=[
             (origin_names[key], n) for key, n in sorted(audit.population.origins.items()) if n
@@ -117,7 +117,9 @@ def _measured(audit: Audit, kind: Measure, resampled: Resampled | None) -> list[
     return [measure(each, kind, resampled) for each in audit.speaking]
 
 
-def _panel(audit: EvaluatorAudit) -> Panel:
+def panel_of(audit: EvaluatorAudit) -> Panel:
+    """The matrix of one evaluator with the shares of its cells."""
+
     def shown(cell: Shown, count: int) -> CellShown:
         return CellShown(key=cell.value, share=Share(count, audit.matrix.runs))
 

@@ -1,0 +1,55 @@
+"""`manage.py export_report STUDY -o report.zip`: a study as pages that open from disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from judging.management.arguments import study_named
+from judging.study_report.choices import Choices
+from judging.study_report.writing import write_report
+from runs.management.progress import progress_bar
+
+
+class Command(BaseCommand):
+    help = (
+        "Write a study as a zip of HTML pages: protocol, agreement, matrices, figures, causes, and"
+        " every run with its pictures and what was said of it. Opens from disk, without scripts"
+        " and network. The same study gives the same bytes."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY", help="number or name of the study")
+        parser.add_argument("-o", "--out", type=Path, required=True, metavar="OUT.zip")
+        parser.add_argument(
+            "--without-names", action="store_true", help="people as A, B, C in place of their names"
+        )
+        parser.add_argument(
+            "--without-thoughts", action="store_true", help="leave out what the agents thought"
+        )
+        parser.add_argument(
+            "--language", choices=[code for code, _name in settings.LANGUAGES], default="en"
+        )
+
+    def handle(
+        self,
+        *,
+        study: str,
+        out: Path,
+        without_names: bool,
+        without_thoughts: bool,
+        language: str,
+        **_: Any,
+    ) -> None:
+        chosen = study_named(study)
+        choices = Choices(names=not without_names, thoughts=not without_thoughts, language=language)
+        try:
+            with out.open("xb") as file, progress_bar() as progress:
+                bar = progress.add_task("runs", total=chosen.items.count())
+                count = write_report(file, chosen, choices, on_run=lambda: progress.advance(bar))
+        except OSError as error:
+            raise CommandError(f"{out} cannot be written: {error.strerror}") from None
+        self.stdout.write(f"{out}: {count} runs.")

@@ -1,0 +1,1 @@
+"""A study as pages that open from disk: no server, no script, no network."""
