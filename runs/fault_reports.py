@@ -5,7 +5,6 @@ The file comes from outside: it is read within bounds, and nothing in it is trus
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
@@ -98,8 +97,3 @@ def read_report(content: bytes) -> FaultReport:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise UnreadableReportError(f"{where}: {first['msg']}") from None
-
-
-def latest(records: list[FaultRecord]) -> datetime | None:
-    """When the newest of them was found."""
-    return max((record.at for record in records), default=None)

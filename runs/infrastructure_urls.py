@@ -1,8 +1,8 @@
 """Addresses of what is told about the infrastructure."""
 
-from django.urls import path
+from django.urls import path, re_path
 
-from runs.views import infrastructure
+from runs.views import infrastructure, reliability
 
 urlpatterns = [
     path("reruns/infrastructure/", infrastructure.infrastructure, name="infrastructure"),
@@ -10,5 +10,11 @@ urlpatterns = [
         "reruns/infrastructure/sites/",
         infrastructure.infrastructure_sites,
         name="infrastructure_sites",
+    ),
+    path("operations/reliability/", reliability.reliability_report, name="reliability"),
+    re_path(
+        r"^operations/reliability\.(?P<ending>json|csv)$",
+        reliability.reliability_file,
+        name="reliability_file",
     ),
 ]

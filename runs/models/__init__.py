@@ -5,6 +5,7 @@ from runs.models.api import ApiAnswer, ApiToken, Scope
 from runs.models.blobs import Attachment, Blob
 from runs.models.events import Event
 from runs.models.experiments import Experiment, ExperimentState
+from runs.models.fault_checks import FaultCheck
 from runs.models.hints import Hint, HintChoice, HintLevel, HintRelatedness, HintSet
 from runs.models.imports import ImportJob
 from runs.models.knowledge import KnowledgeEntry, KnowledgeSet, KnowledgeSource
@@ -31,6 +32,7 @@ __all__ = [
     "Event",
     "Experiment",
     "ExperimentState",
+    "FaultCheck",
     "Hint",
     "HintChoice",
     "HintLevel",

@@ -608,6 +608,8 @@ case("runs:rerun_list", "page=1")
 case("runs:rerun_cancel_own", post=lambda _: {})
 case("runs:infrastructure")
 case("runs:infrastructure_sites")
+case("runs:reliability")
+case("runs:reliability_file", ending=lambda w: ["json", "csv"])
 case(
     "runs:task_list",
     *[f"sort={name}" for name in TASK_SORTS],
