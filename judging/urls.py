@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver
 
 from judging import (
+    api_urls,
     audit_urls,
     batch_urls,
     cause_urls,
@@ -25,4 +26,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *export_urls.urlpatterns,
     *failure_urls.urlpatterns,
     *hint_urls.urlpatterns,
+    *api_urls.urlpatterns,
 ]

@@ -12,6 +12,7 @@ from runs import (
     rerun_urls,
     run_urls,
     task_urls,
+    token_urls,
 )
 
 app_name = "runs"
@@ -25,4 +26,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *task_urls.urlpatterns,
     *knowledge_urls.urlpatterns,
     *hint_urls.urlpatterns,
+    *token_urls.urlpatterns,
 ]

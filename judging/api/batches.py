@@ -127,6 +127,7 @@ def list_evaluators(request: ApiRequest) -> Any:
     response={202: BatchOut},
     auth=LAUNCHES,
     operation_id="launch_batch",
+    url_name="launch_batch",
     summary="Have runs evaluated",
 )
 @once
@@ -178,6 +179,7 @@ def read_batch(request: ApiRequest, batch_id: UUID) -> Any:
     response={202: BatchOut},
     auth=LAUNCHES,
     operation_id="cancel_batch",
+    url_name="cancel_batch",
     summary="Stop a batch of evaluations",
 )
 @once

@@ -98,7 +98,7 @@ class FiguresOut(BaseModel):
     operation_id="read_experiment_figures",
     summary="Read the figures of an experiment",
 )
-def read_figures(
+def read_experiment_figures(
     request: ApiRequest, experiment_id: RowId, source: Annotated[SourceChoice, Query()]
 ) -> Any:
     """Success, steps, time and cost of every agent configuration."""
@@ -125,7 +125,7 @@ def read_figures(
     operation_id="read_experiment_table",
     summary="Read a table of an experiment",
 )
-def read_table(
+def read_experiment_table(
     request: ApiRequest,
     experiment_id: RowId,
     name: str,

@@ -1,25 +1,6 @@
-"""Addresses of the API, version 1: the endpoints over runs, and those over judgements."""
+"""Addresses of the API, version 1."""
 
-from judging.api import batches, experiments, judgements, matrices, studies
-from runs.api.assembly import Api
-from runs.api.routers import ROUTERS
+from judging.api.version_1 import api
 
 app_name = "api"
-
-api = Api(
-    title="Crosscheck",
-    version="1",
-    description="Review web-agent runs, judge them blind, audit the evaluators, rerun what failed.",
-    urls_namespace="api",
-)
-for router in (
-    *ROUTERS,
-    judgements.router,
-    studies.router,
-    matrices.router,
-    batches.router,
-    experiments.router,
-):
-    api.add_router("", router)
-
 urlpatterns = api.addresses()

@@ -104,6 +104,7 @@ def list_rerun_agents(request: ApiRequest) -> Any:
     response={202: LaunchOut},
     auth=LAUNCHES,
     operation_id="launch_reruns",
+    url_name="launch_reruns",
     summary="Run runs again",
 )
 @once
@@ -127,6 +128,7 @@ def launch(request: ApiRequest, asked: RerunIn) -> Answer:
     response=LaunchOut,
     auth=LAUNCHES,
     operation_id="read_reruns",
+    url_name="read_reruns",
     summary="Watch reruns",
 )
 def read_launch(request: ApiRequest, launch_id: UUID) -> Any:
@@ -139,6 +141,7 @@ def read_launch(request: ApiRequest, launch_id: UUID) -> Any:
     response={202: LaunchOut},
     auth=LAUNCHES,
     operation_id="cancel_reruns",
+    url_name="cancel_reruns",
     summary="Stop reruns",
 )
 @once
@@ -156,6 +159,7 @@ def cancel_launch(request: ApiRequest, launch_id: UUID) -> Answer:
     response={202: RerunOut},
     auth=LAUNCHES,
     operation_id="cancel_run",
+    url_name="cancel_run",
     summary="Stop a run",
 )
 @once
@@ -188,7 +192,7 @@ def _launched(request: ApiRequest, launched: Launch) -> Answer:
 
 
 def _address(launch_id: UUID) -> str:
-    return reverse("api:read_launch", args=[launch_id])
+    return reverse("api:read_reruns", args=[launch_id])
 
 
 def _of_launch(request: ApiRequest, launch_id: UUID) -> RunQuerySet[Run]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from django.urls import reverse
 
+from judging.api.urls import urlpatterns as api_addresses
 from judging.audits.tables import TABLES
 from judging.experiments.drawing import QUESTIONS
 from judging.experiments.parts import PARTS
@@ -743,3 +744,32 @@ def LEARNING(world: World) -> list[uuid.UUID]:  # noqa: N802
 case("runs:learning_job", job_id=LEARNING)
 case("runs:learning_cancel", job_id=LEARNING, post=lambda _: {})
 case("runs:learning_resume", job_id=LEARNING, post=lambda _: {"max_cost": "1"})
+
+# Tokens of the API, and the page that describes it
+case("runs:token_list", post=lambda _: {"name": "x", "scopes": "nothing", "days": "7"})
+case("runs:token_revoke", pk=lambda _: 1, post=lambda _: {})
+case("judging:api_reference")
+
+# The API itself: a session opens nothing of it. What tokens open is compared in
+# tests/judging/api/test_blinding.py.
+API: dict[str, dict[str, Argument]] = {
+    "run_id": {"run_id": RUNS},
+    "task_id": {"task_id": TASKS},
+    "study_id": {"study_id": STUDIES},
+    "experiment_id": {"experiment_id": EXPERIMENTS},
+    "batch_id": {"batch_id": lambda world: [batch.pk for batch in world.batches]},
+    "launch_id": {"launch_id": lambda world: world.run.pk},
+    "job_id": {"job_id": lambda world: world.job.pk},
+}
+"""What fills the addresses, by the name of their first argument."""
+MORE_API: dict[str, dict[str, Argument]] = {
+    "read_blob": {"sha256": lambda world: [world.picture.pk, world.log.pk]},
+    "push_step": {"index": STEPS},
+    "read_audit_table": {"name": lambda _: list(TABLES)},
+    "read_experiment_table": {"name": lambda _: list(EXPERIMENT_TABLES)},
+}
+for pattern in api_addresses:
+    named = str(pattern.pattern)
+    filled = next((given for name, given in API.items() if f":{name}>" in named), None)
+    filled = filled or next((given for name, given in API.items() if f"<{name}>" in named), {})
+    case(f"api:{pattern.name}", **filled, **MORE_API.get(str(pattern.name), {}))

@@ -1,0 +1,140 @@
+"""The description of the API made ready for a page, from the OpenAPI document itself."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Schema = Mapping[str, Any]
+DEEPEST = 3
+"""Objects within objects that are spelled out."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRow:
+    """A parameter or a field: its dotted name, what it may be, and what it means."""
+
+    name: str
+    kind: str
+    is_required: bool
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """An answer by its status."""
+
+    status: str
+    words: str
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationShown:
+    """One operation as the page shows it."""
+
+    key: str
+    method: str
+    path: str
+    summary: str
+    description: str
+    scope: str
+    permissions: list[str]
+    parameters: list[FieldRow]
+    body: list[FieldRow]
+    answer: list[FieldRow]
+    answers: list[AnswerRow]
+
+
+def operations_by_subject(document: Schema) -> list[tuple[str, list[OperationShown]]]:
+    """All operations by their subject, in the order in which they are described."""
+    subjects: defaultdict[str, list[OperationShown]] = defaultdict(list)
+    for path, methods in document["paths"].items():
+        for method, details in methods.items():
+            shown = _operation(document, path, method, details)
+            subjects[(details.get("tags") or ["other"])[0]].append(shown)
+    return list(subjects.items())
+
+
+def _operation(document: Schema, path: str, method: str, details: Schema) -> OperationShown:
+    answers = sorted(details["responses"].items(), key=lambda item: str(item[0]))
+    success: Schema = next((each for status, each in answers if str(status)[0] == "2"), {})
+    return OperationShown(
+        key=details["operationId"],
+        method=method.upper(),
+        path=path,
+        summary=details["summary"],
+        description=details.get("description", ""),
+        scope=details.get("x-scope", ""),
+        permissions=details.get("x-permissions", []),
+        parameters=[_parameter(document, each) for each in details["parameters"]],
+        body=list(_content(document, details.get("requestBody", {}))),
+        answer=list(_content(document, success)),
+        answers=[
+            AnswerRow(str(status), each.get("description", ""), not str(status).startswith("2"))
+            for status, each in answers
+        ],
+    )
+
+
+def _parameter(document: Schema, given: Schema) -> FieldRow:
+    name = given["name"] if given["in"] == "query" else f"{given['name']} ({given['in']})"
+    kind = _kind(document, given["schema"])
+    return FieldRow(name, kind, given.get("required", False), given.get("description", ""))
+
+
+def _content(document: Schema, given: Schema) -> Iterator[FieldRow]:
+    for media_type, content in given.get("content", {}).items():
+        schema = content.get("schema")
+        if media_type == "application/json" and schema:
+            yield from _fields(document, schema)
+
+
+def _fields(
+    document: Schema, schema: Schema, prefix: str = "", depth: int = 0
+) -> Iterator[FieldRow]:
+    resolved = _resolved(document, schema)
+    required = resolved.get("required", [])
+    for name, inner in resolved.get("properties", {}).items():
+        yield FieldRow(
+            f"{prefix}{name}",
+            _kind(document, inner),
+            name in required,
+            inner.get("description", ""),
+        )
+        nested = _nested(document, inner)
+        if nested is not None and depth < DEEPEST:
+            yield from _fields(document, nested, f"{prefix}{name}.", depth + 1)
+
+
+def _nested(document: Schema, schema: Schema) -> Schema | None:
+    """The object that a value, or each of its elements, is."""
+    for each in (schema, *schema.get("anyOf", [])):
+        resolved = _resolved(document, each)
+        if resolved.get("type") == "array":
+            resolved = _resolved(document, resolved.get("items", {}))
+        if "properties" in resolved:
+            return resolved
+    return None
+
+
+def _resolved(document: Schema, schema: Schema) -> Schema:
+    reference = schema.get("$ref")
+    if not reference:
+        return schema
+    found: Schema = document["components"]["schemas"][reference.rsplit("/", 1)[-1]]
+    return found
+
+
+def _kind(document: Schema, schema: Schema) -> str:
+    """What a value may be, in a few words."""
+    schema = _resolved(document, schema)
+    if choices := schema.get("enum"):
+        return " | ".join(map(str, choices))
+    if "anyOf" in schema:
+        return " | ".join(dict.fromkeys(_kind(document, each) for each in schema["anyOf"]))
+    if schema.get("type") == "array":
+        return f"{_kind(document, schema.get('items', {}))}[]"
+    return str(schema.get("format") or schema.get("type", "any"))
