@@ -55,7 +55,7 @@ def child_exit(server: Arbiter, worker: Worker) -> None:
     """What a dead process counted stays; what it only showed while it lived goes."""
     from prometheus_client.multiprocess import mark_process_dead
 
-    mark_process_dead(worker.pid)
+    mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
 def post_worker_init(worker: Worker) -> None:

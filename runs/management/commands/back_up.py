@@ -1,0 +1,35 @@
+"""`manage.py back_up FOLDER`: all rows and files into a folder, while everybody works on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from runs.backups.contract import BackupError
+from runs.backups.snapshots import back_up
+
+
+class Command(BaseCommand):
+    help = (
+        "Add a snapshot of all rows to the folder, and the files that are not in it yet."
+        " Nothing has to be stopped. Secrets (the key of the site, those of providers) and uploads"
+        " that wait to be imported are not in it."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path)
+        parser.add_argument("--keep", type=int, help="delete all but so many of the newest")
+
+    def handle(self, *, folder: Path, keep: int | None, **_: Any) -> None:
+        if keep is not None and keep < 1:
+            raise CommandError("--keep must be at least 1")
+        try:
+            made = back_up(folder, keep=keep)
+        except BackupError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(
+            f"{made.name}: {sum(made.rows.values())} rows, {made.n_new_files} new files"
+            f" ({made.new_bytes / 1e6:.1f} MB), {made.seconds} s"
+        )

@@ -1,0 +1,33 @@
+"""`manage.py restore_backup FOLDER`: everything as a backup holds it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from runs.backups.contract import BackupError
+from runs.backups.snapshots import restore
+
+
+class Command(BaseCommand):
+    help = (
+        "Put back the rows and files of a snapshot, the newest unless another is named, and apply"
+        " the migrations that are newer. Stop web server and workers before. What has come since"
+        " is lost. `check_integrity --hashes` afterwards reads every file."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path)
+        parser.add_argument("--snapshot", help="name of one, such as 20261121T230000.123456Z")
+        parser.add_argument(
+            "--overwrite", action="store_true", help="even where the database holds something"
+        )
+
+    def handle(self, *, folder: Path, snapshot: str | None, overwrite: bool, **_: Any) -> None:
+        try:
+            put_back = restore(folder, name=snapshot, overwrite=overwrite)
+        except BackupError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{put_back.name}: {sum(put_back.rows.values())} rows are back.")
