@@ -3,6 +3,23 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from runs.models.blobs import Blob
+
+BLOBS = ("screenshot", "marked_screenshot", "after_screenshot", "tree", "after_tree")
+"""Columns that name a file."""
+
+
+def _blob() -> models.ForeignKey[Blob | None, Blob | None]:
+    """A reference to a file, looked up by an index of those that are there (see `Meta`).
+
+    An index that comes by itself holds every row, and on PostgreSQL it comes twice, the second
+    time for patterns: ten of them took more room than the steps' texts, and half of the time that
+    storing steps took.
+    """
+    return models.ForeignKey(
+        "runs.Blob", models.PROTECT, null=True, related_name="+", db_index=False
+    )
+
 
 class Step(models.Model):
     """One step. The columns are what the timeline draws; `record` holds the rest, losslessly."""
@@ -12,7 +29,8 @@ class Step(models.Model):
         SUPERSEDED = "superseded", _("superseded")
         REPLAYED = "replayed", _("replayed")
 
-    run = models.ForeignKey("runs.Run", models.CASCADE, related_name="steps")
+    run = models.ForeignKey("runs.Run", models.CASCADE, related_name="steps", db_index=False)
+    """Looked up by the index of `one_step_per_index`."""
     index = models.PositiveIntegerField()
     branch = models.PositiveIntegerField(default=0)
     state = models.CharField(max_length=10, choices=State, default=State.LIVE)
@@ -31,11 +49,11 @@ class Step(models.Model):
     """[x, y] of the click, in pixels of the screenshot."""
     target = models.TextField(blank=True)
     """The acted-on element in words: its role and text."""
-    screenshot = models.ForeignKey("runs.Blob", models.PROTECT, null=True, related_name="+")
-    marked_screenshot = models.ForeignKey("runs.Blob", models.PROTECT, null=True, related_name="+")
-    after_screenshot = models.ForeignKey("runs.Blob", models.PROTECT, null=True, related_name="+")
-    tree = models.ForeignKey("runs.Blob", models.PROTECT, null=True, related_name="+")
-    after_tree = models.ForeignKey("runs.Blob", models.PROTECT, null=True, related_name="+")
+    screenshot = _blob()
+    marked_screenshot = _blob()
+    after_screenshot = _blob()
+    tree = _blob()
+    after_tree = _blob()
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     seconds = models.FloatField(null=True)
@@ -46,6 +64,14 @@ class Step(models.Model):
 
     class Meta:
         ordering = ["run", "index"]
+        indexes = [
+            models.Index(
+                fields=[name],
+                name=f"step_by_{name}",
+                condition=models.Q(**{f"{name}__isnull": False}),
+            )
+            for name in BLOBS
+        ]
         constraints = [
             models.UniqueConstraint(fields=["run", "index"], name="one_step_per_index"),
         ]
