@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from runs.views import blobs, jobs, run_compare, run_list, run_page
+from runs.views import blobs, jobs, run_compare, run_list, run_live, run_page
 
 urlpatterns = [
     path("runs/", run_list.run_list, name="run_list"),
     path("runs/columns/", run_list.run_columns, name="run_columns"),
     path("runs/compare/", run_compare.run_compare, name="run_compare"),
     path("runs/<uuid:run_id>/", run_page.run_detail, name="run_detail"),
+    path("runs/<uuid:run_id>/live/", run_live.run_live, name="run_live"),
     path("runs/<uuid:run_id>/steps/", run_page.run_steps, name="run_steps"),
     path("runs/<uuid:run_id>/steps/<int:index>/", run_page.run_step, name="run_step"),
     path("runs/<uuid:run_id>/steps/<int:index>/calls/", run_page.run_calls, name="run_calls"),

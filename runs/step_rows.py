@@ -62,10 +62,11 @@ _CALLS = ("record__llm_calls", "record__messages", "record__extra__problem")
 """Who was asked and with what success: for those to whom nothing is hidden."""
 
 
-def step_rows(run: Run) -> list[StepRow]:
-    """All steps of the run, in order. One query."""
+def step_rows(run: Run, first: int = 0) -> list[StepRow]:
+    """The steps of the run from one on, in order. One query."""
     columns = _COLUMNS if hides_something(run) else _COLUMNS + _CALLS
-    rows = [_row(values) for values in run.steps.order_by("index").values(*columns)]
+    steps = run.steps.filter(index__gte=first) if first else run.steps.all()
+    rows = [_row(values) for values in steps.order_by("index").values(*columns)]
     for row, following in pairwise(rows):
         # What came after is what the next step saw, unless the run went back in between.
         if row["after"] is None and following["branch"] == row["branch"]:

@@ -61,8 +61,10 @@ def timeline_context(run: Run, user: User) -> dict[str, Any]:
             "marks": marks,
             "course": course_title(shown, events, n_given_up),
             "n_given_up": n_given_up,
-            "has_marked": any(step["marked"] for step in steps),
-            "has_calls": any("calls" in step for step in steps),
+            # What a run that goes on has none of may still come.
+            "has_marked": shown.is_active or any(step["marked"] for step in steps),
+            "has_calls": (shown.is_active and not hides_something(shown))
+            or any("calls" in step for step in steps),
         }
     }
 
@@ -73,6 +75,7 @@ def timeline_data(
     """What the scripts of a timeline read; the run is one out of `shown_to`. One query."""
     return {
         "run": str(run.pk),
+        "is_live": run.is_active,
         "steps": steps,
         "texts": step_texts(run, 0, ALL_AT_ONCE if len(steps) <= ALL_AT_ONCE else PART),
         "part": PART,
@@ -162,5 +165,10 @@ def _words(*, is_active: bool) -> dict[str, str]:
         "tokens": _("%in in, %out out"),
         "no_price": _("price unknown"),
         "loading": _("Loading …"),
+        "live_steps": _("%n steps so far"),
+        "live_ended": _("The run has ended."),
+        "live_new": _("%n new"),
+        "live_lost": _("No connection to the site; it is tried again."),
+        "heard": _("heard %n ago"),
         "failed_load": _("Could not be loaded. Choose the step again to retry."),
     }

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from runs.addresses import read_number
 from runs.hint_pages import hint_facts
 from runs.knowledge_pages import knowledge_facts
+from runs.live_view import live_context
 from runs.models import Run
 from runs.run_policy_facts import policy_facts
 from runs.run_spending import spending_facts
@@ -83,4 +84,5 @@ def run_context(run: Run, request: AppRequest) -> dict[str, Any]:
         **hint_facts(run, request.user),
         **knowledge_facts(run, request.user),
         **timeline_context(run, request.user),
+        **(live_context(run) if run.is_active else {}),
     }

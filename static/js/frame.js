@@ -109,11 +109,14 @@
     tab.dispatchEvent(new CustomEvent("tab-selected", { bubbles: true, detail: tab.getAttribute("aria-controls") }));
   }
 
+  // What asks again by itself tells in its own place that it got no answer.
+  const isQuiet = (event) => event.detail.elt?.closest?.("[data-quiet]") != null;
   document.addEventListener("htmx:responseError", (event) => {
+    if (isQuiet(event)) return;
     const status = event.detail.xhr.status;
     toast(status === 403 ? text.textForbidden : status === 404 ? text.textGone : text.textFailed);
   });
-  document.addEventListener("htmx:sendError", () => toast(text.textOffline));
+  document.addEventListener("htmx:sendError", (event) => isQuiet(event) || toast(text.textOffline));
   document.addEventListener("toast", (event) => toast(event.detail.text, event.detail.level));
   // A fragment may ask for a dialog to be shown once it is there.
   document.addEventListener("htmx:afterSwap", (event) => {

@@ -3,7 +3,8 @@
 //   "ready" {count}           the first picture has been shown (or there is none)
 //   "step-changed" {index, step}
 // The element's `timeline` property is the object: isReady, index, count, step, steps, go(index),
-// goToStep(number), play(), pause(), show(view), setMarks([{index, text}]), setProgress(curves).
+// goToStep(number), play(), pause(), show(view), setMarks([{index, text}]), setProgress(curves);
+// of a run that goes on also extend(news), isLive and `follows`: whether it goes to each new step.
 // An index is a place in `steps`; a step's own number, which addresses and comments use, is `step.i`.
 import { Scrubber } from "./timeline/scrubber.js";
 import { Stage } from "./timeline/stage.js";
@@ -12,6 +13,7 @@ import { Texts } from "./timeline/texts.js";
 import { placedEvents } from "./timeline/words.js";
 
 const PLAY_MS = 500;
+const PICTURES = new Set(["before", "after", "marked"]);
 const HIDES_GIVEN_UP = "hides-given-up-steps";
 
 export class Timeline {
@@ -23,6 +25,8 @@ export class Timeline {
     this.view = "before";
     this.playing = null;
     this.isReady = false;
+    this.isLive = this.data.is_live;
+    this.follows = this.isLive && this.indexInAddress() === null;
     this.data.events = placedEvents(this.data);
     this.byEvent = new AbortController();
     const go = (index) => this.go(index);
@@ -32,7 +36,8 @@ export class Timeline {
     this.scrubber = new Scrubber(root.querySelector("[data-scrubber]"), this.data, go);
     this.listen();
     this.hideGivenUp(localStorage.getItem(HIDES_GIVEN_UP) === "yes");
-    const shown = this.go(this.indexInAddress() ?? this.firstShown, { keepsAddress: true });
+    const first = this.follows ? this.count - 1 : this.indexInAddress() ?? this.firstShown;
+    const shown = this.go(first, { keepsAddress: true, byItself: true });
     shown.finally(() => {
       this.isReady = true;
       this.tell("ready", { count: this.count });
@@ -48,9 +53,10 @@ export class Timeline {
   }
 
   // Shows a step everywhere; the promise ends when its picture is on the page.
-  go(index, { keepsAddress = false } = {}) {
+  go(index, { keepsAddress = false, byItself = false } = {}) {
     if (!this.count) return this.stage.showNothing();
     this.index = Math.min(Math.max(index, 0), this.count - 1);
+    if (!byItself) this.follows = this.isLive && this.index === this.count - 1;
     if (this.isHidden(this.step)) this.hideGivenUp(false); // somebody wants to see it
     this.list.show(this.index);
     this.scrubber.show(this.index);
@@ -59,6 +65,43 @@ export class Timeline {
     if (!keepsAddress) history.replaceState(history.state, "", `#step-${this.step.i}`);
     this.tell("step-changed", { index: this.index, step: this.step });
     return shown;
+  }
+
+  // What came to a run that goes on: new steps, and what has become of earlier ones. Whoever has
+  // moved stays where they are.
+  extend({ steps, texts, states, ended, events, final }) {
+    const isFirst = this.count === 0;
+    for (const step of steps) {
+      const at = this.steps.findIndex((one) => one.i === step.i);
+      if (at < 0) this.steps.push(step);
+      else this.steps[at] = step;
+    }
+    for (const step of this.steps) step.state = states[step.i] ?? "live";
+    this.texts.add(texts);
+    if (ended) {
+      this.isLive = false;
+      Object.assign(this.data, { events: placedEvents({ steps: this.steps, events }), final });
+    }
+    this.list.renew();
+    this.scrubber.renew();
+    const reads = this.stage.picture.zoomed || !PICTURES.has(this.view);
+    if (reads && !isFirst) this.follows = false;
+    if (!this.count) return;
+    if (this.follows || isFirst) this.go(this.count - 1, { keepsAddress: true, byItself: true });
+    else {
+      this.list.show(this.index, { scrolls: false });
+      this.stage.tellPosition(this.index);
+      if (ended) this.texts.show(this.index);
+    }
+    if (ended) this.follows = false;
+  }
+
+  // To the newest step of a run that goes on, and on with it.
+  follow() {
+    if (!PICTURES.has(this.view)) this.show("before");
+    if (this.stage.picture.zoomed) this.stage.toggleZoom();
+    history.replaceState(history.state, "", location.pathname + location.search);
+    this.go(this.count - 1, { keepsAddress: true });
   }
 
   // To the next step that is shown, forwards or backwards; stays where there is none.
@@ -176,6 +219,10 @@ export class Timeline {
       next.focus();
       this.show(next.dataset.view);
     });
+    // Whoever looks through the list wants it to stay.
+    for (const name of ["wheel", "touchmove"]) {
+      this.list.root.addEventListener(name, () => (this.follows = false), { passive: true });
+    }
     addEventListener("hashchange", () => {
       const index = this.indexInAddress();
       if (index !== null && this.root.isConnected) this.go(index, { keepsAddress: true });

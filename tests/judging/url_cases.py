@@ -561,6 +561,7 @@ case(
 )
 case("runs:run_columns", post=lambda _: {"column": ["outcome", "reward", "agent", "model"]})
 case("runs:run_detail", run_id=RUNS)
+case("runs:run_live", "seen=0-0", "seen=1-0", run_id=RUNS)
 case("runs:run_steps", "from=0", "from=1", run_id=RUNS)
 case("runs:run_step", run_id=RUNS, index=STEPS)
 case("runs:run_calls", run_id=RUNS, index=STEPS)

@@ -11,7 +11,9 @@ export class StepList {
     this.root = root;
     this.data = data;
     this.rows = [];
-    this.folds = foldsOf(data.steps, data.events);
+    this.kept = new Map(); // rows by all that they show
+    // What goes on is not folded: the reader would lose their place.
+    this.folds = data.is_live ? [] : foldsOf(data.steps, data.events);
     this.build();
     root.addEventListener("click", (event) => {
       const fold = event.target.closest(".fold");
@@ -55,9 +57,25 @@ export class StepList {
     this.root.append(all);
   }
 
+  // After steps came or changed. The list stays where it is, and so do rows that did not change.
+  renew() {
+    const top = this.root.scrollTop;
+    this.rows = [];
+    this.root.replaceChildren();
+    this.build();
+    this.root.scrollTop = top;
+  }
+
   stepRow(step, index) {
-    const { words, kinds } = this.data;
     const within = this.data.events.filter((event) => event.first <= index && index <= event.last);
+    const shown = JSON.stringify([index, step, within.map((event) => event.kind)]);
+    const row = this.kept.get(shown) ?? this.newRow(step, index, within);
+    if (this.data.is_live) this.kept.set(shown, row);
+    return row;
+  }
+
+  newRow(step, index, within) {
+    const { words, kinds } = this.data;
     const anomaly = within.find((event) => ANOMALIES.has(event.kind));
     const isByOther = within.some((event) => event.kind === "model_switch");
     const row = element("li", `step ${step.state}`);
@@ -115,7 +133,7 @@ export class StepList {
     this.folds.forEach((one, place) => (one.row.dataset.fold = String(place)));
   }
 
-  show(index) {
+  show(index, { scrolls = true } = {}) {
     this.root.querySelector('.step[aria-selected="true"]')?.setAttribute("aria-selected", "false");
     for (const fold of this.folds) {
       const isIn = index >= fold.first && index <= fold.last;
@@ -126,7 +144,7 @@ export class StepList {
     row.setAttribute("aria-selected", "true");
     this.root.setAttribute("aria-activedescendant", row.id);
     const shown = row.hidden ? this.folds.find((fold) => index >= fold.first && index <= fold.last).row : row;
-    scrollInto(this.root, shown);
+    if (scrolls) scrollInto(this.root, shown);
   }
 
   hideGivenUp(isOn) {

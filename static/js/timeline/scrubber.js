@@ -25,13 +25,19 @@ export class Scrubber {
     this.left = []; // of each step, where its tick begins
     this.wide = []; // and how wide it is: 0 while it is hidden
     this.isHidden = () => false;
-    this.lanes = lanesOf(data);
     this.progress = new ProgressCurves(root, data.words);
-    this.height = TICKS + 4 + this.lanes.length * LANE;
-    this.svg.setAttribute("height", String(this.height));
-    root.setAttribute("aria-valuemax", String(Math.max(data.steps.length - 1, 0)));
+    this.renew();
     new ResizeObserver(() => this.draw()).observe(this.svg);
     this.listen(go);
+  }
+
+  // Once there are other steps or events.
+  renew() {
+    this.lanes = lanesOf(this.data);
+    this.height = TICKS + 4 + this.lanes.length * LANE;
+    this.svg.setAttribute("height", String(this.height));
+    this.root.setAttribute("aria-valuemax", String(Math.max(this.data.steps.length - 1, 0)));
+    this.draw();
   }
 
   listen(go) {

@@ -27,7 +27,8 @@ export class Stage {
   async show(index, view) {
     const step = this.data.steps[index];
     const { words } = this.data;
-    this.position.textContent = phrase(words.step_of, { i: step.i, n: this.data.steps.at(-1).i });
+    this.texts.hidden = false;
+    this.tellPosition(index);
     for (const [name, part] of Object.entries(this.parts)) {
       if (part) part.hidden = name !== view;
       if (part && name !== view) this[name].clear();
@@ -39,6 +40,11 @@ export class Stage {
     const hashOf = (one) => ({ before: one.image, after: one.after, marked: one.marked ?? one.image })[view];
     await this.picture.show(hashOf(step), step, phrase(words[`${view}_alt`], { i: step.i }), view !== "after");
     this.picture.fetchAhead(index, hashOf);
+  }
+
+  tellPosition(index) {
+    const { steps, words } = this.data;
+    this.position.textContent = phrase(words.step_of, { i: steps[index].i, n: steps.at(-1).i });
   }
 
   showNothing() {

@@ -16,6 +16,12 @@ export class Texts {
     else this.fetchPart(index);
   }
 
+  // Texts of steps that came later.
+  add(texts) {
+    Object.assign(this.data.texts, texts);
+    this.asked.clear();
+  }
+
   fill(index, texts) {
     const step = this.data.steps[index];
     const { words, final } = this.data;
