@@ -11,7 +11,9 @@ Other people's labels open earlier, when a dispute opens, to its annotators and 
 but never to somebody who still owes the same run a label in another study.
 """
 
+from collections.abc import Iterable
 from datetime import timedelta
+from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
@@ -29,6 +31,9 @@ from judging.models import (
 from judging.models.labels import UNDO_S
 from judging.querysets.disputes import DisputeQuerySet
 from runs.models import Run, User
+
+LOOKED_UP = 2000
+"""Runs that are written into a condition one by one; of more, the database works them out."""
 
 
 class StudyPolicy:
@@ -67,31 +72,31 @@ class StudyPolicy:
     def hidden(self, user: User) -> tuple[Q | None, Q | None]:
         """Both conditions at once; the second is the first itself where all studies hide names.
 
-        What is rare (the person's studies, items to be treated as unsettled) is looked up first
-        and written into the condition, which stands in every query of runs and must be short.
+        What is mostly short (the runs that wait in the person's studies) is looked up first and
+        written into the condition, which stands several times in every query of runs.
         """
         parts = user.study_parts.filter(study__is_open=True)
         hides_names = dict(parts.values_list("study", "study__hides_identity"))
         if not hides_names:
             return None, None
-        as_unsettled = list(_as_unsettled(user, list(hides_names)).values_list("pk", flat=True))
-        blind = _under_judgement(list(hides_names), as_unsettled)
+        items = _waiting(user, list(hides_names))
         nameless = [study for study, hides in hides_names.items() if hides]
+        found = list(items.values_list("study", "run", "run__family")[: LOOKED_UP + 1])
+        if len(found) > LOOKED_UP:
+            blind = _kin_of_items(items)
+            anonymous = _kin_of_items(items.filter(study__in=nameless))
+        else:
+            blind = _kin_of_runs((run, family) for _, run, family in found)
+            anonymous = _kin_of_runs(
+                (run, family) for study, run, family in found if study in nameless
+            )
         if len(nameless) == len(hides_names):
             return blind, blind
-        return blind, _under_judgement(nameless, as_unsettled) if nameless else None
+        return blind, anonymous if nameless else None
 
 
-def _under_judgement(studies: list[int], as_unsettled: list[int]) -> Q:
-    """Runs of these studies that are not settled or are treated so, and their kin."""
-    unsettled = ~Q(status=StudyItem.Status.SETTLED)
-    if as_unsettled:
-        unsettled |= Q(pk__in=as_unsettled)
-    return _with_kin(StudyItem.objects.filter(unsettled, study__in=studies))
-
-
-def _as_unsettled(user: User, studies: list[int]) -> QuerySet[StudyItem]:
-    """Settled items on which the person is to be as blind as before.
+def _waiting(user: User, studies: list[int]) -> QuerySet[StudyItem]:
+    """Items that are not settled, and settled ones on which the person is to be as blind as before.
 
     Those settled a moment ago by labels that can still be taken back, and those that the
     person is looking at a second time without knowing it.
@@ -103,16 +108,26 @@ def _as_unsettled(user: User, studies: list[int]) -> QuerySet[StudyItem]:
     again = Assignment.objects.filter(
         user=user, is_repeat=True, state=Assignment.State.LEASED, item=OuterRef("pk")
     )
-    return StudyItem.objects.filter(just_agreed | Exists(again), study__in=studies)
+    unsettled = ~Q(status=StudyItem.Status.SETTLED)
+    return StudyItem.objects.filter(unsettled | just_agreed | Exists(again), study__in=studies)
 
 
-def _with_kin(items: QuerySet[StudyItem]) -> Q:
+def _kin_of_items(items: QuerySet[StudyItem]) -> Q:
     """The runs of the items, and all that repeat one of them or that one of them repeats.
 
     Through whatever chain: reruns of reruns, and other reruns of the same run.
     """
     roots = items.values(root=Coalesce("run__family", "run"))
     return Q(pk__in=items.values("run")) | Q(pk__in=roots) | Q(family__in=roots)
+
+
+def _kin_of_runs(runs: Iterable[tuple[UUID, UUID | None]]) -> Q:
+    """The same of runs at hand, each with its family."""
+    family_of = dict(runs)
+    roots = {family or run for run, family in family_of.items()}
+    if not roots:
+        return Q(pk__in=())
+    return Q(pk__among=sorted(roots | family_of.keys())) | Q(family__among=sorted(roots))
 
 
 def items_with_open_labels(user: User) -> QuerySet[StudyItem]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from django.utils import timezone
 
+from judging import blinding
 from judging.blinding import disputes_open_to, items_with_open_labels
 from judging.models import Assignment, ReferenceVerdict, Study, StudyItem, StudyMember
 from judging.services.assignment import next_assignment
@@ -28,6 +29,14 @@ if TYPE_CHECKING:
     from runs.visibility import ShownRun
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True, params=[blinding.LOOKED_UP, 0], ids=["few runs wait", "many"])
+def looked_up(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are looked up beforehand, or worked out by the database where they are many."""
+    monkeypatch.setattr(blinding, "LOOKED_UP", request.param)
+
+
 Part = StudyMember.Part
 
 
