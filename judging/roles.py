@@ -23,6 +23,7 @@ ENGINEER = (
     "runs.import_run",
     "runs.export_run",
     "runs.read_acts",
+    "runs.manage_space",
     "runs.view_hint",
     "runs.add_hint",
     "runs.view_knowledgeset",

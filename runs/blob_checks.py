@@ -6,13 +6,15 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 
+from django.apps import apps
 from django.db import IntegrityError, models, transaction
 from django.db.models import Exists, OuterRef, ProtectedError, Q
 from django.utils import timezone
 
 from runs.blobs import MissingBlobError, read_blob, storage_name
-from runs.models import Attachment, Blob, Step
+from runs.models import Blob, DoomedBlob, Step
 from runs.storage import StoredFile, blob_storage
 
 ROWS_AT_ONCE = 500
@@ -71,12 +73,7 @@ def check_files(report: BlobReport) -> Iterator[None]:
 
 def check_references(report: BlobReport) -> None:
     """Note references to blobs without a row (only a damaged database has them)."""
-    references: list[tuple[type[models.Model], str]] = [
-        *((Step, name) for name in STEP_COLUMNS),
-        (Attachment, "blob"),
-        (Blob, "thumbnail"),
-    ]
-    for model, name in references:
+    for model, name in references():
         column = f"{name}_id"
         dangling = (
             model._default_manager.filter(~Q(**{column: None}))
@@ -160,11 +157,23 @@ def _delete_rows(blobs: models.QuerySet[Blob]) -> int:
 
 
 def unused_blobs() -> models.QuerySet[Blob]:
-    """Blobs that no step, attachment or picture (as its thumbnail) refers to."""
-    blobs = Blob.objects.exclude(Exists(Attachment.objects.filter(blob=OuterRef("pk"))))
-    for name in STEP_COLUMNS:
-        blobs = blobs.exclude(Exists(Step.objects.filter(**{name: OuterRef("pk")})))
-    return blobs.exclude(Exists(Blob.objects.filter(thumbnail=OuterRef("pk"))))
+    """Blobs that no row of any app refers to: no step, attachment, picture (as its thumbnail)."""
+    blobs = Blob.objects.all()
+    for model, name in references():
+        blobs = blobs.exclude(Exists(model._default_manager.filter(**{name: OuterRef("pk")})))
+    return blobs
+
+
+@cache
+def references() -> tuple[tuple[type[models.Model], str], ...]:
+    """Every column of any app that refers to blobs and keeps them."""
+    return tuple(
+        (model, field.name)
+        for model in apps.get_models()
+        if model is not DoomedBlob
+        for field in model._meta.concrete_fields
+        if isinstance(field, models.ForeignKey) and field.related_model is Blob
+    )
 
 
 def _blobs() -> Iterator[Blob]:

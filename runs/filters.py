@@ -38,6 +38,7 @@ class RunFilter(AddressFilter):
     superseded = django_filters.BooleanFilter(
         method="filter_superseded", label=_("superseded attempts")
     )
+    archived = django_filters.BooleanFilter(method="filter_archived", label=_("put away"))
 
     class Meta:
         model = Run
@@ -58,6 +59,8 @@ class RunFilter(AddressFilter):
     def filter_queryset(self, queryset: RunQuerySet[Run]) -> RunQuerySet[Run]:
         if not self.form.cleaned_data.get("superseded"):
             queryset = queryset.latest_attempts()
+        if not self.form.cleaned_data.get("archived"):
+            queryset = queryset.not_archived()
         filtered: RunQuerySet[Run] = super().filter_queryset(queryset)
         return filtered
 
@@ -73,6 +76,12 @@ class RunFilter(AddressFilter):
     ) -> RunQuerySet[Run]:
         """Nothing to do: without the switch they are left out before."""
         return queryset
+
+    def filter_archived(
+        self, queryset: RunQuerySet[Run], name: str, value: bool | None
+    ) -> RunQuerySet[Run]:
+        """With the switch, what was put away alone; without it, it is left out before."""
+        return queryset.filter(archived_at__isnull=False) if value else queryset
 
     def filter_anomaly(
         self, queryset: RunQuerySet[Run], name: str, value: list[str]
@@ -91,7 +100,7 @@ class RunFilter(AddressFilter):
         return self.toggled("superseded", "true")
 
     def chip_words(self, name: str, words: str) -> str:
-        return str(_("shown")) if name == "superseded" else words
+        return str(_("shown")) if name in ("superseded", "archived") else words
 
     @cached_property
     def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:

@@ -14,11 +14,22 @@ from typing import Any
 from django.db import connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from runs.models import Act, Hint, HintChoice, HintSet, RetryPolicy, Run, RunStatus, Step
+from runs.models import (
+    Act,
+    DeletedRun,
+    Hint,
+    HintChoice,
+    HintSet,
+    RetryPolicy,
+    Run,
+    RunStatus,
+    Step,
+)
 
 NOT_CONTENT = {
     # Where the run stands among others, and what has been noticed in it since.
     "superseded",
+    "archived_at",
     "has_anomaly",
     "experiment",
     "rerun_of",
@@ -43,6 +54,7 @@ GUARDED: tuple[type[models.Model], ...] = (Run, Step, RetryPolicy, Act, *OF_HINT
 MESSAGE = "a finished run never changes"
 MESSAGE_OF_POLICIES = "a policy never changes: save the next version"
 MESSAGE_OF_HINTS = "a hint never changes: have another one written"
+MESSAGE_OF_DELETIONS = "an ended run is deleted only once it is named among the deleted"
 MESSAGE_OF_ACTS = "an act never changes and is never deleted"
 
 
@@ -102,17 +114,46 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
         (RetryPolicy, policy_changes, MESSAGE_OF_POLICIES),
         *((model, _any_change(model, set(), differs), MESSAGE_OF_HINTS) for model in OF_HINTS),
     ]
+    # Named since it came here: the same run may have been deleted and imported again.
+    deleted, named = DeletedRun._meta.db_table, "d.deleted_at >= r.created_at"
+    named = f"EXISTS (SELECT 1 FROM {deleted} d WHERE d.run_id = r.id AND {named})"  # noqa: S608
+    goes_unnamed = f"EXISTS (SELECT 1 FROM {runs} r WHERE r.id = OLD.{{}} AND r.status IN ({ended}) AND NOT {named})"  # noqa: S608, E501
+    kept: list[tuple[type[models.Model], str]] = [
+        (Run, goes_unnamed.format("id")),
+        (Step, goes_unnamed.format("run_id")),
+    ]
     if connection.vendor == "sqlite":
-        return [
-            f"CREATE TRIGGER {_trigger_name(model)} BEFORE UPDATE ON {model._meta.db_table}"
-            f" WHEN {change} BEGIN SELECT RAISE(ABORT, '{message}'); END"
-            for model, change, message in refused
-        ] + [
-            f"CREATE TRIGGER {name} BEFORE {event} ON {acts}"
-            f" BEGIN SELECT RAISE(ABORT, '{MESSAGE_OF_ACTS}'); END"
-            for name, event in zip(_trigger_names(Act), ("UPDATE", "DELETE"), strict=True)
-        ]
+        return (
+            [
+                f"CREATE TRIGGER {_trigger_names(model)[1]} BEFORE DELETE ON {model._meta.db_table}"
+                f" WHEN {goes} BEGIN SELECT RAISE(ABORT, '{MESSAGE_OF_DELETIONS}'); END"
+                for model, goes in kept
+            ]
+            + [
+                f"CREATE TRIGGER {_trigger_name(model)} BEFORE UPDATE ON {model._meta.db_table}"
+                f" WHEN {change} BEGIN SELECT RAISE(ABORT, '{message}'); END"
+                for model, change, message in refused
+            ]
+            + [
+                f"CREATE TRIGGER {name} BEFORE {event} ON {acts}"
+                f" BEGIN SELECT RAISE(ABORT, '{MESSAGE_OF_ACTS}'); END"
+                for name, event in zip(_trigger_names(Act), ("UPDATE", "DELETE"), strict=True)
+            ]
+        )
     # A condition on a row of another table cannot stand in WHEN.
+    of_deletions = [
+        statement
+        for model, unnamed in kept
+        for name in (_trigger_names(model)[1],)
+        for statement in (
+            f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            f" IF {unnamed} THEN"
+            f" RAISE EXCEPTION '{MESSAGE_OF_DELETIONS}' USING ERRCODE = 'check_violation';"
+            f" END IF; RETURN OLD; END $$",
+            f"CREATE TRIGGER {name} BEFORE DELETE ON {model._meta.db_table}"
+            f" FOR EACH ROW EXECUTE FUNCTION {name}()",
+        )
+    ]
     changes, goes = _trigger_names(Act)
     of_acts = [
         f"CREATE OR REPLACE FUNCTION {changes}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
@@ -122,18 +163,22 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
         f"CREATE TRIGGER {goes} BEFORE TRUNCATE ON {acts}"
         f" FOR EACH STATEMENT EXECUTE FUNCTION {changes}()",
     ]
-    return of_acts + [
-        statement
-        for model, change, message in refused
-        for statement in (
-            f"CREATE OR REPLACE FUNCTION {_trigger_name(model)}() RETURNS trigger"
-            f" LANGUAGE plpgsql AS $$ BEGIN IF {change} THEN"
-            f" RAISE EXCEPTION '{message}' USING ERRCODE = 'check_violation';"
-            f" END IF; RETURN NEW; END $$",
-            f"CREATE TRIGGER {_trigger_name(model)} BEFORE UPDATE ON {model._meta.db_table}"
-            f" FOR EACH ROW EXECUTE FUNCTION {_trigger_name(model)}()",
-        )
-    ]
+    return (
+        of_acts
+        + of_deletions
+        + [
+            statement
+            for model, change, message in refused
+            for statement in (
+                f"CREATE OR REPLACE FUNCTION {_trigger_name(model)}() RETURNS trigger"
+                f" LANGUAGE plpgsql AS $$ BEGIN IF {change} THEN"
+                f" RAISE EXCEPTION '{message}' USING ERRCODE = 'check_violation';"
+                f" END IF; RETURN NEW; END $$",
+                f"CREATE TRIGGER {_trigger_name(model)} BEFORE UPDATE ON {model._meta.db_table}"
+                f" FOR EACH ROW EXECUTE FUNCTION {_trigger_name(model)}()",
+            )
+        ]
+    )
 
 
 def _any_change(model: type[models.Model], ignored: set[str], differs: str) -> str:
@@ -146,6 +191,6 @@ def _trigger_name(model: type[models.Model]) -> str:
 
 
 def _trigger_names(model: type[models.Model]) -> list[str]:
-    """All triggers of a model; of acts also the one against their going."""
-    goes = [f"{model._meta.db_table}_never_goes"] if model is Act else []
+    """All triggers of a model; of some also the one against their going."""
+    goes = [f"{model._meta.db_table}_never_goes"] if model in (Act, Run, Step) else []
     return [_trigger_name(model), *goes]

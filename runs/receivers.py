@@ -8,7 +8,11 @@ from uuid import UUID
 from django.dispatch import receiver
 
 from runs.services.anomalies import mark_anomalies
+from runs.services.retention import apply_retention
 from runs.signals import run_ended
+from runs.tasks import after_measurement
+
+after_measurement(apply_retention)
 
 
 @receiver(run_ended)

@@ -11,6 +11,7 @@ from runs import (
     policy_urls,
     rerun_urls,
     run_urls,
+    space_urls,
     task_urls,
     token_urls,
 )
@@ -23,6 +24,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *rerun_urls.urlpatterns,
     *policy_urls.urlpatterns,
     *infrastructure_urls.urlpatterns,
+    *space_urls.urlpatterns,
     *task_urls.urlpatterns,
     *knowledge_urls.urlpatterns,
     *hint_urls.urlpatterns,

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from runs.bounds import import_bounds
+from runs.execution.clean_up import named_deleted
 from runs.execution.storing import StoringError, import_bundle
 from runs.interchange import Verdicts, run_extensions
 from runs.models import Run
@@ -114,7 +115,8 @@ def _replace(run: Run, read: RunBundle) -> UUID:
     """
     said = [extension.release(run) for extension in run_extensions()]
     user = run.created_by
-    Run.objects.filter(pk=run.pk).delete()
+    with named_deleted(run, "read again from its original"):
+        Run.objects.filter(pk=run.pk).delete()
     return import_bundle(_with(read, said), user=user).run_id
 
 

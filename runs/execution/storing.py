@@ -10,6 +10,7 @@ from functools import partial
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import Q
 
 from runs.agents import store_agent
 from runs.blobs import BlobBatch, known_hashes
@@ -29,6 +30,7 @@ from runs.models import (
     User,
 )
 from runs.policies import known_policy
+from runs.quotas import QuotaError, demand_room
 from runs.records import (
     EVALUATION_ROLE,
     attachment_rows,
@@ -37,7 +39,7 @@ from runs.records import (
     step_row,
     stored_json,
 )
-from runs.run_bundles import TASK_KEY, stored_run
+from runs.run_bundles import TASK_KEY, is_stored, stored_run
 from runs.signals import announce_end
 from runs.task_rows import differs, store_task
 from webagent.agents.running import SOURCE_FORMAT
@@ -115,6 +117,7 @@ def import_bundle(
     content_hash = bundle.content_hash
     for tries_left in reversed(range(TRIES)):
         try:
+            _demand_room(bundle, experiment_name)
             blobs = _write_blobs(bundle)
             with transaction.atomic():
                 run, is_new = _store(bundle, content_hash, blobs, experiment_name, user)
@@ -133,7 +136,7 @@ def import_bundle(
             # Another import stored the same run, task or agent first: look again.
             if not tries_left:
                 raise StoringError("", f"the database refused it: {error}") from error
-        except (BlobError, OSError, DatabaseError) as error:
+        except (BlobError, OSError, DatabaseError, QuotaError) as error:
             raise _explained(error) from error
     links.remember(run.pk, bundle.run)
     return ImportedRun(
@@ -203,12 +206,14 @@ def _store_run(
     columns = run_columns(bundle.run, described.goal)
     if differs(task, described):
         columns["record"][TASK_KEY] = stored_json(described)
+    experiment = experiment_named(experiment_name or bundle.run.experiment, user)
+    demand_room(experiment, n_runs=1, n_bytes=_n_bytes(bundle))
     cancelled = bundle.run.end_reason == EndReason.CANCELLED
     return Run.objects.create(
         id=free_run_id(bundle.run),
         task=task,
         agent=_agent(bundle.run),
-        experiment=experiment_named(experiment_name or bundle.run.experiment, user),
+        experiment=experiment,
         policy=known_policy(bundle.run.extra),
         status=RunStatus.CANCELLED if cancelled else RunStatus.FINISHED,
         n_steps=len(bundle.steps),
@@ -217,6 +222,19 @@ def _store_run(
         created_by=user,
         **columns,
     )
+
+
+def _demand_room(bundle: RunBundle, experiment_name: str | None) -> None:
+    """Raises QuotaError before any file is written; whoever stores the row asks once more."""
+    name = experiment_name or bundle.run.experiment
+    limited = Q(max_runs__isnull=False) | Q(max_bytes__isnull=False)
+    held = Experiment.objects.filter(limited, name=name[:200]).first() if name else None
+    if held and not is_stored(bundle):
+        demand_room(held, n_runs=1, n_bytes=_n_bytes(bundle))
+
+
+def _n_bytes(bundle: RunBundle) -> int:
+    return sum({blob.sha256: blob.bytes for blob in bundle.blob_records()}.values())
 
 
 def _agent(run: RunRecord) -> AgentConfiguration:
@@ -251,6 +269,8 @@ def _undecodable(bundle: RunBundle, blobs: BlobBatch) -> Iterator[Problem]:
 
 
 def _explained(error: Exception) -> StoringError:
+    if isinstance(error, QuotaError):
+        return StoringError("experiment", str(error))
     if isinstance(error, BlobError):
         return StoringError("blobs", str(error))
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

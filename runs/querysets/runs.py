@@ -98,6 +98,10 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         ended = ("finished", "failed")
         return self.filter(source_format="crosscheck-agent", status__in=ended)
 
+    def not_archived(self) -> Self:
+        """Without runs that were put away."""
+        return self.filter(archived_at=None)
+
     def latest_attempts(self) -> Self:
         """Without attempts that a later one replaced."""
         return self.filter(superseded=False)

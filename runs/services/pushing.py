@@ -25,6 +25,7 @@ from runs.execution.pushed import ending_columns, steps_so_far
 from runs.execution.storing import experiment_named
 from runs.models import Attachment, Run, RunStatus, Step, Task, User
 from runs.querysets.clock import from_now
+from runs.quotas import QuotaError, demand_room
 from runs.records import attachment_rows, run_columns, step_row, stored_json
 from runs.run_bundles import step_record
 from runs.task_rows import store_task, task_record
@@ -72,13 +73,19 @@ def open_run(*, opening: Opening, user: User) -> Run:
     """A run that goes on elsewhere from now.
 
     Raises:
-        PushError: its task is not here and nothing tells its goal, or it is nested too deeply.
+        PushError: its task is not here and nothing tells its goal, it is nested too deeply, or
+            its experiment has no room.
     """
     clean = clean_opening(opening, import_bounds())
     task = _task(clean.task)
     told = clean.goal or (clean.task.goal if clean.task.goal != task.goal else None)
     described = task_record(task)
     run_id = uuid.uuid4()
+    experiment = experiment_named(clean.experiment, user)
+    try:
+        demand_room(experiment, n_runs=1)
+    except QuotaError as error:
+        raise PushError("experiment", str(error)) from None
     record = opened_record(
         clean.model_copy(update={"goal": told}),
         run_id=str(run_id),
@@ -89,7 +96,7 @@ def open_run(*, opening: Opening, user: User) -> Run:
         id=run_id,
         task=task,
         agent=store_agent(record.agent, record.models),
-        experiment=experiment_named(record.experiment, user),
+        experiment=experiment,
         status=RunStatus.RUNNING,
         created_by=user,
         lease_owner=f"push {run_id}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -25,6 +25,7 @@ from runs.models import (
 )
 from runs.policies import body_of
 from runs.querysets.runs import RunQuerySet
+from runs.quotas import QuotaError, demand_room
 from runs.runnable import (
     DEFAULT_MAX_STEPS,
     OUR_FORMAT,
@@ -117,6 +118,7 @@ def launch_reruns(*, runs: Iterable[Run], wish: Wish, user: User) -> Launch:
     ]
     if not wanted:
         raise RerunError(refused[0][1] if refused else _("Select at least one run."))
+    _demand_room(experiment, [run.pk for run in wanted])
     Run.objects.bulk_create(wanted, ignore_conflicts=True)
     ids = [run.pk for run in wanted]
     transaction.on_commit(wake_workers)
@@ -151,10 +153,12 @@ def queue_run(
         raise RerunError(str(error)) from None
     if why := _policy_problem(policy):
         raise RerunError(why)
+    gathered = _experiment(experiment, user)
+    _demand_room(gathered, [None])
     return Run.objects.create(
         task=store_task(record),
         agent=row,
-        experiment=_experiment(experiment, user),
+        experiment=gathered,
         seed=seed,
         trial=trial,
         max_steps=max_steps or record.max_steps or _own_max_steps(described) or DEFAULT_MAX_STEPS,
@@ -261,6 +265,15 @@ def _own_max_steps(agent: AgentRecord) -> int | None:
     """How many steps the agent's configuration wants, if it says so."""
     wanted = (agent.config or {}).get("max_steps")
     return wanted if isinstance(wanted, int) else None
+
+
+def _demand_room(experiment: Experiment | None, ids: Sequence[UUID | None]) -> None:
+    """Raises RerunError if the experiment cannot take what is not among its runs yet."""
+    there = Run.objects.filter(experiment=experiment, pk__in=[pk for pk in ids if pk]).count()
+    try:
+        demand_room(experiment, n_runs=len(ids) - there)
+    except QuotaError as error:
+        raise RerunError(str(error)) from None
 
 
 def _experiment(name: str, user: User | None) -> Experiment | None:

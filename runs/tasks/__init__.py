@@ -10,10 +10,13 @@ from runs.tasks.dispatching import dispatch
 from runs.tasks.imports import dispatch_imports, import_upload
 from runs.tasks.learning import dispatch_learning, learn
 from runs.tasks.reruns import execute_next_run
+from runs.tasks.space import after_measurement, ask_for_measurement
 from runs.tasks.sweeping import ask_for_sweep, sweep, swept
 from runs.tasks.waking import wake_workers
 
 __all__ = [
+    "after_measurement",
+    "ask_for_measurement",
     "ask_for_sweep",
     "dispatch",
     "dispatch_imports",

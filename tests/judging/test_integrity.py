@@ -36,7 +36,7 @@ from tests.judging.factories import (
     make_label,
     make_study,
 )
-from tests.runs.factories import make_run
+from tests.runs.factories import delete_run, make_run
 from tests.runs.integrity import everything_holds, found, plant
 
 pytestmark = pytest.mark.django_db
@@ -256,5 +256,6 @@ def test_a_batch_whose_counters_are_not_its_rows(planted: dict[str, Any], why: s
 
 def test_counters_stay_when_a_run_goes() -> None:
     batch = make_batch()
-    Run.objects.filter(evaluations__batch=batch).delete()
+    for run in Run.objects.filter(evaluations__batch=batch):
+        delete_run(run)
     assert found(batch) == []

@@ -608,6 +608,17 @@ def DRY_RUNS(world: World) -> Iterable[Visit]:  # noqa: N802
 CASES["runs:policy_reruns"] = DRY_RUNS
 case("runs:rerun_list", "page=1")
 case("runs:rerun_cancel_own", post=lambda _: {})
+case("runs:space")
+case("runs:space_measure", post=lambda _: {})
+case("runs:retention", experiment_id=EXPERIMENTS)
+case("runs:retention_limits", experiment_id=EXPERIMENTS, post=lambda _: {"max_runs": "3"})
+case("runs:retention_archive", experiment_id=EXPERIMENTS, post=lambda _: {})
+case("runs:retention_restore", experiment_id=EXPERIMENTS, post=lambda _: {})
+case(
+    "runs:retention_delete",
+    experiment_id=EXPERIMENTS,
+    post=lambda _: {"reason": "a test", "name": "another"},
+)
 case("runs:infrastructure")
 case("runs:infrastructure_sites")
 case("runs:reliability")
@@ -766,8 +777,8 @@ API: dict[str, dict[str, Argument]] = {
 MORE_API: dict[str, dict[str, Argument]] = {
     "read_blob": {"sha256": lambda world: [world.picture.pk, world.log.pk]},
     "push_step": {"index": STEPS},
-    "read_audit_table": {"name": lambda _: list(TABLES)},
-    "read_experiment_table": {"name": lambda _: list(EXPERIMENT_TABLES)},
+    "read_audit_table": {"name": lambda _: ["matrices", "triangle"]},
+    "read_experiment_table": {"name": lambda _: "runs"},
 }
 for pattern in api_addresses:
     named = str(pattern.pattern)

@@ -15,6 +15,7 @@ from PIL import Image, ImageDraw
 from runs.models import (
     AgentConfiguration,
     Blob,
+    DeletedRun,
     Event,
     Experiment,
     Run,
@@ -115,6 +116,12 @@ def make_run(
     )
     Event.objects.bulk_create(Event(run=run, **event) for event in events)
     return run
+
+
+def delete_run(run: Run) -> None:
+    """Delete an ended run with its rows; only what is named among the deleted may go."""
+    DeletedRun.objects.create(run_id=run.pk, reason="a test")
+    run.delete()
 
 
 def _step(run: Run, index: int, given: dict[str, Any], pictures: bool) -> Step:

@@ -12,7 +12,7 @@ from django.core.management import call_command
 
 from runs.blobs import read_blob, storage_name
 from runs.models import Blob, Run
-from tests.runs.factories import make_picture, make_run
+from tests.runs.factories import delete_run, make_picture, make_run
 from tests.runs.stores import files_in, store_blob, use_store
 
 pytestmark = pytest.mark.django_db
@@ -100,7 +100,7 @@ def test_blobs_of_deleted_runs_go_with_their_files(store, capsys):
     make_old(*Blob.objects.all())
     for file in files_in(store):
         os.utime(file, (LONG_AGO, LONG_AGO))
-    run.delete()
+    delete_run(run)
     check(capsys, "--delete-orphans")
     check(capsys, "--delete-orphans")  # the thumbnail is free once its picture is gone
     assert not Blob.objects.filter(pk=picture.pk).exists()
@@ -137,7 +137,7 @@ def test_a_file_that_a_writer_renews_meanwhile_is_put_back(store, monkeypatch):
 def test_shared_pictures_stay_while_one_run_has_them(store, capsys):
     picture: Any = make_picture("shared")
     first, second = (make_run(steps=[{"screenshot": picture}]) for _ in range(2))
-    first.delete()
+    delete_run(first)
     make_old(*Blob.objects.all())
     check(capsys, "--delete-orphans")
     assert Run.objects.get().steps.get().screenshot == picture

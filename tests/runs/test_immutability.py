@@ -4,7 +4,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from runs.models import Experiment, Run, RunStatus, Step
-from tests.runs.factories import make_run, make_task
+from tests.runs.factories import delete_run, make_run, make_task
 
 pytestmark = pytest.mark.django_db
 
@@ -71,13 +71,15 @@ def test_a_running_run_changes_and_ends_once():
 
 def test_a_run_can_be_deleted_whole():
     run = make_run(steps=2, task=make_task())
-    run.delete()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        run.delete()
+    delete_run(run)
     assert not Step.objects.exists()
 
 
 def test_deleting_what_it_was_rerun_from_leaves_the_run():
     first = make_run(steps=0)
     again = make_run(steps=0, rerun_of=first)
-    first.delete()
+    delete_run(first)
     again.refresh_from_db()
     assert again.rerun_of is None

@@ -99,7 +99,7 @@ def test_a_run_that_is_not_as_it_must_be(
     assert any(words.startswith(why) for words in told), told
 
 
-def test_a_lost_step_is_found() -> None:
+def test_a_lost_step_is_found(unguarded: None) -> None:
     run = make_run(content_hash="c" * 64)
     Step.objects.filter(run=run, index=2).delete()
     assert found(run) == ["n_steps is 3, and it has 2", "n_screenshots is 3, and its steps have 2"]
@@ -184,7 +184,7 @@ def test_what_the_database_has_lost_is_found() -> None:
         "judging.ReferenceVerdict one_authoritative_verdict_per_run:"
         " the database has lost this constraint"
     )
-    assert "database runs_run_never_changes: the trigger" in told[-3] + told[-2]
+    assert any("database runs_run_never_changes: the trigger" in line for line in told)
 
 
 def test_the_command_tells_each_finding_and_ends_with_1(

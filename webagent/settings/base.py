@@ -48,6 +48,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "runs.middleware.ActingMiddleware",
     "runs.request_log.RequestLogMiddleware",
+    "runs.middleware.HeaderMiddleware",
     "runs.middleware.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -242,6 +243,8 @@ RUN_POLICY = "judging.blinding.StudyPolicy"
 # What other apps add to runs on their way in and out.
 RUN_EXTENSIONS = ["judging.interchange.Judgements"]
 RUN_LIST_EXTENSION = "judging.run_list.ReferenceVerdictColumn"
+# What keeps a run from being put away and deleted, in the order in which it is told.
+RUN_KEEPERS = ["judging.keeping.OfJudgements", "runs.keeping.OfRuns"]
 # What is always to hold of the rows of each app; `check_integrity` looks.
 INVARIANTS = ["runs.integrity.of_runs.invariants", "judging.integrity.of_judgements.invariants"]
 # Verdicts that rules of reruns ask for, and the studies that gather runs.

@@ -146,6 +146,7 @@ class Environment(BaseSettings):
     # People
     ASSIGNMENT_LEASE_S: int = Field(3600, ge=60)
     ORPHAN_GRACE_S: int = Field(24 * 3600, ge=0)
+    ARCHIVE_GRACE_DAYS: float = Field(30.0, ge=0)
 
     @field_validator("HEARTBEAT_S")
     @classmethod

@@ -1,0 +1,25 @@
+"""What judgements want kept: `runs.keeping` asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext_lazy as _
+
+from judging.models import FailureReview, ReferenceVerdict, StudyItem
+from runs.keeping import Reason
+
+
+class OfJudgements:
+    """Runs that people judge or judged. Labels, disputes and causes hang on the study's item."""
+
+    def reasons(self) -> Sequence[Reason]:
+        in_study = Q(Exists(StudyItem.objects.filter(run=OuterRef("pk")))) | Q(
+            Exists(ReferenceVerdict.objects.filter(run=OuterRef("pk")))
+        )
+        reviewed = Q(Exists(FailureReview.objects.filter(run=OuterRef("pk"))))
+        return [
+            Reason(_("part of a study, with its labels and verdicts"), in_study),
+            Reason(_("people said how it failed"), reviewed),
+        ]

@@ -1,0 +1,28 @@
+"""`manage.py measure_space`: how full the store is, for the page on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.template.defaultfilters import filesizeformat
+
+from runs.execution.measuring import measure_anew, measure_space
+from runs.models import RunSpace
+
+
+class Command(BaseCommand):
+    help = (
+        "Work out what runs and experiments take of the store. It happens by itself every ten"
+        " minutes or less often; what was worked out of ended runs is kept."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--anew", action="store_true", help="of every run once more")
+
+    def handle(self, *, anew: bool, **_: Any) -> None:
+        found = measure_anew() if anew else measure_space()
+        self.stdout.write(
+            f"{filesizeformat(found.stored)} in {found.n_files} files,"
+            f" {RunSpace.objects.count()} runs measured, in {found.seconds:.1f} s."
+        )

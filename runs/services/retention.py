@@ -1,0 +1,113 @@
+"""Putting runs away, taking them back, and deleting them for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from runs.act_kinds import EXPERIMENT_ARCHIVED, QUOTA_CHANGED, RETENTION_CHANGED, RUNS_DELETED
+from runs.execution.clean_up import delete_doomed, delete_runs
+from runs.keeping import unkept
+from runs.models import Experiment, Run, RunStatus, User
+from runs.services.acts import record_act
+
+RULE = "the rule of its experiment"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What the rules did."""
+
+    archived: int
+    deleted: int
+    n_files: int
+
+
+@transaction.atomic
+def archive_runs(*, runs: QuerySet[Run], why: str) -> int:
+    """Put away those of the runs that nothing keeps; how many.
+
+    An attempt that another one repeats goes with that one.
+    """
+    n_archived = 0
+    open_ones = runs.filter(archived_at=None, status__in=RunStatus.ended())
+    while n := unkept(open_ones).update(archived_at=timezone.now()):
+        n_archived += n
+    if n_archived:
+        record_act(EXPERIMENT_ARCHIVED, words=why, after=f"{n_archived} runs")
+    return n_archived
+
+
+@transaction.atomic
+def restore_runs(*, runs: QuerySet[Run], why: str) -> int:
+    """Take back what was put away; how many."""
+    n_restored = runs.filter(archived_at__isnull=False).update(archived_at=None)
+    if n_restored:
+        record_act(EXPERIMENT_ARCHIVED, words=why, before=f"{n_restored} runs", after="0 runs")
+    return n_restored
+
+
+def delete_archived(
+    *, runs: QuerySet[Run], reason: str, user: User | None = None, waits: bool = True
+) -> list[UUID]:
+    """Delete runs that were put away for the grace period, and files that nobody else has.
+
+    Args:
+        waits: whether the grace period is kept.
+    """
+    gone = delete_runs(runs.filter(due()) if waits else runs, reason=reason, user=user)
+    if gone:
+        ids = ", ".join(str(run_id) for run_id in gone[:10])
+        record_act(RUNS_DELETED, words=reason, before=f"{len(gone)} runs: {ids}", user=user)
+        delete_doomed()
+    return gone
+
+
+def due() -> Q:
+    """Runs that were put away long enough ago to be deleted."""
+    grace = timedelta(days=settings.ENV.ARCHIVE_GRACE_DAYS)
+    return Q(archived_at__isnull=False, archived_at__lte=timezone.now() - grace)
+
+
+def past_their_time() -> QuerySet[Run]:
+    """Runs that the rules of their experiments put away now, whatever keeps them."""
+    ruled = Experiment.objects.filter(keep_days__isnull=False)
+    old = Q(pk__in=[])
+    for experiment in ruled.only("keep_days"):
+        before = timezone.now() - timedelta(days=experiment.keep_days or 0)
+        old |= Q(experiment=experiment, ended__lt=before)
+    return Run.objects.annotate(ended=Coalesce(F("ended_at"), F("created_at"))).filter(
+        old, archived_at=None
+    )
+
+
+def apply_retention() -> Applied:
+    """Put away what the rules say, and delete what was put away long enough ago. Often is fine."""
+    archived = archive_runs(runs=past_their_time(), why=RULE)
+    deleted = delete_archived(runs=Run.objects.all(), reason="put away long enough")
+    return Applied(archived, len(deleted), delete_doomed())
+
+
+@transaction.atomic
+def set_limits(
+    *, experiment: Experiment, max_runs: int | None, max_bytes: int | None, keep_days: int | None
+) -> None:
+    """Change how much the experiment may hold and how long its runs are kept; None for no limit."""
+    was = Experiment.objects.select_for_update().get(pk=experiment.pk)
+    Experiment.objects.filter(pk=experiment.pk).update(
+        max_runs=max_runs, max_bytes=max_bytes, keep_days=keep_days
+    )
+    quotas = (was.max_runs, was.max_bytes), (max_runs, max_bytes)
+    if quotas[0] != quotas[1]:
+        before, after = (f"{runs} runs, {size} bytes" for runs, size in quotas)
+        record_act(QUOTA_CHANGED, about=was, words=was.name, before=before, after=after)
+    if was.keep_days != keep_days:
+        days = (f"{was.keep_days} days", f"{keep_days} days")
+        record_act(RETENTION_CHANGED, about=was, words=was.name, before=days[0], after=days[1])
