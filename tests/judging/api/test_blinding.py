@@ -1,0 +1,118 @@
+"""No answer of the API tells a blind person what is hidden from them.
+
+The two proofs of `tests/judging/test_blinding_urls.py`, with tokens: no hidden word in any answer,
+and two sites that differ only in what is hidden answer byte for byte alike.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.contenttypes.models import ContentType
+from django.utils import timezone
+
+from judging.api.urls import urlpatterns
+from runs.immutability import remove_guards
+from runs.models import User
+from tests.judging.blind_world import World, make_world, turn_round
+from tests.judging.test_blinding_urls import HIDDEN, undone, words_in
+from tests.judging.url_cases import CASES
+from tests.runs.api.asking import Caller
+
+pytestmark = pytest.mark.django_db
+
+QUERIES = {
+    "list_runs": [
+        "outcome=incomplete",
+        "outcome=failure",
+        "anomaly=false_completion",
+        "anomaly=none",
+        "agent=zq-agent",
+        "model=zq-model",
+        "experiment=zq-experiment",
+        "status=finished",
+        "limit=1",
+        "q=the+run",
+    ],
+    "list_tasks": ["kind=string_match", "infeasible=no", "q=the+run"],
+    "list_evaluations": ["verdict=failed"],
+    "read_experiment_figures": ["verdict=reward", "verdict=reference"],
+}
+WITHOUT_READING = ("launch_", "cancel_", "openapi", "api-root", "nowhere")
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> World:
+    """The site, at one moment for ever."""
+    caplog.set_level(logging.CRITICAL, logger="django.request")
+    made = make_world()
+    ContentType.objects.clear_cache()
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    return made
+
+
+def _paths(world: World) -> Iterator[str]:
+    for name in (str(pattern.name) for pattern in urlpatterns):
+        if name.startswith(WITHOUT_READING):
+            continue
+        for visit in CASES[f"api:{name}"](world):
+            path = visit.path.removeprefix("/api/v1")
+            yield path
+            for query in QUERIES.get(name, []):
+                yield f"{path}?{query}"
+
+
+def _answers(world: World, caller: Caller) -> dict[str, bytes]:
+    found = {}
+    for path in dict.fromkeys(_paths(world)):
+        with undone():
+            answer = caller.get(path)
+        assert answer.status_code != 500, path
+        assert answer.status_code != 429, path
+        found[path] = f"{answer.status_code}\n".encode() + answer.content
+    return found
+
+
+def _caller(world: World, viewer: str) -> Caller:
+    user: User = getattr(world, viewer)
+    return Caller(user)
+
+
+@pytest.mark.parametrize("viewer", ["annotator", "engineer", "adjudicator", "stranger"])
+def test_no_answer_holds_a_hidden_word_and_twin_sites_answer_alike(
+    world: World, viewer: str
+) -> None:
+    caller = _caller(world, viewer)
+    before = _answers(world, caller)
+    assert sum(answer.startswith(b"200") for answer in before.values()) >= 3
+    assert words_in(before, viewer) == []
+    remove_guards()
+    turn_round(world, turns_disputed=viewer != "engineer")
+    after = _answers(world, caller)
+    assert before.keys() == after.keys()
+    assert [path for path, answer in before.items() if after[path] != answer] == []
+
+
+def test_the_words_are_there_for_those_who_may_see_them(world: World) -> None:
+    """Without this, an API that tells nobody anything would pass for blind."""
+    caller = Caller(User.objects.create(username="open", is_superuser=True))
+    whole = b"".join(_answers(world, caller).values()).decode(errors="replace")
+    words = {what: word for what, word in HIDDEN["engineer"].items() if what.startswith("zq ")}
+    told = {what for what, word in words.items() if word in whole}
+    assert told >= {
+        f"zq {what}"
+        for what in ("agent", "model", "experiment", "cost", "reward", "step_reward", "error")
+    } | {"zq reference", "zq evaluation", "zq specification", "zq anomaly", "zq tokens"}
+
+
+def test_who_judges_a_run_is_told_which_and_no_figure_of_its_study(world: World) -> None:
+    caller = _caller(world, "engineer")
+    run = caller.get(f"/runs/{world.run.pk}").json()
+    assert run["is_blind"]
+    assert run["status"] == "finished"
+    answer = caller.get(f"/studies/{world.study.pk}/matrices")
+    assert answer.status_code == 403
+    assert answer.json()["type"].endswith("blind")
