@@ -26,6 +26,8 @@ class Judgements:
 
     def store(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
         """Store evaluations, labels and adjudications that are not here yet."""
+        if not (bundle.evaluations or bundle.labels or bundle.adjudications):
+            return []
         faults = [
             *store_evaluations(run=run, records=bundle.evaluations),
             *store_labels(run=run, records=bundle.labels),

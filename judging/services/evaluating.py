@@ -7,11 +7,12 @@ from functools import partial
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
 from kombu.exceptions import OperationalError
 
+from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import predefined_evaluators
-from judging.execution.evaluating import evaluate_runs, runs_without, version_of
+from judging.execution.evaluating import evaluation_of, version_of
+from judging.models import Evaluation, EvaluatorVersion
 from judging.tasks import evaluate_run
 from runs.models import Run
 
@@ -25,18 +26,30 @@ def evaluate_ended_run(*, run_id: UUID) -> None:
     run only where somebody asks for it.
     """
     run = Run.objects.select_related("task").get(pk=run_id)
-    for evaluator in predefined_evaluators(immediate=True):
-        if evaluator.applies_to(run):
-            version = version_of(evaluator)
-            evaluate_runs(runs_without(version, _only(run)), evaluator, version)
+    applying = [each for each in predefined_evaluators(immediate=True) if each.applies_to(run)]
+    versions = _versions_of(applying)
+    said = Evaluation.objects.filter(run=run, is_current=True)
+    known = set(said.values_list("evaluator", flat=True))
+    rows = [
+        evaluation_of(run, evaluator, version)
+        for evaluator, version in zip(applying, versions, strict=True)
+        if version.pk not in known
+    ]
+    Evaluation.objects.bulk_create(rows, ignore_conflicts=True)
     for evaluator in predefined_evaluators(immediate=False):
         if evaluator.applies_to(run):
             version_id = version_of(evaluator).pk
             transaction.on_commit(partial(_dispatch_run, str(run_id), version_id))
 
 
-def _only(run: Run) -> QuerySet[Run]:
-    return Run.objects.filter(pk=run.pk).select_related("task")
+def _versions_of(evaluators: list[Evaluator]) -> list[EvaluatorVersion]:
+    """Their stored versions, in one query where all have been seen before."""
+    hashes = [evaluator.identity.config_hash for evaluator in evaluators]
+    stored = EvaluatorVersion.objects.in_bulk(hashes, field_name="config_hash")
+    return [
+        stored.get(config_hash) or version_of(evaluator)
+        for config_hash, evaluator in zip(hashes, evaluators, strict=True)
+    ]
 
 
 def _dispatch_run(run_id: str, evaluator_id: int) -> None:

@@ -62,12 +62,14 @@ def mark_anomalies(*, run_id: UUID) -> int:
     branches: dict[int, list[_Seen]] = defaultdict(list)
     for row in steps:
         branches[row[0]].append(_Seen(*row))
-    events = [event for branch in branches.values() for event in _found(run_id, branch)]
-    Event.objects.filter(run_id=run_id, detector=DETECTOR).delete()
-    told = list(Event.objects.filter(run_id=run_id, detector=""))
-    events = [event for event in events if not any(_meet(event, other) for other in told)]
-    Event.objects.bulk_create(events)
+    found = [event for branch in branches.values() for event in _found(run_id, branch)]
+    stored = list(Event.objects.filter(run_id=run_id, detector__in=("", DETECTOR)))
+    told = [event for event in stored if not event.detector]
+    if len(told) < len(stored):
+        Event.objects.filter(run_id=run_id, detector=DETECTOR).delete()
+    events = [event for event in found if not any(_meet(event, other) for other in told)]
     if events:
+        Event.objects.bulk_create(events)
         Run.objects.filter(pk=run_id, has_anomaly=False).update(has_anomaly=True)
     return len(events)
 

@@ -9,6 +9,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -152,7 +153,7 @@ class RunBundle:
     blobs: BlobSource = field(default_factory=BlobStash, repr=False, compare=False)
     problems: tuple[Problem, ...] = ()
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         """The same for the same run, whatever installation it comes from."""
         return run_content_hash(self.task, self.run, self.steps)
@@ -175,12 +176,15 @@ class RunBundle:
 
     def blob_records(self) -> Iterator[BlobRecord]:
         """Every blob that is mentioned, each hash once, in order of appearance."""
-        seen: set[str] = set()
+        return iter(self._mentioned.values())
+
+    @cached_property
+    def _mentioned(self) -> dict[str, BlobRecord]:
+        found: dict[str, BlobRecord] = {}
         for record in self.records():
             for blob in blobs_of(record):
-                if blob.sha256 not in seen:
-                    seen.add(blob.sha256)
-                    yield blob
+                found.setdefault(blob.sha256, blob)
+        return found
 
     def read_blob(self, sha256: str) -> bytes:
         """The verified bytes of one blob. Raises BlobError."""
@@ -191,12 +195,10 @@ def blobs_of(value: object) -> Iterator[BlobRecord]:
     """Every blob inside a record, in the order of its fields."""
     if isinstance(value, BlobRecord):
         yield value
-    elif isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            yield from blobs_of(getattr(value, name))
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from blobs_of(item)
+    elif isinstance(value, BaseModel | tuple):
+        for item in value.__dict__.values() if isinstance(value, BaseModel) else value:
+            if isinstance(item, BaseModel | tuple):
+                yield from blobs_of(item)
 
 
 NOT_CONTENT = {
