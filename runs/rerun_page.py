@@ -25,13 +25,21 @@ from django.db.models import (
 from django.utils import timezone
 
 from runs.models import Run, RunStatus, Step, User
+from webagent.trajectory.pushed.runs import PUSH_FORMAT
 
 if TYPE_CHECKING:
     from runs.visibility import ShownRun
 
 PER_PAGE = 50
-QUEUED_HERE = Q(status__in=RunStatus.active()) | Q(queued_at__isnull=False) | Q(lease_token__gt=0)
-"""Runs that went through this installation's queue; imported ones never did, whoever made them."""
+QUEUED_HERE = (
+    Q(status__in=RunStatus.active())
+    | Q(queued_at__isnull=False)
+    | (Q(lease_token__gt=0) & ~Q(source_format=PUSH_FORMAT))
+)
+"""Runs that go on, and those that went through this installation's queue.
+
+Imported ones never did, whoever made them, and pushed ones only while they go on.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,9 @@ def engineer() -> User:
 def live_run(steps: int = 2, **fields: Any) -> Run:
     """A run that a worker carries out."""
     now = timezone.now()
-    going = {"status": RunStatus.RUNNING, "outcome": "unknown", "end_reason": "unknown"}
-    lease = {"lease_owner": "w", "lease_token": 1, "lease_expires_at": now, "heartbeat_at": now}
+    going: dict[str, Any] = {"status": RunStatus.RUNNING, "outcome": "unknown"}
+    going["end_reason"] = "unknown"
+    lease: dict[str, Any] = {"lease_owner": "w", "lease_token": 1, "lease_expires_at": now, "heartbeat_at": now}
     return make_run(steps=steps, reward=None, claimed_at=now, **going, **lease, **fields)
 
 
