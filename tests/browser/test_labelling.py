@@ -125,6 +125,7 @@ def test_nothing_is_sent_without_a_verdict_or_before_the_run_is_seen(open_page: 
     assert not Label.objects.exists()
 
 
+@pytest.mark.fault(13, "the session ends while a rationale is typed in Chromium")
 def test_a_lost_session_loses_nothing(open_page: OpenPage) -> None:
     study, user = make_work(runs=1)
     page = open_page(f"/studies/{study.pk}/annotate/", user)
@@ -143,6 +144,7 @@ def test_a_lost_session_loses_nothing(open_page: OpenPage) -> None:
     assert Label.objects.get().rationale == "written while logged out"
 
 
+@pytest.mark.fault(11, "a double click on the button in Chromium")
 def test_a_double_click_submits_once_and_time_is_counted(open_page: OpenPage) -> None:
     study, user = make_work(runs=2)
     page = open_page(f"/studies/{study.pk}/annotate/", user)

@@ -15,6 +15,8 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webagent.settings.test")
 django.setup()
 
+from django.db import connection  # noqa: E402 (after Django is set up)
+
 from runs.fault_reports import FaultRecord, FaultReport  # noqa: E402 (after Django is set up)
 from tests.faults.findings import Findings, ground, record, version  # noqa: E402
 from tests.faults.scenarios import Place, Scenario  # noqa: E402
@@ -67,6 +69,8 @@ def chosen(only: Iterable[int]) -> list[Scenario]:
 
 def main(file: Path, scale: float, only: list[int], name: str) -> None:
     records = []
+    # Migrated once: every site is a copy of it.
+    connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
     for scenario in chosen(only):
         if name and name not in scenario.name:
             continue

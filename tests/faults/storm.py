@@ -101,9 +101,18 @@ class Storm:
             self.site.worker(concurrency=2, queues="default,judge,sweep")
         )
 
-    def recover(self, *recovered: Callable[[], bool], limit_s: float = PROMISED_S) -> None:
-        """Wait till all of these are so, noting how long each took; too late is a finding."""
-        started = time.monotonic()
+    def recover(
+        self,
+        *recovered: Callable[[], bool],
+        limit_s: float = PROMISED_S,
+        since: float | None = None,
+    ) -> None:
+        """Wait till all of these are so, noting how long each took; too late is a finding.
+
+        Args:
+            since: when the fault was caused, by the clock that never steps; None: just now.
+        """
+        started = time.monotonic() if since is None else since
         waiting = list(recovered)
         while waiting and time.monotonic() - started < limit_s:
             left = [is_so for is_so in waiting if not again(is_so)]

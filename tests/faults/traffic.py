@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -97,7 +98,7 @@ class Traffic:
     def _label(self, person: Visitor) -> None:
         while not self._stopped.is_set():
             study = self._open_study()
-            page = self._ask(lambda at=study: person.get(f"/studies/{at.pk}/annotate/"))
+            page = self._ask(partial(person.get, f"/studies/{study.pk}/annotate/"))
             if page is None:
                 continue
             if page.status != 200 or 'name="key"' not in page.body:
@@ -127,7 +128,7 @@ class Traffic:
             name = f"{secrets.token_hex(8)}.zip"
             content = zip_of(next(_numbers))
             call = self.history.ask(str(person.user), Kind.ADD, f"upload {name}", name)
-            reply = self._ask(lambda c=content, n=name: _send(person, c, n))
+            reply = self._ask(partial(_send, person, content, name))
             self._note(call, reply, reply is not None and "/imports/" in reply.location)
             time.sleep(random.uniform(0, 1.5))
 

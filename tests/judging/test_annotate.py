@@ -120,6 +120,7 @@ def test_a_success_has_no_causes(study: Study) -> None:
     assert (label.causes, label.failure_step) == ([], None)
 
 
+@pytest.mark.fault(13, "the page is left before the label is sent")
 def test_a_draft_survives_and_fills_the_form(study: Study) -> None:
     user = annotators_of(study)[0]
     client = as_(user)

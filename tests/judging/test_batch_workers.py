@@ -74,6 +74,7 @@ def check(batch: EvaluationBatch) -> None:
     rows_hold(EvaluationBatch, Evaluation)
 
 
+@pytest.mark.fault(1, "kill -9 of a worker in the middle of a batch of evaluations")
 def test_killed_worker_is_resumed_and_nothing_is_paid_twice(site: Site, judge: LLMStub):
     batch = queued("Killed", 40)
     with site.worker() as worker:
@@ -95,6 +96,7 @@ def test_killed_worker_is_resumed_and_nothing_is_paid_twice(site: Site, judge: L
     assert len(finished) >= 8
 
 
+@pytest.mark.fault(17, "SIGTERM to a worker in the middle of a batch of evaluations")
 def test_worker_that_is_told_to_stop_hands_its_batch_back(site: Site, judge: LLMStub):
     batch = queued("Stopped", 40)
     with site.worker() as worker:
@@ -118,6 +120,7 @@ def test_cancel_reaches_a_worker_in_the_middle(site: Site, judge: LLMStub):
     assert len(judge.asked) == now(batch).n_done < 200
 
 
+@pytest.mark.fault(4, "the message of a batch ten times to two processes")
 def test_messages_ten_times_over_evaluate_once(site: Site, judge: LLMStub):
     judge.latency = 0.05
     batch = queued("Doubled", 12)

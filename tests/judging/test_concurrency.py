@@ -51,6 +51,7 @@ def good(answers: Sequence[Answer | Exception]) -> list[Answer]:
     return [answer for answer in answers if not isinstance(answer, Exception)]
 
 
+@pytest.mark.fault(11, "eight people ask for a run at the same moment")
 def test_no_place_is_given_twice() -> None:
     study = make_study(runs=3, annotators=8)
     people = annotators_of(study)
@@ -61,6 +62,7 @@ def test_no_place_is_given_twice() -> None:
     assert all(places.count(item_id) == 2 for item_id in places)
 
 
+@pytest.mark.fault(11, "one person asks for a run in four tabs at once")
 def test_one_person_in_two_tabs_holds_one_place() -> None:
     study = make_study(runs=3, annotators=1)
     user = annotators_of(study)[0]
@@ -68,6 +70,7 @@ def test_one_person_in_two_tabs_holds_one_place() -> None:
     assert len({assignment.pk for assignment in given if assignment}) == 1
 
 
+@pytest.mark.fault(11, "one form is sent four times at once")
 def test_a_double_click_is_one_label() -> None:
     study = make_study(runs=1)
     user = annotators_of(study)[0]
@@ -82,6 +85,7 @@ def test_a_double_click_is_one_label() -> None:
     assert StudyItem.objects.get().n_labels == 1
 
 
+@pytest.mark.fault(11, "two forms of one person at the same moment")
 def test_two_forms_of_one_person_at_once_are_one_label_and_one_refusal() -> None:
     study = make_study(runs=1)
     user = annotators_of(study)[0]
@@ -97,6 +101,7 @@ def test_two_forms_of_one_person_at_once_are_one_label_and_one_refusal() -> None
 
 
 @pytest.mark.parametrize("said", ["success", "failure"])
+@pytest.mark.fault(11, "both labels of a pair at the same moment")
 def test_both_labels_at_once_close_the_pair_once(said: str) -> None:
     study = make_study(runs=1)
     given = [(user, next_assignment(study=study, user=user)) for user in annotators_of(study)]
@@ -111,6 +116,7 @@ def test_both_labels_at_once_close_the_pair_once(said: str) -> None:
     assert Dispute.objects.count() == (0 if said == "success" else 1)
 
 
+@pytest.mark.fault(11, "two studies settle one run at the same moment")
 def test_two_studies_settling_one_run_at_once_leave_one_authoritative_verdict() -> None:
     run = make_run(pictures=False)
     calls = []
@@ -131,6 +137,7 @@ def test_two_studies_settling_one_run_at_once_leave_one_authoritative_verdict() 
     assert ReferenceVerdict.objects.filter(is_authoritative=True).count() == 1
 
 
+@pytest.mark.fault(12, "two adjudicators decide at the same moment")
 def test_of_two_adjudicators_the_first_wins() -> None:
     dispute = make_dispute(make_study(adjudicators=2))
     calls = [
@@ -148,6 +155,7 @@ def test_of_two_adjudicators_the_first_wins() -> None:
     assert lost[0].verdict == winner[0] == ReferenceVerdict.objects.get()
 
 
+@pytest.mark.fault(12, "both annotators agree at the same moment")
 def test_annotators_agreeing_at_the_same_moment_settle_once() -> None:
     dispute = make_dispute()
     calls = [

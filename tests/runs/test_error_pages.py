@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
 import pytest
 from django.conf import LazySettings
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path
@@ -13,6 +17,7 @@ from webagent.urls import urlpatterns as site_urls
 
 pytestmark = pytest.mark.django_db
 
+handler500 = "runs.views.errors.server_error"
 SECRET = "what-blind-people-must-not-see"
 
 
@@ -21,7 +26,25 @@ def breaks(request: HttpRequest) -> HttpResponse:
     raise RuntimeError(hidden)
 
 
-urlpatterns = [*site_urls, path("breaks/", breaks)]
+def has_no_database(request: HttpRequest) -> HttpResponse:
+    raise OperationalError(SECRET)
+
+
+class WithoutDatabase:
+    """As if it were gone when the session is read or written."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        raise InterfaceError(SECRET)
+
+
+urlpatterns = [
+    *site_urls,
+    path("breaks/", breaks),
+    path("has-no-database/", has_no_database),
+]
 
 
 @pytest.fixture(params=[True, False], ids=["DEBUG", "no DEBUG"])
@@ -53,3 +76,21 @@ def test_missing_page_lists_no_addresses(person: Client, address: str) -> None:
 
 def test_forgotten_slash_is_added(person: Client) -> None:
     assert person.get("/studies").status_code == 301
+
+
+@pytest.mark.fault(3, "the database is away while a page is made, or before")
+@pytest.mark.parametrize("is_gone_before", [True, False])
+def test_database_that_is_away_is_503_and_no_query(
+    person: Client,
+    settings: LazySettings,
+    is_gone_before: bool,
+    django_assert_num_queries: Callable[..., AbstractContextManager[object]],
+) -> None:
+    if is_gone_before:
+        settings.DEBUG = False  # Django's own page shows what broke outside of views
+        settings.MIDDLEWARE = [f"{__name__}.WithoutDatabase"]
+    with django_assert_num_queries(0) if is_gone_before else nullcontext():
+        answer = person.get("/has-no-database/")
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert SECRET not in answer.content.decode()
+    assert b"send it again" in answer.content

@@ -166,6 +166,7 @@ def test_the_hash_is_that_of_the_stored_records(page: Page):
     assert run_content_hash(task_record(stored.task), record, records) == stored.content_hash
 
 
+@pytest.mark.fault(4, "the message of a run twice")
 def test_a_second_message_finds_nothing_to_do(page: Page):
     run = queued()
     assert execute(run.pk)
@@ -272,6 +273,7 @@ def test_a_worker_that_is_told_to_stop_hands_its_run_back(
     assert Run.objects.get(retry_of=run).status == RunStatus.QUEUED
 
 
+@pytest.mark.fault(5, "a run is taken from a process that goes on")
 def test_a_worker_that_lost_its_run_writes_no_step_and_no_end(page: Page):
     run = queued(steps=50)
 
@@ -325,6 +327,7 @@ def test_files_are_written_while_the_browser_acts_and_rows_come_with_the_step(
     assert run.steps.get(index=1).tree_id == sha256
 
 
+@pytest.mark.fault(9, "the disk is full at a picture of a step")
 def test_a_file_that_cannot_be_written_stores_no_step(settings: Any, tmp_path: Path):
     use_store(settings, tmp_path / "blobs", fails_at=1)
     run = queued()
@@ -337,6 +340,7 @@ def test_a_file_that_cannot_be_written_stores_no_step(settings: Any, tmp_path: P
     assert not run.steps.exists()
 
 
+@pytest.mark.fault(3, "the connection is cut after the commit of a step")
 def test_a_step_whose_answer_got_lost_is_stored_once(monkeypatch: pytest.MonkeyPatch):
     run = queued()
     claimed = claim(run.pk)
@@ -367,6 +371,7 @@ def test_a_step_that_is_given_up_later_changes_its_state_and_nothing_else():
     assert seen == [0, 1]
 
 
+@pytest.mark.fault(3, "the database is away while a step is written")
 def test_writes_wait_for_a_database_that_comes_back(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("runs.execution.steps.time.sleep", lambda seconds: None)
     monkeypatch.setattr(steps, "connection", _Connection())

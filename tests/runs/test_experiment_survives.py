@@ -82,6 +82,9 @@ def ended(experiment: Experiment) -> int:
     return last.filter(status__in=RunStatus.ended()).count()
 
 
+@pytest.mark.fault(
+    2, "a worker is killed and the broker starts anew, empty, in the middle of an experiment"
+)
 def test_nothing_is_lost_and_nothing_doubled(site: Site, redis: Redis | None, settings: Any):
     experiment = launch()
     n_runs = N_TASKS * 2 * N_TRIALS

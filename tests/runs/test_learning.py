@@ -92,6 +92,7 @@ def test_every_item_is_asked_once_and_counted(model: LLMStub):
     assert len(model.asked) == 3
 
 
+@pytest.mark.fault(1, "a process dies in the middle of a learning job")
 def test_what_a_killed_worker_had_done_is_kept(model: LLMStub, monkeypatch: pytest.MonkeyPatch):
     job = job_of("one", "two", "three")
     ask = Spelling.learn
@@ -115,6 +116,7 @@ def test_what_a_killed_worker_had_done_is_kept(model: LLMStub, monkeypatch: pyte
     assert now(job).spent > spent > 0
 
 
+@pytest.mark.fault(5, "a learning job is taken from a process that goes on")
 def test_worker_that_lost_its_job_writes_nothing(model: LLMStub, monkeypatch: pytest.MonkeyPatch):
     job = job_of("one", "two")
 
@@ -187,6 +189,7 @@ def test_two_jobs_of_one_model_do_not_run_together(model: LLMStub):
     assert now(second).state == State.QUEUED
 
 
+@pytest.mark.fault(1, "every process that works on a learning job dies")
 def test_a_job_that_kills_its_workers_is_given_up(model: LLMStub):
     job = job_of("one")
     for _ in range(settings.ENV.MAX_ATTEMPTS):
@@ -198,6 +201,7 @@ def test_a_job_that_kills_its_workers_is_given_up(model: LLMStub):
     assert "died" in now(job).problem
 
 
+@pytest.mark.fault(11, "a form that starts a job is sent twice")
 def test_a_double_click_starts_one_job(model: LLMStub):
     person, other = make_user(), make_user()
     wish: dict[str, Any] = {

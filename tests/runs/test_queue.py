@@ -37,6 +37,7 @@ def expire(run: Run) -> None:
     Run.objects.filter(pk=run.pk).update(lease_expires_at=past)
 
 
+@pytest.mark.fault(4, "two processes claim one run")
 def test_one_of_two_claims_wins():
     run = queued()
     won = claim(run, "w1")
@@ -46,6 +47,7 @@ def test_one_of_two_claims_wins():
     assert Run.objects.get(pk=run.pk).lease_owner == "w1"
 
 
+@pytest.mark.fault(14, "the process's own clock is ignored")
 def test_a_lease_lasts_as_long_as_it_says_by_the_clock_of_the_database():
     run = claim(queued())
     assert run is not None
@@ -103,6 +105,7 @@ def test_a_beat_renews_the_lease_and_writes_with_it():
     assert run.lease_expires_at > soon + timedelta(seconds=30)
 
 
+@pytest.mark.fault(5, "every kind of write with a stale token")
 def test_a_stale_token_changes_nothing():
     run = running()
     before = Run.objects.filter(pk=run.pk).values().get()

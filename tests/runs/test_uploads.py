@@ -112,6 +112,7 @@ def test_a_large_file_is_moved_not_copied(client, engineer, settings, tmp_path):
     assert list(settings.FILE_UPLOAD_TEMP_DIR.glob("*.upload.zip")) == []
 
 
+@pytest.mark.fault(4, "the message of an import twice")
 def test_the_same_message_twice_is_one_import(engineer, tmp_path):
     job = make_job(engineer, archive(tmp_path))
     assert import_upload(job.pk)
@@ -151,6 +152,7 @@ def test_a_fault_of_ours_is_told_and_the_file_goes(engineer, tmp_path, monkeypat
 
 
 class TestDeadWorkers:
+    @pytest.mark.fault(1, "a process dies after two of three runs of an import")
     def test_another_takes_up_where_the_first_died(self, engineer, tmp_path, monkeypatch):
         job = make_job(engineer, archive(tmp_path, 1, 2, 3))
         stored = []
@@ -176,6 +178,7 @@ class TestDeadWorkers:
         assert (counts["imported"], counts["already_there"]) == (1, 2)
         assert (job.state, Run.objects.count()) == ("finished", 3)
 
+    @pytest.mark.fault(5, "an import is taken from a process that goes on")
     def test_one_that_wakes_up_late_writes_nothing(self, engineer, tmp_path, monkeypatch):
         job = make_job(engineer, archive(tmp_path, 1, 2))
         real = import_runs
@@ -191,6 +194,7 @@ class TestDeadWorkers:
         assert (job.state, job.n_done, job.report) == ("running", 77, {})
         assert Path(job.path).exists()
 
+    @pytest.mark.fault(1, "every process that imports a file dies")
     def test_a_file_that_kills_every_worker_is_given_up(self, engineer, settings, tmp_path):
         claims = settings.ENV.MAX_ATTEMPTS
         job = make_job(engineer, archive(tmp_path), state="running", n_barren=claims - 1)
@@ -200,6 +204,7 @@ class TestDeadWorkers:
         assert (job.state, job.problem) == ("failed", holding.DIED)
         assert not Path(job.path).exists()
 
+    @pytest.mark.fault(6, "the message of an import is lost")
     def test_a_lost_message_is_sent_again_but_not_at_every_sweep(self, engineer, place, tmp_path):
         job = make_job(engineer, archive(tmp_path))
         dispatch_imports()
@@ -211,6 +216,7 @@ class TestDeadWorkers:
         assert place == [str(job.pk)] * 2
         assert import_upload(job.pk)
 
+    @pytest.mark.fault(2, "the broker refuses the message of an import")
     def test_without_a_broker_the_import_waits(self, engineer, tmp_path, monkeypatch):
 
         def refuse(*_, **__):

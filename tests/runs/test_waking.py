@@ -81,6 +81,7 @@ def test_without_a_worker_no_messages_pile_up(sent: Sent):
     assert sent == []
 
 
+@pytest.mark.fault(2, "the broker refuses the message of a run")
 def test_without_a_broker_runs_wait_for_the_next_sweep(sent: Sent, monkeypatch: pytest.MonkeyPatch):
     beat("one@host", ["browser"], 4)
     waiting(3)

@@ -67,6 +67,7 @@ def nothing_is_left(site: Site, limit_s: float = 60) -> None:
     wait_until(lambda: not site.browser_processes(), limit_s, f"end of {site.browser_processes()}")
 
 
+@pytest.mark.fault(1, "kill -9 of a worker in the middle of a run in a real browser")
 def test_a_killed_worker_leaves_no_browser_and_the_next_one_goes_on(site: Site):
     run = site.queue(steps=4)
     with site.worker() as worker:
@@ -83,6 +84,7 @@ def test_a_killed_worker_leaves_no_browser_and_the_next_one_goes_on(site: Site):
     rows_hold()
 
 
+@pytest.mark.fault(2, "the broker loses the messages of all queued runs")
 def test_no_run_is_lost_with_the_broker(site: Site):
     runs = [site.queue(steps=1) for _ in range(6)]
     site.tell(6)
@@ -96,6 +98,7 @@ def test_no_run_is_lost_with_the_broker(site: Site):
         assert (only.status, only.end_reason, only.lease_token) == ("finished", "max_steps", 1)
 
 
+@pytest.mark.fault(17, "SIGTERM to a worker in the middle of a run")
 def test_a_worker_that_is_told_to_stop_hands_its_run_back(site: Site):
     run = site.queue(steps=100)
     with site.worker() as worker:
@@ -111,6 +114,7 @@ def test_a_worker_that_is_told_to_stop_hands_its_run_back(site: Site):
     check_history(run.pk)
 
 
+@pytest.mark.fault(1, "kill -9 of the process that carries out a run in a real browser")
 def test_a_killed_child_costs_one_attempt_and_no_step(site: Site, worker: Worker):
     run = site.queue(steps=6)
     seen = under_way(run)
@@ -133,6 +137,7 @@ def test_a_killed_child_costs_one_attempt_and_no_step(site: Site, worker: Worker
     no_browser_is_left(site)
 
 
+@pytest.mark.fault(7, "SIGSTOP of Chromium, then kill -9 of its owner")
 def test_a_frozen_browser_does_not_outlive_its_killed_owner(site: Site, worker: Worker):
     """Playwright's own cleaning needs living processes; the mark that they inherit does not."""
     run = site.queue(steps=4)
@@ -147,6 +152,7 @@ def test_a_frozen_browser_does_not_outlive_its_killed_owner(site: Site, worker: 
     check_history(run.pk)
 
 
+@pytest.mark.fault(5, "SIGSTOP of a process past its lease, then SIGCONT")
 def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker):
     run = site.queue(steps=10)
     seen = under_way(run)
@@ -166,6 +172,7 @@ def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker
     no_browser_is_left(site)
 
 
+@pytest.mark.fault(4, "thirty messages for three runs to two processes")
 def test_messages_ten_times_over_run_it_once(site: Site, worker: Worker):
     runs = [site.queue(steps=1) for _ in range(3)]
     site.tell(30)
@@ -176,6 +183,7 @@ def test_messages_ten_times_over_run_it_once(site: Site, worker: Worker):
         assert (only.end_reason, only.n_steps, only.lease_token) == ("max_steps", 1, 1)
 
 
+@pytest.mark.fault(1, "kill -9 of every process that carries out the run")
 def test_a_run_that_always_kills_its_worker_is_given_up(site: Site, worker: Worker):
     run = site.queue(steps=30)
     for attempt in (1, 2, 3):

@@ -1,5 +1,16 @@
 """All scenarios of a campaign."""
 
-from tests.faults.scenarios.storms import STORMS
+from tests.faults.scenarios.evaluations import EVALUATIONS
+from tests.faults.scenarios.providers import PROVIDERS
+from tests.faults.scenarios.races import RACES
+from tests.faults.scenarios.storms import CLOCKS, FAKETIME, STORMS
+from tests.faults.scenarios.untold import UNTOLD
 
-SCENARIOS = (*STORMS,)
+SCENARIOS = (
+    *STORMS,
+    *(CLOCKS if FAKETIME.exists() else ()),
+    *RACES,
+    *UNTOLD,
+    *EVALUATIONS,
+    *PROVIDERS,
+)

@@ -61,7 +61,7 @@ def crowd(place: Place, times: int, findings: Findings) -> None:
         for _ in range(times):
             study = _study(CROWD // 2, annotators=people)
             findings.times += _submit_all(study, [Visitor(web.port, p) for p in people], history)
-            findings.complain(_not_closed_once(study))
+            findings.complain(not_closed_once(study))
         values: dict[str, list[str]] = {}
         for item, person, said in Label.objects.values_list("item", "annotator", "rationale"):
             values.setdefault(f"{item} {person}", []).append(said)
@@ -70,11 +70,11 @@ def crowd(place: Place, times: int, findings: Findings) -> None:
     findings.check()
 
 
-def _study(runs: int, **people: int | Sequence[User]) -> Study:
+def _study(runs: int, *, annotators: Sequence[User], adjudicators: Sequence[User] = ()) -> Study:
     rows = [
         make_run(steps=1, pictures=False, content_hash=secrets.token_hex(32)) for _ in range(runs)
     ]
-    return make_study(runs=rows, **people)
+    return make_study(runs=rows, annotators=annotators, adjudicators=adjudicators)
 
 
 def _submit_all(study: Study, people: list[Visitor], history: History) -> int:
@@ -100,7 +100,7 @@ def _submit_all(study: Study, people: list[Visitor], history: History) -> int:
     return len(requests)
 
 
-def _not_closed_once(study: Study) -> list[str]:
+def not_closed_once(study: Study) -> list[str]:
     """Pairs that did not become exactly one reference verdict or exactly one dispute."""
     found = []
     for item in study.items.prefetch_related("labels"):

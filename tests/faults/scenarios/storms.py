@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 
 from runs.fault_reports import Database
 from tests.faults import nemeses
@@ -13,6 +14,8 @@ from tests.faults.scenarios import Place, Scenario
 from tests.faults.storm import Storm
 
 PEOPLE = 3
+FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+"""Of the Debian package `faketime`; without it no clocks are stepped."""
 
 
 def blow(
@@ -25,12 +28,21 @@ def blow(
     uploaders: int = 2,
     runs: bool = True,
     breaks_database: bool = False,
+    steps_clocks: bool = False,
 ) -> None:
     """Cause the fault so often while all of these are at work; then compare."""
     with ExitStack() as stack:
         postgresql = stack.enter_context(place.postgresql()) if breaks_database else None
         redis = stack.enter_context(place.redis())
         site = stack.enter_context(place.site(redis, postgresql))
+        if steps_clocks:
+            nemeses.clock_of(site).write_text("+600\n")
+            site.environment |= {
+                "LD_PRELOAD": str(FAKETIME),
+                "FAKETIME_TIMESTAMP_FILE": str(nemeses.clock_of(site)),
+                "FAKETIME_NO_CACHE": "1",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            }
         storm = Storm(site, findings, redis, postgresql)
         findings.times = 0
         with storm.at_work(labellers=labellers, uploaders=uploaders, runs=runs):
@@ -99,5 +111,15 @@ STORMS = (
         "SIGSTOP of processes that carry out runs, past their lease, then SIGCONT",
         24,
         partial(blow, nemesis=nemeses.freeze, labellers=0, uploaders=0),
+    ),
+)
+CLOCKS = (
+    Scenario(
+        "clocks stepped",
+        14,
+        "the clocks of web and workers jump by twenty minutes, to ten ahead of the database's and"
+        " ten behind, while people label and upload and runs go on",
+        10,
+        partial(blow, nemesis=nemeses.step_clock, steps_clocks=True),
     ),
 )

@@ -51,6 +51,7 @@ def test_airport_answer_passes_at_the_second_stage(
 
 
 @every_protocol
+@pytest.mark.fault(8, "a reply whose JSON is cut")
 def test_broken_json_is_asked_again_once(llm_stub: LLMStub, llm_client: Client, name: str) -> None:
     llm_stub.queue('{"verdict": "equiv', equivalence())
     judged = two_stages(llm_client, name)
@@ -74,6 +75,7 @@ def test_broken_json_is_asked_again_once(llm_stub: LLMStub, llm_client: Client, 
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
+@pytest.mark.fault(8, "a provider answers 429, 500, 400, 401, a refusal, half a reply or nonsense")
 def test_trouble_is_an_error_and_no_verdict(
     llm_stub: LLMStub, llm_client: Client, name: str, answers: list[Answer], kind: str
 ) -> None:

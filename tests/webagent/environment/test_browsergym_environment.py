@@ -255,6 +255,7 @@ def test_a_site_that_goes_away_is_the_sites_failure(opened):
     opened._sites.clear()
 
 
+@pytest.mark.fault(7, "kill -9 of Chromium between two steps")
 def test_a_browser_that_dies_is_the_environments_failure_and_leaves_nothing(opened):
     processes = descendants()
     (browser,) = browsers(processes)
@@ -266,6 +267,7 @@ def test_a_browser_that_dies_is_the_environments_failure_and_leaves_nothing(open
     assert left_of(processes) == []
 
 
+@pytest.mark.fault(7, "a page that computes for ever: while (true) {}")
 def test_a_page_that_hangs_is_given_up_and_leaves_nothing(opened):
     hang = bid_of(opened, "hang")
     processes = descendants()

@@ -67,6 +67,7 @@ def test_a_start_that_is_refused_three_times_works_then(site: MoodySite, status:
 
 
 @pytest.mark.parametrize(("status", "fault"), [(503, Fault.HTTP_5XX), (429, Fault.HTTP_429)])
+@pytest.mark.fault(7, "a site that answers 500 and 503")
 def test_a_site_that_stays_out_of_order_ends_the_start(
     site: MoodySite, status: int, fault: Fault
 ) -> None:
@@ -177,6 +178,7 @@ def test_a_site_that_cannot_be_reached_is_waited_for_a_little(site: MoodySite) -
             assert opened.step(f"goto('{url}')").observation.title == "Shop"
 
 
+@pytest.mark.fault(7, "kill -9 of Chromium")
 def test_a_browser_that_is_killed_is_a_crash(site: MoodySite) -> None:
     with environment(site) as opened:
         opened.reset(1)

@@ -61,6 +61,7 @@ def is_alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.fault(7, "kill -9 of the owner of a browser")
 def test_what_a_killed_owner_left_is_ended_with_all_below_it(unmarked):
     dead, left = owner("die")
     dead.communicate()
@@ -71,6 +72,7 @@ def test_what_a_killed_owner_left_is_ended_with_all_below_it(unmarked):
     assert not any(map(is_alive, left))
 
 
+@pytest.mark.fault(7, "the owner of a browser is a zombie")
 def test_a_dead_owner_that_nobody_has_reaped_counts_as_dead(unmarked):
     zombie, left = owner("die")
     deadline = time.monotonic() + 10

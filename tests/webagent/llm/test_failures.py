@@ -81,6 +81,7 @@ def test_provider_may_say_how_long_to_wait(llm_stub: LLMStub, name: str) -> None
 
 @every_model
 @pytest.mark.parametrize("fault", [Fault.NEVER_ANSWERS, Fault.STALLED])
+@pytest.mark.fault(8, "a provider that never answers, or falls silent after half a reply")
 def test_silence_is_a_time_out(llm_stub: LLMStub, name: str, fault: Fault) -> None:
     failure = failure_of(llm_stub, name, go_wrong(fault), timeout_s=0.3)
     assert failure.kind is FailureKind.TIMED_OUT
@@ -95,6 +96,7 @@ def test_reply_that_drips_is_a_time_out(llm_stub: LLMStub, name: str) -> None:
 
 
 @every_model
+@pytest.mark.fault(8, "the connection to a provider is cut in the middle of a reply")
 def test_dropped_connection_is_told_as_such(llm_stub: LLMStub, name: str) -> None:
     failure = failure_of(llm_stub, name, go_wrong(Fault.DROPPED))
     assert failure.kind is FailureKind.UNREACHABLE
@@ -120,6 +122,7 @@ def test_stream_without_an_end_is_no_reply(llm_stub: LLMStub, name: str) -> None
 
 
 @pytest.mark.parametrize("name", STREAMED)
+@pytest.mark.fault(8, "an error after half of a stream")
 def test_error_in_the_middle_of_a_stream_is_the_providers(llm_stub: LLMStub, name: str) -> None:
     failure = failure_of(llm_stub, name, go_wrong(Fault.ERROR_IN_STREAM, "sorry"))
     assert failure.kind is FailureKind.OVERLOADED

@@ -1,0 +1,44 @@
+"""Fifty people submit at the same moment, each of them twice."""
+
+from __future__ import annotations
+
+import secrets
+from functools import partial
+
+import pytest
+
+from judging.models import Label
+from judging.services.assignment import next_assignment
+from judging.services.labels import submit_label
+from tests.faults.findings import Findings
+from tests.faults.history import Afterwards, Answer, History, Kind
+from tests.faults.scenarios.races import not_closed_once
+from tests.judging.factories import annotators_of, make_study, make_submission
+from tests.judging.test_concurrency import at_once
+
+PEOPLE = 50
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.fault(11, "fifty people submit at the same moment, each of them twice")
+def test_every_pair_closes_exactly_once(findings: Findings) -> None:
+    study = make_study(runs=PEOPLE // 2, annotators=PEOPLE)
+    history, calls, submits = History(), [], []
+    for number, person in enumerate(annotators_of(study)):
+        place = next_assignment(study=study, user=person)
+        assert place is not None
+        said = secrets.token_hex(8)
+        form = make_submission(("success", "failure")[number % 3 == 0], rationale=said)
+        for _ in range(2):
+            calls.append(history.ask(str(person), Kind.ADD, f"{place.item_id} {person.pk}", said))
+            submits.append(partial(submit_label, assignment=place, user=person, submission=form))
+    for call, answer in zip(calls, at_once(*submits), strict=True):
+        history.answer(call, Answer.REFUSED if isinstance(answer, Exception) else Answer.DONE)
+    assert history.count(Answer.DONE) == 2 * PEOPLE
+    values: dict[str, list[str]] = {}
+    for item, person_id, said in Label.objects.values_list("item", "annotator", "rationale"):
+        values.setdefault(f"{item} {person_id}", []).append(said)
+    findings.times = 2 * PEOPLE
+    findings.compare(history, Afterwards(values))
+    findings.complain(not_closed_once(study))
+    findings.check()
