@@ -192,7 +192,8 @@ USE_TZ = True
 
 # The database is the queue of record; a message only says "look at this row".
 QUEUE_APP = "webagent.celery"
-QUEUE_DIR = DATA_DIR / "queue"
+# The scheduler's notes lie here, too.
+QUEUE_DIR = make_folder(DATA_DIR / "queue")
 CELERY_BROKER_URL = ENV.REDIS_URL or "filesystem://localhost"
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"socket_connect_timeout": 3}
 if not ENV.REDIS_URL:
