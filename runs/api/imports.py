@@ -1,5 +1,6 @@
 """Pushing whole runs: an archive in any format that is known, imported in the background."""
 
+from contextlib import closing
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +9,8 @@ from ninja import Router
 
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.idempotency import Answer, answer_once
-from runs.api.problems import Problem, not_found
+from runs.api.problems import not_found
+from runs.api.push_problems import refusals
 from runs.api.push_schemas import ImportOut, import_out
 from runs.api.spooling import spooled
 from runs.models import ImportJob, Scope
@@ -37,17 +39,14 @@ def import_archive(request: ApiRequest) -> Any:
 
     The same content is stored once, however often it is sent.
     """
-    file = spooled(request, "push.zip")
+    with closing(spooled(request, "push.zip")) as file, refusals("body"):
 
-    def effect() -> Answer:
-        job = start_import(file=file, user=request.user, format="auto")
-        place = reverse("api:read_import", args=[job.pk])
-        return Answer(202, import_out(job), location=place)
+        def effect() -> Answer:
+            job = start_import(file=file, user=request.user, format="auto")
+            place = reverse("api:read_import", args=[job.pk])
+            return Answer(202, import_out(job), location=place)
 
-    try:
         return answer_once(request, effect)
-    except OSError as error:
-        raise Problem(507, f"It cannot be kept: {error.strerror or 'no room'}.") from None
 
 
 @router.get(

@@ -35,6 +35,7 @@ class Stub(BaseHTTPRequestHandler):
 
     answers: list[tuple[int, dict[str, str], Any]] = []  # noqa: RUF012
     asked: list[tuple[str, str, dict[str, str], bytes]] = []  # noqa: RUF012
+    url = ""
 
     def answer(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
@@ -50,7 +51,7 @@ class Stub(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = answer  # noqa: N815
 
-    def log_message(self, *args: object) -> None:  # type: ignore[override]
+    def log_message(self, *args: object) -> None:
         """Say nothing."""
 
 
@@ -60,7 +61,7 @@ def stub() -> Iterator[type[Stub]]:
     server = HTTPServer(("127.0.0.1", 0), Stub)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    Stub.url = f"http://127.0.0.1:{server.server_port}"  # type: ignore[attr-defined]
+    Stub.url = f"http://127.0.0.1:{server.server_port}"
     yield Stub
     server.shutdown()
     thread.join()
@@ -70,7 +71,7 @@ def stub() -> Iterator[type[Stub]]:
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     slept: list[float] = []
-    monkeypatch.setattr(module.time, "sleep", slept.append)
+    monkeypatch.setattr("webagent.client.time.sleep", slept.append)
     return slept
 
 
@@ -347,10 +348,10 @@ def test_sending_goes_on_where_it_broke_off(tmp_path: Path) -> None:
     first = Sender(site, run)  # type: ignore[arg-type]
     broken = site.push_step
 
-    def breaks(run_id: str, index: int, step: Any) -> Any:
+    def breaks(run: str, index: int, step: Any) -> Any:
         if index == 2:
             raise UnreachableError("gone")
-        return broken(run_id, index, step)
+        return broken(run, index, step)
 
     site.push_step = breaks  # type: ignore[method-assign]
     with pytest.raises(UnreachableError):

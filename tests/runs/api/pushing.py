@@ -23,7 +23,8 @@ class Pusher:
             scopes=list(scopes) or [Scope.RUNS_WRITE, Scope.RUNS_READ],
             days=1,
         )
-        self.client = Client(headers={"Authorization": f"Bearer {key}"})
+        self.headers = {"Authorization": f"Bearer {key}"}
+        self.client = Client(headers=self.headers)
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         return self.client.generic(

@@ -183,7 +183,7 @@ def test_a_task_that_is_here_stays_as_it_is(pusher: Pusher) -> None:
         ({"observation": {"screenshot": "bm8gcGljdHVyZQ=="}}, "body.observation.screenshot"),
         ({"observation": {"screenshot": "*"}}, "body.observation.screenshot"),
         ({"observation": {"screenshot": "PHN2ZyB4bWxucz0iIj48L3N2Zz4="}}, "screenshot"),
-        ({"calls": [{"name": "click"}]}, "body.step"),
+        ({"calls": [{"name": "click"}]}, "body"),
         ({"cost": "-1"}, "cost"),
         ({"thoughts": "misspelt"}, "thoughts"),
         ({"observation": {"boxes": {"a": [1, 2, 3, 1e300]}}}, "boxes"),

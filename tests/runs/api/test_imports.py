@@ -1,0 +1,68 @@
+"""Whole runs pushed as an archive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runs.execution.importing import import_upload
+from runs.models import ImportJob, Run
+from tests.runs.api.pushing import Pusher
+from tests.runs.factories import make_user
+from tests.runs.stores import use_store
+from tests.webagent.trajectory.samples import run_bundle
+from webagent.trajectory.native.writer import write_zip
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def pusher(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pusher:
+    use_store(settings, tmp_path / "blobs")
+    settings.UPLOAD_DIR = tmp_path / "uploads"
+    settings.UPLOAD_DIR.mkdir()
+    monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", lambda *_, **__: None)
+    return Pusher(make_user("engineer"))
+
+
+def archive(tmp_path: Path) -> bytes:
+    path = tmp_path / "sent.zip"
+    write_zip(path, [run_bundle(1), run_bundle(2)])
+    return path.read_bytes()
+
+
+def send(pusher: Pusher, content: bytes, kind: str = "application/zip", **headers: str) -> Any:
+    return pusher.client.post("/api/v1/imports", content, content_type=kind, headers=headers)
+
+
+def test_an_archive_is_imported_in_the_background(pusher: Pusher, tmp_path: Path) -> None:
+    answer = send(pusher, archive(tmp_path))
+    assert answer.status_code == 202, answer.content
+    assert answer.json()["state"] == "queued"
+    import_upload(ImportJob.objects.get().pk)
+    told = pusher.client.get(answer["Location"]).json()
+    assert (told["state"], told["n_done"]) == ("finished", 2)
+    assert {one["run"] for one in told["imported"]} == {str(run.pk) for run in Run.objects.all()}
+    assert all(run.created_by == ImportJob.objects.get().created_by for run in Run.objects.all())
+
+
+def test_sent_twice_under_one_key_it_is_one_import(pusher: Pusher, tmp_path: Path) -> None:
+    content, key = archive(tmp_path), {"Idempotency-Key": "one"}
+    answers = [send(pusher, content, **key) for _ in range(2)]
+    assert answers[0].json() == answers[1].json()
+    assert ImportJob.objects.count() == 1
+    assert send(pusher, b"another", **key).status_code == 422
+
+
+def test_what_is_no_archive_or_too_large_is_refused(pusher: Pusher, settings: Any) -> None:
+    assert send(pusher, b"{}", "application/json").status_code == 415
+    settings.ENV = settings.ENV.model_copy(update={"IMPORT_MAX_UPLOAD_BYTES": 3})
+    assert send(pusher, b"long").status_code == 413
+    assert not ImportJob.objects.exists()
+
+
+def test_others_see_nothing_of_it(pusher: Pusher, tmp_path: Path) -> None:
+    place = send(pusher, archive(tmp_path))["Location"]
+    assert Pusher(make_user("engineer")).client.get(place).status_code == 404
