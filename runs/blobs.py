@@ -19,7 +19,7 @@ from runs.bounds import import_bounds
 from runs.models import Blob
 from runs.storage import blob_storage
 from runs.thumbnails import make_thumbnail
-from webagent.trajectory.images import ImageError, look_at_image
+from webagent.trajectory.images import ImageError, look_at_image, why_cut
 
 UNKNOWN_TYPE = "application/octet-stream"
 TEXT_TYPES = {"application/json", "application/x-ndjson", "application/xml", "application/har+json"}
@@ -90,9 +90,14 @@ class BlobBatch:
     """Blobs on their way in: `add` writes their files, `save` inserts all rows at once.
 
     Add before a transaction begins (files take time, a transaction holds locks), save inside.
+
+    Args:
+        thumbnails_follow: they are made in the background (`runs.execution.thumbnailing`), since
+            they take ten times as long as all the rest.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, thumbnails_follow: bool = False) -> None:
+        self._thumbnails_follow = thumbnails_follow
         self._rows: dict[str, Blob] = {}
         self._renewed: list[Blob] = []
         self.undecodable: dict[str, str] = {}
@@ -142,11 +147,26 @@ class BlobBatch:
             self.undecodable[blob.pk] = str(error)
             return
         blob.media_type, blob.width, blob.height = facts.media_type, facts.width, facts.height
+        if self._thumbnails_follow:
+            if reason := why_cut(content, facts):
+                self.undecodable[blob.pk] = reason
+            else:
+                blob.awaits_thumbnail = True
+            return
         try:
-            small = make_thumbnail(content)
+            self.add_thumbnail(blob, content)
         except ImageError as error:
             self.undecodable[blob.pk] = str(error)
-            return
+
+    def add_thumbnail(self, blob: Blob, content: bytes) -> None:
+        """Write the file of the picture's thumbnail and refer to it; the blob is not saved.
+
+        May be called from several threads, like `add`.
+
+        Raises:
+            ImageError: the picture cannot be decoded to its end.
+        """
+        small = make_thumbnail(content)
         thumbnail = Blob(
             sha256=hashlib.sha256(small.content).hexdigest(),
             media_type="image/webp",

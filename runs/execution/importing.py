@@ -105,7 +105,12 @@ def _look(source: RunSource, hold: Hold) -> dict[str, object]:
 
 def _import(job: ImportJob, hold: Hold, source: RunSource, report: ImportReport) -> None:
     """Store all runs, noting each in the report. Raises WorkLostError."""
-    found = import_runs(source, experiment_name=job.experiment_name or None, user=job.created_by)
+    found = import_runs(
+        source,
+        experiment_name=job.experiment_name or None,
+        user=job.created_by,
+        thumbnails_follow=True,
+    )
     for item in found:
         report.add(item)
         _count(item)

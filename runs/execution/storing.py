@@ -83,6 +83,7 @@ def import_runs(
     *,
     experiment_name: str | None = None,
     user: User | None = None,
+    thumbnails_follow: bool = False,
 ) -> Iterator[ImportedRun | Problem]:
     """Store every run as it is read; what cannot be stored comes out as a `Rejection`."""
     links = RunLinks()
@@ -91,7 +92,13 @@ def import_runs(
             yield item
             continue
         try:
-            yield import_bundle(item, experiment_name=experiment_name, user=user, links=links)
+            yield import_bundle(
+                item,
+                experiment_name=experiment_name,
+                user=user,
+                links=links,
+                thumbnails_follow=thumbnails_follow,
+            )
         except StoringError as error:
             yield Rejection(item.source, item.source, error.field, str(error))
         finally:
@@ -105,10 +112,12 @@ def import_bundle(
     experiment_name: str | None = None,
     user: User | None = None,
     links: RunLinks | None = None,
+    thumbnails_follow: bool = False,
 ) -> ImportedRun:
     """Store one run with all that belongs to it.
 
     The same content is stored once, however often and by however many processes at a time.
+    Its thumbnails are made at once, or follow in the background.
 
     Raises:
         StoringError: it cannot be stored, or the disk is full; the database is as before.
@@ -118,7 +127,7 @@ def import_bundle(
     for tries_left in reversed(range(TRIES)):
         try:
             _demand_room(bundle, experiment_name)
-            blobs = _write_blobs(bundle)
+            blobs = _write_blobs(bundle, thumbnails_follow)
             with transaction.atomic():
                 run, is_new = _store(bundle, content_hash, blobs, experiment_name, user)
                 links.connect(run.pk, bundle.run)
@@ -154,12 +163,12 @@ def import_bundle(
     )
 
 
-def _write_blobs(bundle: RunBundle) -> BlobBatch:
+def _write_blobs(bundle: RunBundle, thumbnails_follow: bool) -> BlobBatch:
     """Write the files of blobs that are new. Before the transaction: files take time.
 
     A few at once, since most of the time goes into decoding pictures and waiting for the disk.
     """
-    batch = BlobBatch()
+    batch = BlobBatch(thumbnails_follow=thumbnails_follow)
     wanted = {blob.sha256: blob for blob in bundle.blob_records()}
     with ThreadPoolExecutor(max_workers=WRITERS) as writers:
         under_way: set[Future[Blob]] = set()

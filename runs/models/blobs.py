@@ -17,7 +17,16 @@ class Blob(models.Model):
     compressed = models.BooleanField(default=False)
     """Whether the store holds it zstd-compressed."""
     thumbnail = models.ForeignKey("self", models.PROTECT, null=True, related_name="+")
+    awaits_thumbnail = models.BooleanField(default=False, db_default=False)
+    """Whether its thumbnail is still to be made, in the background."""
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                "sha256", condition=models.Q(awaits_thumbnail=True), name="blob_awaits_thumbnail"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.sha256

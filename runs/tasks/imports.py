@@ -11,6 +11,7 @@ from runs.execution.importing import sweep_imports
 from runs.models import ImportJob
 from runs.tasks.dispatching import dispatch
 from runs.tasks.sweeping import swept
+from runs.tasks.thumbnails import ask_for_thumbnails
 
 IMPORT_UPLOAD = "runs.tasks.import_upload"
 
@@ -19,6 +20,7 @@ IMPORT_UPLOAD = "runs.tasks.import_upload"
 def import_upload(job_id: str) -> None:
     """Import the uploaded file at most once: a second delivery finds nothing to claim."""
     carry_out(UUID(job_id))
+    ask_for_thumbnails()
 
 
 swept(sweep_imports)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+import zlib
 from dataclasses import dataclass
 
 from PIL import Image, UnidentifiedImageError
@@ -17,6 +18,9 @@ MEDIA_TYPES = {
     "WEBP": "image/webp",
     "GIF": "image/gif",
 }
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+PNG_FRAME = 12
+"""Bytes of a chunk beside its data: length, kind, check sum."""
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
@@ -60,3 +64,38 @@ def look_at_image(content: bytes, bounds: Bounds) -> ImageFacts:
     if not facts.width or not facts.height:
         raise ImageError("no pixels")
     return facts
+
+
+def why_cut(content: bytes, facts: ImageFacts) -> str:
+    """Why the picture is not whole, by its frame and check sums alone; empty if it seems so.
+
+    Finds what was cut short and bytes of a PNG that changed, in a hundredth of the time that
+    decoding takes; pixels that make no sense are only found by that.
+    """
+    if facts.media_type == "image/png":
+        return _why_png_is_cut(content)
+    if facts.media_type == "image/jpeg" and b"\xff\xd9" not in content[-4096:]:
+        return "cannot be decoded: its end is missing"
+    if facts.media_type == "image/webp":
+        told = int.from_bytes(content[4:8], "little") + 8
+        return "cannot be decoded: its end is missing" if told > len(content) else ""
+    if facts.media_type == "image/gif" and not content.rstrip(b"\0").endswith(b";"):
+        return "cannot be decoded: its end is missing"
+    return ""
+
+
+def _why_png_is_cut(content: bytes) -> str:
+    """Every chunk is there to the last one, with the check sum that it names."""
+    at = len(PNG_SIGNATURE)
+    while at + PNG_FRAME <= len(content):
+        length = int.from_bytes(content[at : at + 4], "big")
+        end = at + PNG_FRAME + length
+        told = content[end - 4 : end]
+        if end > len(content):
+            break
+        if zlib.crc32(content[at + 4 : end - 4]) != int.from_bytes(told, "big"):
+            return "cannot be decoded: a check sum is wrong"
+        if content[at + 4 : at + 8] == b"IEND":
+            return ""
+        at = end
+    return "cannot be decoded: its end is missing"

@@ -13,6 +13,7 @@ from rich.progress import Progress
 from runs.act_kinds import RUNS_IMPORTED
 from runs.bounds import import_bounds
 from runs.execution.storing import import_runs
+from runs.execution.thumbnailing import make_thumbnails
 from runs.import_reports import ImportReport
 from runs.management.answers import read_answers
 from runs.management.progress import progress_bar
@@ -65,6 +66,8 @@ class Command(BaseCommand):
         with progress_bar(shown=not json) as progress:
             for path in paths:
                 _import(path, format, experiment, answers, report, progress)
+            progress.add_task("thumbnails", total=None)
+            make_thumbnails()
         record_act(
             RUNS_IMPORTED,
             words=", ".join(path.name for path in paths),
@@ -126,7 +129,7 @@ def _import(
     ) as source:
         bar = progress.add_task(path.name, total=source.total)
         before = report.n_done
-        for item in import_runs(source, experiment_name=experiment):
+        for item in import_runs(source, experiment_name=experiment, thumbnails_follow=True):
             report.add(item)
             progress.update(bar, completed=report.n_done - before)
 
