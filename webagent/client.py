@@ -106,6 +106,38 @@ class Client:
         """The steps of a run, in order."""
         return self.pages(f"/runs/{run_id}/steps")
 
+    def studies(self) -> Iterator[Json]:
+        """The studies that the token's owner has a part in."""
+        return self.pages("/studies")
+
+    def verdicts(self, study: int, **filters: Any) -> Iterator[Json]:
+        """The reference verdicts of a study."""
+        return self.pages(f"/studies/{study}/verdicts", **filters)
+
+    def evaluations(self, study: int, **filters: Any) -> Iterator[Json]:
+        """What evaluators said of the runs of a study."""
+        return self.pages(f"/studies/{study}/evaluations", **filters)
+
+    def matrices(self, study: int, **filters: Any) -> Json:
+        """Each evaluator against the reference verdicts of a study."""
+        return self.ask("GET", f"/studies/{study}/matrices", query=filters)
+
+    def launch_reruns(self, runs: Sequence[str], **wish: Any) -> Json:
+        """Run these again: agent, trials, seeds, max_steps, policy, experiment."""
+        return self.ask("POST", "/reruns", {"runs": list(runs), **wish})
+
+    def reruns(self, launch: str) -> Json:
+        """How far runs are that were launched together."""
+        return self.ask("GET", f"/reruns/{launch}")
+
+    def launch_evaluation(self, evaluator: str, **what: Any) -> Json:
+        """Evaluate a study or some runs: study or runs, model, limits of cost."""
+        return self.ask("POST", "/batches", {"evaluator": evaluator, **what})
+
+    def evaluation(self, batch: str) -> Json:
+        """How far a launched evaluation is."""
+        return self.ask("GET", f"/batches/{batch}")
+
     def pages(self, path: str, **filters: Any) -> Iterator[Json]:
         """Every item of a list, whatever it is of, page by page."""
         cursor = None

@@ -72,7 +72,8 @@ def button(seen: dict[str, Any]) -> str:
 
 def test_the_stored_run_is_what_the_environment_said(live_server: Any, tmp_path: Path) -> None:
     owner = make_user("engineer")
-    _row, key = create_token(owner=owner, name="pusher", scopes=[Scope.RUNS_WRITE], days=1)
+    scopes = [Scope.RUNS_WRITE, Scope.RUNS_READ]
+    _row, key = create_token(owner=owner, name="pusher", scopes=scopes, days=1)
     site = LocalSite(pages_directory())
     try:
         with ThreadPoolExecutor(max_workers=1) as apart:
@@ -102,6 +103,9 @@ def test_the_stored_run_is_what_the_environment_said(live_server: Any, tmp_path:
         12,
     )
     assert list(tmp_path.iterdir()) == []
+    client = Client(live_server.url, key)
+    assert [one["id"] for one in client.runs(outcome="success")] == [str(run.pk)]
+    assert [one["action"] for one in client.steps(str(run.pk))] == [one.action for one in said]
 
 
 def pixels(sha256: str | None) -> Any:
