@@ -17,7 +17,7 @@ from judging.evaluation_requests import MOST_SELECTED, EvaluationRequest, select
 from judging.evaluator_choices import evaluator_choices
 from judging.forms.evaluate import EvaluateForm
 from judging.language_models import ModelUnavailableError, offered_models
-from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion
+from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from judging.services.evaluating_batches import cancel_batch
 from runs.api.authentication import ApiRequest
 from runs.api.filtering import known_only
@@ -30,7 +30,7 @@ router = Router(tags=["evaluations"])
 Name = Annotated[str, Field(max_length=200)]
 
 
-class ChoiceOut(BaseModel):
+class LaunchableOut(BaseModel):
     """An evaluator that can be launched."""
 
     evaluator: str
@@ -42,7 +42,7 @@ class ChoiceOut(BaseModel):
 class EvaluatorsOut(BaseModel):
     """What can be launched, and which versions have said something."""
 
-    launchable: list[ChoiceOut]
+    launchable: list[LaunchableOut]
     versions: list[EvaluatorOut]
 
 
@@ -110,7 +110,7 @@ def list_evaluators(request: ApiRequest) -> Any:
     known_only(request)
     return EvaluatorsOut(
         launchable=[
-            ChoiceOut(
+            LaunchableOut(
                 evaluator=choice.key,
                 words=choice.words,
                 asks_model=choice.asks_chosen,
@@ -135,7 +135,7 @@ def launch(request: ApiRequest, asked: BatchIn) -> Answer:
     """Queue one evaluator over the runs of a study, or over these runs. `Location` is where it
     can be watched. The same that is under way already is not queued twice.
     """
-    study = None if asked.study is None else audited_study(request, asked.study)
+    study = None if asked.study is None else _study(request, asked.study)
     run_ids = selected_runs(request.user, list(dict.fromkeys(asked.runs)))
     if missing := [place for place, run_id in enumerate(asked.runs) if run_id not in run_ids]:
         reason = "no run that has ended and whose verdicts you may know"
@@ -187,6 +187,12 @@ def cancel(request: ApiRequest, batch_id: UUID) -> Answer:
     """Ask it to stop; what is done stays done."""
     cancel_batch(batch=_batch(request, batch_id))
     return _answer(request, batch_id)
+
+
+def _study(request: ApiRequest, study_id: int) -> Study:
+    if not Study.objects.filter(pk=study_id).exists():
+        raise invalid(("body.study", "there is no such study"))
+    return audited_study(request, study_id)
 
 
 def _form(asked: BatchIn) -> EvaluateForm:

@@ -43,7 +43,7 @@ class SourceOut(BaseModel):
     rule: str = Field(description="What counts as success by it.")
 
 
-class ChoiceOut(BaseModel):
+class SourceChoiceOut(BaseModel):
     """A source that there is, with how many counted runs it says something of."""
 
     key: str
@@ -84,7 +84,7 @@ class FiguresOut(BaseModel):
 
     experiment: int
     source: SourceOut
-    choices: list[ChoiceOut]
+    choices: list[SourceChoiceOut]
     counted: int
     decided: int
     standings: dict[str, int] = Field(description="All runs by where they stand.")
@@ -146,8 +146,8 @@ def _source(source: Source) -> SourceOut:
     return SourceOut(key=source.key, name=source.name, rule=source.rule)
 
 
-def _choice(choice: Choice) -> ChoiceOut:
-    return ChoiceOut(key=choice.source.key, name=choice.source.name, verdicts=choice.verdicts)
+def _choice(choice: Choice) -> SourceChoiceOut:
+    return SourceChoiceOut(key=choice.source.key, name=choice.source.name, verdicts=choice.verdicts)
 
 
 def _amount(amount: Amount) -> AmountOut:

@@ -39,6 +39,18 @@ class Description(OpenAPISchema):
             schema.pop("$defs", None)
             self.schemas.setdefault(model.__name__, schema)
 
+    def add_schema_definitions(self, definitions: dict[str, Any]) -> None:
+        """Take these schemas in.
+
+        Raises:
+            ValueError: two schemas have one name, so that one would be described by the other.
+        """
+        for name, schema in definitions.items():
+            known = self.schemas.get(name, schema)
+            if known.get("properties", {}).keys() != schema.get("properties", {}).keys():
+                raise ValueError(f"two schemas of the API are called {name}")
+        super().add_schema_definitions(definitions)
+
     def operation_details(self, operation: Operation) -> dict[str, Any]:
         details: dict[str, Any] = super().operation_details(operation)
         is_post = "POST" in operation.methods

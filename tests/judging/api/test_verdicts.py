@@ -143,7 +143,7 @@ def test_what_cannot_be_evaluated_is_refused_field_by_field(study: Study, caller
     ]
     missing = ["00000000-0000-4000-8000-000000000000"]
     assert fields(caller.post("/batches", {"runs": missing, **strict})) == ["body.runs.0"]
-    told(caller.post("/batches", {"study": study.pk + 1, **strict}), 404)
+    assert fields(caller.post("/batches", {"study": study.pk + 1, **strict})) == ["body.study"]
     reader = Caller(make_user(), Scope.VERDICTS_READ)
     told(reader.post("/batches", {"study": study.pk, **strict}), 403)
     assert not EvaluationBatch.objects.exists()

@@ -31,6 +31,13 @@ def test_whatever_is_wrong_is_told_in_one_shape(engineer: Caller) -> None:
     told(engineer.post("/reruns", b"nope"), 400)
     told(engineer.client.get("/api/v1/runs?site=%00"), 400)
     told(engineer.client.post("/api/v1/reruns", "x", content_type="text/plain"), 415)
+    odd = engineer.client.post(
+        f"/api/v1/reruns/{RERUN['runs'][0]}/cancel",
+        "x",
+        content_type="multipart/form-data",
+        headers={"Idempotency-Key": "k"},
+    )
+    told(odd, 404)
     assert fields(engineer.post("/reruns", {"runs": [], "trials": 0, "more": 1})) == [
         "body.runs",
         "body.trials",
