@@ -18,7 +18,6 @@ from django.db.models import Count, Max, Min
 from django.db.models.functions import Now
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from redis import RedisError
 
 from runs.models import LeasedWork, Run, RunStatus, WorkerBeat
 from runs.monitoring.checks import OK, broker
@@ -60,7 +59,7 @@ def _all() -> Iterator[Metric]:
     for part in (_runs, _leased_work, _workers, _messages, _size):
         try:
             yield from part()
-        except (DatabaseError, RedisError, OSError):
+        except (DatabaseError, OSError):
             logger.warning("A part of the metrics is missing.", exc_info=True)
             connection.close()
 
