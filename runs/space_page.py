@@ -26,7 +26,7 @@ WORDS: dict[str, Promise] = {
     "evidence": gettext_lazy("logs, messages and evidence"),
 }
 SHOWN_EXPERIMENTS = 50
-WIDTH, HEIGHT = 460, 150
+WIDTH, HEIGHT = 400, 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,8 @@ def _row(words: str, experiment: Experiment | None, rows: list[dict[str, int]]) 
 
 def _growth(added: list[tuple[date, int]]) -> SafeString:
     with drawing(WIDTH, HEIGHT) as figure:
-        axes = figure.add_axes((0.14, 0.2, 0.84, 0.72))
+        axes = figure.add_axes((0.16, 0.2, 0.82, 0.7))
+        axes.patch.set_visible(False)
         first = added[0][0]
         places = [(day - first).days for day, _size in added]
         bars = axes.bar(places, [size for _day, size in added], width=0.8)

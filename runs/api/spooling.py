@@ -10,6 +10,7 @@ from django.http import HttpRequest
 
 from runs.api.bodies import check_length
 from runs.api.problems import Problem
+from runs.upload_bounds import lose_patience
 
 CHUNK = 1 << 20
 TYPES = ("application/zip", "application/x-zip-compressed", "application/octet-stream")
@@ -24,6 +25,7 @@ def spooled(request: HttpRequest, name: str) -> TemporaryUploadedFile:
     """
     if request.content_type not in TYPES:
         raise Problem(415, "Send the body as application/zip.")
+    lose_patience(request.META)
     length = check_length(request, settings.ENV.IMPORT_MAX_UPLOAD_BYTES)
     file = TemporaryUploadedFile(name, "application/zip", length, None)
     digest = hashlib.sha256()

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -117,6 +118,17 @@ class Visitor:
             body = urlencode(fields).encode()
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         return self._ask("POST", path, body, headers)
+
+    def begin(self, path: str, content_type: str, part: bytes, length: int) -> socket.socket:
+        """Send a form's head and so much of its body as it is; the connection, still open."""
+        connection = socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE_S)
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {self._cookie}\r\n"
+            f"X-CSRFToken: {self._token}\r\nContent-Type: {content_type}\r\n"
+            f"Content-Length: {length}\r\n\r\n"
+        )
+        connection.sendall(head.encode() + part)
+        return connection
 
     def _ask(self, method: str, path: str, body: bytes | None, more: dict[str, str]) -> Reply:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE_S)

@@ -5,12 +5,14 @@ from tests.faults.scenarios.providers import PROVIDERS
 from tests.faults.scenarios.races import RACES
 from tests.faults.scenarios.storms import CLOCKS, FAKETIME, STORMS
 from tests.faults.scenarios.untold import UNTOLD
+from tests.faults.scenarios.uploads import UPLOADS
 
 SCENARIOS = (
     *STORMS,
     *(CLOCKS if FAKETIME.exists() else ()),
     *RACES,
     *UNTOLD,
+    *UPLOADS,
     *EVALUATIONS,
     *PROVIDERS,
 )
