@@ -74,6 +74,11 @@ class FaultRecord(_Part):
     at: AwareDatetime
     version: Name
 
+    @property
+    def counted(self) -> dict[str, int]:
+        """What else was counted, without what there was none of."""
+        return {name: count for name, count in self.more.items() if count}
+
 
 class FaultReport(_Part):
     """All that one campaign found."""

@@ -202,7 +202,8 @@ def step_clock(storm: Storm) -> int:
     time.sleep(random.uniform(1, 2))
     file = clock_of(storm.site)
     file.write_text("-600\n" if file.read_text().startswith("+") else "+600\n")
-    storm.recover(lambda at=time.monotonic(): storm.traffic.last_done > at, *again(_work_goes_on))
+    stepped_at = time.monotonic()
+    storm.recover(lambda: storm.traffic.last_done > stepped_at, *again(_work_goes_on))
     return 1
 
 

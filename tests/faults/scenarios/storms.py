@@ -40,7 +40,9 @@ def blow(
             site.environment |= {
                 "LD_PRELOAD": str(FAKETIME),
                 "FAKETIME_TIMESTAMP_FILE": str(nemeses.clock_of(site)),
-                "FAKETIME_NO_CACHE": "1",
+                "FAKETIME_CACHE_DURATION": "1",
+                # Under the name of older and of newer versions.
+                "DONT_FAKE_MONOTONIC": "1",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             }
         storm = Storm(site, findings, redis, postgresql)
