@@ -18,6 +18,7 @@ from runs.models import ImportJob
 from runs.monitoring.counters import imported_runs
 from runs.run_bundles import is_stored
 from runs.storage import StoreUnavailableError
+from runs.workers import is_stopping
 from webagent.trajectory.reading import Rejection, RunSource, open_runs
 from webagent.trajectory.surveys import Survey, survey
 
@@ -26,12 +27,17 @@ logger = logging.getLogger(__name__)
 NO_STORE = "The file storage does not answer. The import is tried again by itself."
 
 
+class _StoppingError(Exception):
+    """The worker was told to stop; what is done is stored."""
+
+
 def import_upload(job_id: UUID) -> bool:
     """Import an uploaded file; False if it was not there to be had (a second message, say).
 
     Runs are stored one by one, so a worker that takes up after a dead one finds them there. A
     file that is only to be looked at stays where it is, until its owner decides over it. While
-    the store of files does not answer, the import waits, and is tried again a few times.
+    the store of files does not answer, the import waits, and is tried again a few times. A worker
+    that is told to stop leaves the rest to the next one.
     """
     job = ImportJob.objects.claim(job_id, lease_s=settings.ENV.LEASE_S)
     if job is None:
@@ -43,6 +49,8 @@ def import_upload(job_id: UUID) -> bool:
             hold.end(state, **changes)
             if not job.only_looks or state is not ImportJob.State.FINISHED:
                 drop_upload(job.path)
+        except _StoppingError:
+            hold.hand_back()
         except StoreUnavailableError as error:
             logger.warning("The import of %s waits: %s.", job.file_name, error)
             hold.lay_down(problem=NO_STORE)
@@ -83,7 +91,7 @@ def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, o
             if job.only_looks:
                 return ImportJob.State.FINISHED, _look(source, hold)
             _import(job, hold, source, report)
-    except (WorkLostError, StoreUnavailableError):
+    except (WorkLostError, StoreUnavailableError, _StoppingError):
         raise
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
         logger.exception("The import of %s broke.", job.file_name)
@@ -98,6 +106,7 @@ def _look(source: RunSource, hold: Hold) -> dict[str, object]:
 
     def note(found: Survey) -> None:
         hold.renew(n_done=found.n_done)
+        _demand_time()
 
     found = survey(source, is_known=is_stored, on_run=note)
     return {"survey": found.to_json(), "n_done": found.n_done, "problem": ""}
@@ -117,6 +126,13 @@ def _import(job: ImportJob, hold: Hold, source: RunSource, report: ImportReport)
         # Hostile files may bring problems without end; only runs are progress.
         if isinstance(item, ImportedRun | Rejection):
             hold.renew(n_done=report.n_done)
+            _demand_time()
+
+
+def _demand_time() -> None:
+    """Raises _StoppingError where this worker was told to stop."""
+    if is_stopping():
+        raise _StoppingError
 
 
 def _count(item: object) -> None:

@@ -338,3 +338,21 @@ def test_what_was_looked_at_can_be_discarded_and_does_not_lie_about_for_ever(
     answer = client.post(reverse("runs:import_decide", args=[jobs[1].pk]), {}, follow=True)
     assert "send it again" in answer.content.decode()
     assert Run.objects.count() == 0
+
+
+@pytest.mark.fault(17, "an import's worker is told to stop after the first run")
+@pytest.mark.parametrize("only_looks", [False, True])
+def test_a_worker_that_is_told_to_stop_leaves_the_rest_to_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, only_looks: bool
+):
+    job = make_job(make_user(), archive(tmp_path, 1, 2, 3), only_looks=only_looks)
+    monkeypatch.setattr(importing, "is_stopping", lambda: True)
+    assert import_upload(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.n_done, job.n_barren, job.lease_expires_at) == ("queued", 1, 0, None)
+    assert Run.objects.count() == (0 if only_looks else 1)
+    monkeypatch.setattr(importing, "is_stopping", lambda: False)
+    assert import_upload(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.n_done) == ("finished", 3)
+    assert Run.objects.count() == (0 if only_looks else 3)
