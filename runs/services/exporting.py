@@ -55,7 +55,7 @@ def export_runs(
     bundles = _told(bundles_of(runs.order_by("pk")), on_run)
     if target.suffix != ".zip":
         return write_folder(target, bundles, blinding=blinding)
-    with _replacing(target) as unfinished:
+    with replacing(target) as unfinished:
         return write_zip(unfinished, bundles, blinding=blinding)
 
 
@@ -75,7 +75,7 @@ def export_atif(
     bundles = _told(bundles_of(runs.order_by("pk")), on_run)
     if target.suffix != ".zip":
         return write_atif(target, bundles, blinding=blinding)
-    with _replacing(target) as unfinished, unfinished.open("wb") as file:
+    with replacing(target) as unfinished, unfinished.open("wb") as file:
         return write_atif(file, bundles, blinding=blinding)
 
 
@@ -107,7 +107,7 @@ def export_for(
 
 
 @contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
+def replacing(target: Path) -> Iterator[Path]:
     """A path to write to; what stands there in the end takes the target's place at once."""
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:

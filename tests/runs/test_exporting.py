@@ -349,7 +349,7 @@ class TestCommand:
     def test_a_study_with_its_labels(self, store, tmp_path):
         import_bundle(run_bundle(1))
         study = Study.objects.get()
-        call_command("export_study", study.name, tmp_path / "study.zip")
+        call_command("export_study", study.name, tmp_path / "study.zip", format="native")
         assert len(lines((tmp_path / "study.zip").read_bytes(), "labels")) == 2
         with pytest.raises(CommandError, match="no study"):
             call_command("export_study", "nothing", tmp_path / "x.zip")

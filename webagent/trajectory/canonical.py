@@ -8,6 +8,7 @@ from collections.abc import Set
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from webagent.trajectory.records import Record
 
@@ -57,7 +58,7 @@ def _plain(value: Any, *, whole_floats: bool = False) -> Any:
         return plain_decimal(value)
     if isinstance(value, datetime):
         return _utc(value)
-    return value
+    return str(value) if isinstance(value, UUID) else value
 
 
 def _utc(value: datetime) -> str:

@@ -48,6 +48,17 @@ class FolderSink:
             _copy(content, out)
 
 
+class PrefixSink:
+    """Files in a folder of another sink."""
+
+    def __init__(self, sink: Sink, folder: str) -> None:
+        self._sink = sink
+        self._folder = folder
+
+    def add(self, name: str, content: IO[bytes] | bytes, size: int) -> None:
+        self._sink.add(f"{self._folder}{name}", content, size)
+
+
 def _copy(content: IO[bytes] | bytes, out: IO[bytes]) -> None:
     if isinstance(content, bytes):
         out.write(content)

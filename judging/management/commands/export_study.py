@@ -1,22 +1,30 @@
-"""`manage.py export_study STUDY OUT`: the runs of a study with all that was said of them."""
+"""`manage.py export_study STUDY OUT`: a whole study, or its runs alone, to a file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from judging.act_kinds import STUDY_EXPORTED
 from judging.management.arguments import study_named
-from runs.management.progress import export_with_progress
+from judging.models import Study
+from judging.study_bundles.writing import write_study
+from runs.management.progress import export_with_progress, progress_bar
 from runs.models import Run
-from runs.services.exporting import ExportFormat
+from runs.services.acts import record_act
+from runs.services.exporting import ExportFormat, replacing
+from webagent.trajectory.bundles import BlobError
+
+BUNDLE = "bundle"
 
 
 class Command(BaseCommand):
     help = (
-        "Export the runs of a study, with labels and verdicts, to a zip or (if OUT does not end"
-        " in .zip) a folder, in the native format or as ATIF."
+        "Export a whole study as a bundle (a zip that `import_study` reads): its runs, protocol,"
+        " labels with their history, disputes, verdicts and evaluations. Or its runs alone, with"
+        " labels and verdicts, natively or as ATIF, to a zip or a folder."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,17 +32,39 @@ class Command(BaseCommand):
         parser.add_argument("out", type=Path, metavar="OUT")
         parser.add_argument(
             "--format",
-            choices=list(ExportFormat),
-            default=ExportFormat.NATIVE,
-            help="native (lossless, the default) or ATIF documents with their pictures",
+            choices=[BUNDLE, *ExportFormat],
+            default=BUNDLE,
+            help="bundle (lossless, the default), native (the runs alone) or ATIF documents",
         )
         parser.add_argument(
-            "--blind", action="store_true", help="without references, rewards and verdicts"
+            "--blind",
+            action="store_true",
+            help="native or ATIF: without references, rewards and verdicts",
         )
         parser.add_argument(
             "--hide-agent", action="store_true", help="blind, and without agent and model names"
         )
 
-    def handle(self, *, study: str, out: Path, **options: Any) -> None:
-        runs = Run.objects.filter(study_items__study=study_named(study))
-        self.stdout.write(export_with_progress(out, runs, **options))
+    def handle(self, *, study: str, out: Path, format: str, **options: Any) -> None:
+        chosen = study_named(study)
+        if format != BUNDLE:
+            runs = Run.objects.filter(study_items__study=chosen)
+            self.stdout.write(export_with_progress(out, runs, format=format, **options))
+        elif options["blind"] or options["hide_agent"]:
+            raise CommandError("a bundle holds everything: give --format native or atif")
+        elif out.suffix != ".zip":
+            raise CommandError(f"a bundle is a zip: {out} must end in .zip")
+        else:
+            self.stdout.write(_bundle(chosen, out))
+
+
+def _bundle(study: Study, out: Path) -> str:
+    try:
+        with replacing(out) as unfinished, unfinished.open("wb") as file, progress_bar() as shown:
+            bar = shown.add_task("runs", total=study.items.count())
+            head = write_study(file, study, on_run=lambda: shown.advance(bar))
+    except (BlobError, OSError) as error:
+        raise CommandError(str(error)) from error
+    record_act(STUDY_EXPORTED, about=study, words=study.name)
+    counts = [f"{told['count']} {name.removesuffix('.jsonl')}" for name, told in head.files.items()]
+    return f"Wrote {', '.join(counts)} to {out}."

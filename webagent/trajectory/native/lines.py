@@ -60,7 +60,7 @@ class Lines:
         self.count = self.bytes = 0
         digest = hashlib.sha256()
         number = start = 0
-        lines = _lines(tree, name, bounds)
+        lines = read_lines(tree, name, bounds)
         while True:
             number += 1
             try:
@@ -103,7 +103,7 @@ class Lines:
         self._spool.close()
 
 
-def _lines(tree: Tree, name: str, bounds: Bounds) -> Iterator[bytes]:
+def read_lines(tree: Tree, name: str, bounds: Bounds) -> Iterator[bytes]:
     """Each line with its end. Raises LineError where the file is damaged or a line too long."""
     if name not in tree:
         return

@@ -57,7 +57,9 @@ def write_zip(
         BlobError: a blob that is mentioned cannot be read.
     """
     with zipfile.ZipFile(target, "w") as archive:
-        return _write(ZipSink(archive), bundles, blinding, created, producer)
+        return write_native(
+            ZipSink(archive), bundles, blinding=blinding, created=created, producer=producer
+        )
 
 
 def write_folder(
@@ -76,14 +78,16 @@ def write_folder(
     """
     if target.exists() and any(target.iterdir()):
         raise FileExistsError(target)
-    return _write(FolderSink(target), bundles, blinding, created, producer)
+    return write_native(
+        FolderSink(target), bundles, blinding=blinding, created=created, producer=producer
+    )
 
 
 class _LineFileWriter:
     """One JSON Lines file on its way: spooled, counted and hashed."""
 
     def __init__(self) -> None:
-        self.spool: IO[bytes] = tempfile.TemporaryFile(prefix="crosscheck-")  # noqa: SIM115 _write closes
+        self.spool: IO[bytes] = tempfile.TemporaryFile(prefix="crosscheck-")  # noqa: SIM115 write_native closes
         self._digest = hashlib.sha256()
         self._count = self._bytes = 0
 
@@ -113,13 +117,15 @@ class _TaskIds:
         return task.model_copy(update={"id": ids[content]}), new
 
 
-def _write(
+def write_native(
     sink: Sink,
     bundles: Iterable[RunBundle],
-    blinding: Blinding | None,
-    created: datetime | None,
-    producer: Producer,
+    *,
+    blinding: Blinding | None = None,
+    created: datetime | None = None,
+    producer: Producer = PRODUCER,
 ) -> Manifest:
+    """Write the runs to wherever the sink puts them; otherwise as `write_zip`."""
     files = {name: _LineFileWriter() for name in LINE_FILES}
     blobs: dict[str, tuple[str, int, BlobSource]] = {}
     task_ids = _TaskIds()

@@ -1,0 +1,56 @@
+"""`manage.py import_study FILE`: a whole study from the bundle that `export_study` wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from judging.study_bundles.importing import Imported, import_study
+from judging.study_bundles.reading import BundleError
+from runs.management.progress import progress_bar
+
+
+class Command(BaseCommand):
+    help = (
+        "Import a whole study: what is missing is stored, what is here stays, and what differs is"
+        " named. People become accounts that nobody can log in to, unless one of their name is"
+        " here. The study is stored whole or not at all; twice is as good as once."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--name", help="of the study here, in place of its own")
+        parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+    def handle(self, *, file: Path, name: str | None, **options: Any) -> None:
+        try:
+            with progress_bar(shown=not options["json"]) as shown:
+                bar = shown.add_task("runs", total=None)
+                found = import_study(
+                    file, name=name, on_run=lambda n: shown.update(bar, completed=n)
+                )
+        except BundleError as error:
+            raise CommandError(f"The study was not stored:\n{error}") from None
+        if options["json"]:
+            told = {"study": found.study.to_json(), "runs": found.runs.to_json()}
+            self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
+        else:
+            self._tell(found)
+
+    def _tell(self, found: Imported) -> None:
+        runs, study = found.runs, found.study
+        self.stdout.write(
+            f"{len(runs.imported)} runs imported, {len(runs.already_there)} already there."
+        )
+        for words, counts in (("new", study.new), ("already there", study.already_there)):
+            told = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items()) if n)
+            self.stdout.write(f"{study.study}, {words}: {told or 'nothing'}.")
+        if study.people:
+            self.stdout.write(f"Accounts made, not active: {', '.join(study.people)}.")
+        for words in study.conflicts:
+            self.stdout.write(self.style.WARNING(f"  {words}"))
+        if study.n_conflicts > len(study.conflicts):
+            self.stdout.write(f"  and {study.n_conflicts - len(study.conflicts)} more")

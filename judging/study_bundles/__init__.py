@@ -1,0 +1,1 @@
+"""A whole study on its way to another installation and back, without loss."""

@@ -1,0 +1,283 @@
+"""Storing the study itself, and what evaluators and people said of its runs elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from uuid import UUID
+
+from judging.interchange.replacing import IMPORTED_KEY
+from judging.models import (
+    Evaluation,
+    EvaluatorVersion,
+    FailureReview,
+    Guideline,
+    Study,
+    StudyItem,
+    StudyMember,
+    Unblinding,
+)
+from judging.study_bundles.contents import StudyContents, evaluation_lines, review_lines
+from judging.study_bundles.reading import BadLine, BundleError, StudyBundle
+from judging.study_bundles.records import (
+    AttachmentLine,
+    EvaluationLine,
+    EvaluatorLine,
+    GuidelineLine,
+    ItemLine,
+    Line,
+    MemberLine,
+    ReviewLine,
+    RunRef,
+    StudyLine,
+    UnblindingLine,
+)
+from judging.study_bundles.report import StudyReport
+from judging.study_bundles.rows import People, store_rows
+from judging.study_bundles.storing_items import ItemStore
+from judging.study_bundles.storing_tasks import find_task, milestones_by_key
+from runs.blobs import BlobBatch, known_hashes
+from runs.models import Attachment, Run
+from runs.records import EVALUATION_ROLE
+from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.native.manifest import blob_name
+
+OTHER_STUDY = "another study has this name here; import this one under another name"
+AT_ONCE = 200
+
+
+class StudyStore:
+    """One bundle whose runs are here, on its way into the database. Inside a transaction."""
+
+    def __init__(
+        self, bundle: StudyBundle, report: StudyReport, people: People, name: str | None
+    ) -> None:
+        self._bundle = bundle
+        self._report = report
+        self._people = people
+        self._name = name
+        self._runs: dict[UUID, Run] = {}
+
+    def store(self) -> Study:
+        """Everything of the bundle but tasks and runs.
+
+        Raises:
+            BundleError: a run is missing, or another study has the name.
+        """
+        study, is_new = self._study()
+        self._guidelines(study)
+        self._members(study)
+        self._evaluations()
+        self._attachments()
+        self._reviews()
+        self._items(study, is_new)
+        return study
+
+    def run(self, ref: RunRef, file: str) -> Run:
+        """The run that a line names. Raises BundleError."""
+        if ref.id not in self._runs:
+            rows = Run.objects.select_related("task").defer("record", "evidence")
+            found = rows.filter(content_hash=ref.content_hash).first() if ref.content_hash else None
+            found = found or rows.filter(pk=ref.id).first()
+            if found is None:
+                raise BundleError([BadLine(file, 0, "run", f"run {ref.id} is not here")])
+            self._runs[ref.id] = found
+        return self._runs[ref.id]
+
+    def _study(self) -> tuple[Study, bool]:
+        line = self._bundle.study()
+        line = line.model_copy(update={"name": self._name}) if self._name else line
+        here = Study.objects.filter(name=line.name).first()
+        if here is None:
+            return self._new_study(line), True
+        if (here.created_at, here.sample_seed) != (line.created_at, line.sample_seed):
+            raise BundleError([BadLine("study.jsonl", 1, "name", OTHER_STUDY)])
+        if _only(StudyContents(here), "study") == [hashed_json(line)]:
+            self._report.already_there["study"] += 1
+        else:
+            self._report.conflict(f"study {line.name}: its protocol or state is otherwise here")
+        return here, False
+
+    def _new_study(self, line: StudyLine) -> Study:
+        columns = line.model_dump(exclude={"created_by"})
+        study = Study(created_by=self._people.maybe(line.created_by), **columns)
+        store_rows([study], "created_at")
+        self._report.new["study"] += 1
+        return study
+
+    def _guidelines(self, study: Study) -> None:
+        here = dict(study.guidelines.values_list("version", "text"))
+        for line in self._bundle.lines(GuidelineLine):
+            if line.version not in here:
+                row = Guideline(
+                    study=study,
+                    version=line.version,
+                    text=line.text,
+                    created_by=self._people.maybe(line.created_by),
+                    created_at=line.created_at,
+                )
+                store_rows([row], "created_at")
+                self._report.new["guidelines"] += 1
+            elif here[line.version] == line.text:
+                self._report.already_there["guidelines"] += 1
+            else:
+                self._report.conflict(f"guidelines {line.version}: are otherwise here")
+
+    def _members(self, study: Study) -> None:
+        for line in self._bundle.lines(MemberLine):
+            row, is_new = StudyMember.objects.get_or_create(
+                study=study,
+                user=self._people(line.user),
+                defaults={"part": line.part, "left_at": line.left_at},
+            )
+            if is_new or (row.part, row.left_at) == (line.part, line.left_at):
+                (self._report.new if is_new else self._report.already_there)["members"] += 1
+            else:
+                self._report.conflict(f"member {line.user}: has another part here")
+
+    def _evaluations(self) -> None:
+        versions = dict(EvaluatorVersion.objects.values_list("config_hash", "pk"))
+        for line in self._bundle.lines(EvaluationLine):
+            run = self.run(line.run, "evaluations.jsonl")
+            here = Evaluation.objects.filter(pk=line.id)
+            if here.exists():
+                own = Run.objects.filter(evaluations__in=here.values("pk")).values("pk")
+                same = (each for each in evaluation_lines(own) if each.id == line.id)
+                self._compare(line, next(same), f"evaluation {line.id}", "evaluations")
+                continue
+            evaluator = versions[line.evaluator]
+            current = Evaluation.objects.filter(run=run, evaluator=evaluator, is_current=True)
+            standing = current.first() if line.is_current else None
+            if standing and _says_the_same(standing, line):
+                standing.delete()
+                standing = None
+            is_current = line.is_current and standing is None
+            if line.is_current and not is_current:
+                self._report.conflict(
+                    f"evaluation {line.id}: the evaluator has another newest verdict on the run"
+                )
+            row = Evaluation(
+                id=line.id,
+                run=run,
+                evaluator_id=evaluator,
+                task=find_task(line.task),
+                is_current=is_current,
+                created_at=line.created_at,
+                verdict=line.verdict,
+                score=line.score,
+                reason=line.reason,
+                details=line.details,
+                rationale=line.rationale,
+                cost=line.cost,
+                seconds=line.seconds,
+                record=line.record,
+            )
+            store_rows([row], "created_at")
+            self._report.new["evaluations"] += 1
+
+    def _attachments(self) -> None:
+        for line in self._bundle.lines(AttachmentLine):
+            run = self.run(line.run, "attachments.jsonl")
+            if line.sha256 not in known_hashes([line.sha256]):
+                name = blob_name(line.sha256, line.media_type)
+                batch = BlobBatch()
+                batch.add(self._bundle.blob(line.sha256, name), line.media_type)
+                batch.save()
+            _, is_new = Attachment.objects.get_or_create(
+                run=run,
+                step_index=line.step,
+                role=EVALUATION_ROLE,
+                name=line.name,
+                blob_id=line.sha256,
+            )
+            (self._report.new if is_new else self._report.already_there)["attachments"] += 1
+
+    def _reviews(self) -> None:
+        for line in self._bundle.lines(ReviewLine):
+            run = self.run(line.run, "reviews.jsonl")
+            here = list(review_lines(Run.objects.filter(pk=run.pk).values("pk")))
+            if here:
+                self._compare(line, here[0], f"words on the failure of run {run.pk}", "reviews")
+                continue
+            stored: dict[int, FailureReview] = {}
+            for part in sorted(line.reviews, key=lambda one: one.number):
+                columns = part.model_dump(exclude={"number", "replaces", "by"})
+                row = FailureReview(
+                    run=run,
+                    by=self._people(part.by),
+                    replaces=stored.get(part.replaces or 0),
+                    **columns,
+                )
+                store_rows([row], "at")
+                stored[part.number] = row
+            self._report.new["reviews"] += 1
+
+    def _items(self, study: Study, is_new: bool) -> None:
+        store = ItemStore(study, self._report, self._people, milestones_by_key(self._bundle))
+        contents = StudyContents(study)
+        here = {} if is_new else {item.run_id: item for item in _items_of(study)}
+        for line in self._bundle.lines(ItemLine):
+            run = self.run(line.run, "items.jsonl")
+            if run.pk in here:
+                said = contents.item_line(here[run.pk])
+                self._compare(line, said, f"run {run.pk} in the study", "items")
+            else:
+                store.store(line, run)
+        known = set(_only(contents, "unblindings"))
+        for seen in self._bundle.lines(UnblindingLine):
+            if hashed_json(seen) in known:
+                self._report.already_there["unblindings"] += 1
+                continue
+            row = Unblinding(
+                study=study, user=self._people(seen.user), reason=seen.reason, at=seen.at
+            )
+            store_rows([row], "at")
+            self._report.new["unblindings"] += 1
+
+    def _compare(self, there: Line, here: Line, what: str, kind: str) -> None:
+        """Note whether a line says what is here; runs may have another id here."""
+        if hashed_json(there, exclude={"run"}) == hashed_json(here, exclude={"run"}):
+            self._report.already_there[kind] += 1
+        else:
+            self._report.conflict(f"{what}: is otherwise here, and stays")
+
+
+def _says_the_same(here: Evaluation, there: EvaluationLine) -> bool:
+    """Whether it was worked out here again, by rules and for nothing, as runs are that come in."""
+    was_made_here = here.batch_id is None and not here.cost and IMPORTED_KEY not in here.record
+    said = (here.verdict, here.score, here.reason, here.details)
+    return was_made_here and said == (there.verdict, there.score, there.reason, there.details)
+
+
+def _items_of(study: Study) -> Iterator[StudyItem]:
+    return (
+        StudyItem.objects.filter(study=study)
+        .select_related("run", "verdict__decided_by", "dispute")
+        .defer("run__record", "run__evidence")
+        .iterator(AT_ONCE)
+    )
+
+
+def store_evaluators(bundle: StudyBundle, report: StudyReport) -> None:
+    """Make the evaluators that are missing. Before the runs, which are judged as they come in."""
+    for line in bundle.lines(EvaluatorLine):
+        here = EvaluatorVersion.objects.filter(config_hash=line.config_hash).first()
+        if here is None:
+            row = EvaluatorVersion(
+                name=line.name,
+                kind=line.kind,
+                version=line.version,
+                config=line.config,
+                config_hash=line.config_hash,
+                created_at=line.created_at,
+            )
+            store_rows([row], "created_at")
+            report.new["evaluators"] += 1
+        elif (here.name, here.version, here.kind) == (line.name, line.version, line.kind):
+            report.already_there["evaluators"] += 1
+        else:
+            report.conflict(f"evaluator {line.name} {line.version}: is {here} here")
+
+
+def _only(contents: StudyContents, kind: str) -> list[bytes]:
+    lines: Callable[[], object] = contents.lines()[kind]
+    return [hashed_json(line) for line in lines()]  # type: ignore[attr-defined]
