@@ -1,5 +1,6 @@
 """All scenarios of a campaign."""
 
+from tests.faults.scenarios.deploys import DEPLOYS
 from tests.faults.scenarios.evaluations import EVALUATIONS
 from tests.faults.scenarios.providers import PROVIDERS
 from tests.faults.scenarios.races import RACES
@@ -15,4 +16,5 @@ SCENARIOS = (
     *UPLOADS,
     *EVALUATIONS,
     *PROVIDERS,
+    *DEPLOYS,
 )
