@@ -17,6 +17,7 @@ from django.db import IntegrityError
 
 from runs.bounds import import_bounds
 from runs.models import Blob
+from runs.monitoring.of_files import storage_errors_counted
 from runs.storage import blob_storage
 from runs.thumbnails import make_thumbnail
 from webagent.trajectory.images import ImageError, look_at_image, why_cut
@@ -45,7 +46,7 @@ def read_blob(blob: str | Blob) -> bytes:
     """
     row = _row(blob)
     try:
-        with blob_storage().open(storage_name(row)) as file:
+        with storage_errors_counted("read"), blob_storage().open(storage_name(row)) as file:
             content: bytes = file.read()
         if row.compressed:
             content = zstandard.ZstdDecompressor().decompress(content, max_output_size=row.size)
@@ -64,7 +65,8 @@ def open_blob(blob: str | Blob) -> File[bytes]:
     if row.compressed:
         return ContentFile(read_blob(row))
     try:
-        return blob_storage().open(storage_name(row))
+        with storage_errors_counted("read"):
+            return blob_storage().open(storage_name(row))
     except OSError as error:
         raise MissingBlobError(f"the file of blob {row.pk} is gone") from error
 
@@ -180,7 +182,9 @@ class BlobBatch:
         if blob.pk in self._rows:
             return self._rows[blob.pk]
         blob.stored_size = len(stored)
-        if blob_storage().put(storage_name(blob), stored):
+        with storage_errors_counted("write"):
+            may_vanish = blob_storage().put(storage_name(blob), stored)
+        if may_vanish:
             self._renewed.append(blob)
         self._rows[blob.pk] = blob
         return blob

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -15,11 +17,13 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from judging.models import Evaluation
+from runs.blobs import MissingBlobError, read_blob
 from runs.models import ImportJob, LeasedWork, Run, RunStatus, User
 from runs.monitoring import gauges, of_workers
 from runs.monitoring.exposition import counts
 from runs.monitoring.gauges import SiteGauges
 from tests.runs.factories import make_run
+from tests.runs.stores import files_in, store_blob, use_store
 from tests.runs.test_probes import HOLDER, TOKEN, Told, watched
 from webagent.llm.interface import Usage
 from webagent.llm.watching import Tried, tell
@@ -164,3 +168,19 @@ def test_those_who_may_watch_read_it_all(monkeypatch: pytest.MonkeyPatch):
     answer = Client().get("/metrics", headers=HOLDER)
     names = {family.name for family in text_string_to_metric_families(answer.content.decode())}
     assert {"crosscheck_requests", "crosscheck_active_runs", "crosscheck_ready"} <= names
+
+
+@pytest.mark.django_db
+def test_files_that_cannot_be_used_are_counted(settings: Any, tmp_path: Path):
+    before = [counted("crosscheck_storage_errors_total", verb=verb) for verb in ("read", "write")]
+    store = use_store(settings, tmp_path / "store")
+    blob = store_blob(b"here today", "application/x-thing")
+    for file in files_in(store):
+        file.unlink()
+    with pytest.raises(MissingBlobError):
+        read_blob(blob)
+    use_store(settings, tmp_path / "full", fails_at=1)
+    with pytest.raises(OSError, match="space"):
+        store_blob(b"too much", "application/x-thing")
+    after = [counted("crosscheck_storage_errors_total", verb=verb) for verb in ("read", "write")]
+    assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1]
