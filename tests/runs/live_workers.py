@@ -32,6 +32,7 @@ from webagent.settings.base import database
 
 ROOT = Path(__file__).parents[2]
 LEASE_S = 5
+START_WITHIN_S = 240
 EVERY_QUEUE = "default,browser,judge,sweep"
 TIMING = {
     "LEASE_S": str(LEASE_S),
@@ -114,7 +115,7 @@ class Site:
             )
         worker = Worker(process, log)
         try:
-            wait_until(lambda: " ready." in worker.words, what="the worker's start")
+            wait_until(lambda: " ready." in worker.words, START_WITHIN_S, "the worker's start")
             yield worker
         finally:
             worker.stop()

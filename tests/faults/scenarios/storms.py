@@ -101,6 +101,14 @@ STORMS = (
         ON_POSTGRESQL,
     ),
     Scenario(
+        "connections cut",
+        3,
+        "all connections to PostgreSQL are ended while people label and upload and runs go on",
+        30,
+        partial(blow, nemesis=nemeses.cut_connections),
+        ON_POSTGRESQL,
+    ),
+    Scenario(
         "messages ten times over",
         4,
         "every message is delivered ten times to four processes",

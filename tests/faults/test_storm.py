@@ -1,0 +1,40 @@
+"""The smallest storm; `python -m tests.faults` makes the large ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from tests.faults import nemeses
+from tests.faults.findings import Findings
+from tests.faults.history import Answer
+from tests.faults.storm import Storm
+from tests.runs.live_workers import Site, live_site, wait_until
+
+pytestmark = pytest.mark.worker
+
+
+@pytest.fixture
+def site(django_db_blocker, tmp_path: Path) -> Iterator[Site]:
+    directory = tmp_path / "data"
+    directory.mkdir()
+    with django_db_blocker.unblock(), live_site(directory) as site:
+        yield site
+
+
+@pytest.mark.fault(3, "a web process is killed, and connections are cut, while two people label")
+def test_what_was_acknowledged_is_there_once(site: Site, findings: Findings) -> None:
+    storm = Storm(site, findings)
+    with storm.at_work(labellers=2):
+        wait_until(lambda: storm.history.count(Answer.DONE) >= 2, what="two labels")
+        storm.web.kill_child()
+        done = storm.history.count(Answer.DONE)
+        storm.recover(lambda: storm.history.count(Answer.DONE) > done + 1)
+        if connection.vendor == "postgresql":
+            findings.times += nemeses.cut_connections(storm)
+    assert findings.acknowledged >= 4
+    assert nemeses.processes_left(storm) == 0
+    findings.check()
