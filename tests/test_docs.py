@@ -17,7 +17,7 @@ def test_readme_lists_every_setting_and_no_other() -> None:
     first_column = "".join(
         line.split("|")[1] for line in table.splitlines() if line.startswith("| `")
     )
-    assert set(re.findall(r"`([A-Z_]+)`", first_column)) == set(Environment.model_fields)
+    assert set(re.findall(r"`([A-Z0-9_]+)`", first_column)) == set(Environment.model_fields)
 
 
 def test_readme_lists_every_command_for_users() -> None:

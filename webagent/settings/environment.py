@@ -99,7 +99,7 @@ class Environment(BaseSettings):
     METRICS_NETWORKS: Networks = []
     WORKER_METRICS_PORT: int | None = Field(None, ge=1, le=65535)
     BLOB_STORAGE: str | None = Field(
-        None, pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._-]+)*/?$"
+        None, pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?$"
     )
     BLOB_SERVING: Literal["proxied", "presigned"] = "proxied"
     S3_ENDPOINT_URL: Annotated[str, AfterValidator(_base_url)] | None = None
