@@ -14,6 +14,7 @@ their own. What could not be sent stays in the folder:
 from __future__ import annotations
 
 import argparse
+import atexit
 import base64
 import email.utils
 import io
@@ -279,7 +280,7 @@ class Spooled:
     def write(self, name: str, content: Json) -> None:
         """Keep a file, whole or not at all."""
         aside = self.folder / f"{name}.part"
-        aside.write_text(json.dumps(content, ensure_ascii=False), "utf-8", "replace")
+        aside.write_text(json.dumps(plain(content), ensure_ascii=False), "utf-8", "replace")
         os.replace(aside, self.folder / name)
 
     def read(self, name: str) -> Json | None:
@@ -445,6 +446,7 @@ class Push:
         self._pusher = threading.Thread(target=self._push, name="crosscheck-push", daemon=True)
         self._writer.start()
         self._pusher.start()
+        atexit.register(self._flush)
 
     @property
     def run_id(self) -> str | None:
@@ -465,9 +467,12 @@ class Push:
 
     def end(self, ending: Json, *, wait_s: float = 30.0) -> bool:
         """End the run; whether all of it arrived within so long. The rest stays in the spool."""
-        self._waiting.put(None)
-        self._writer.join()
-        self._run.write("end.json", ending)
+        self._flush()
+        atexit.unregister(self._flush)
+        try:
+            self._run.write("end.json", ending)
+        except OSError as error:
+            self.problem = self.problem or f"its end cannot be kept: {error}"
         self._closing.set()
         self._wake.set()
         self._pusher.join(wait_s)
@@ -481,6 +486,12 @@ class Push:
         if self._lock is not None:
             self._lock.close()
         return arrived
+
+    def _flush(self) -> None:
+        """Have everything on the disk, also where a program ends without ending its run."""
+        if self._writer.is_alive():
+            self._waiting.put(None)
+            self._writer.join()
 
     def _write(self) -> None:
         """From memory to the disk."""
@@ -614,7 +625,7 @@ class Recorder:
         }
         try:
             self._push = Push(self._client, head, spool=self._spool)
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001  # the agent goes on whatever happens here
             logger.warning("The run is not recorded: %s", error)
         return observation, info
 
@@ -746,6 +757,19 @@ def _ready_observation(seen: Json) -> Json:
     if not isinstance(ready.get("axtree"), str | None):
         ready["axtree"] = _flat_tree(ready["axtree"])
     return {key: value for key, value in ready.items() if value not in (None, "", {})}
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: numbers of numpy as numbers, what is no number as null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
 def png(picture: Any) -> bytes:

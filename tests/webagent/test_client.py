@@ -267,6 +267,17 @@ def test_an_episode_is_pushed_as_it_went(tmp_path: Path) -> None:
     assert env.taken == 3
 
 
+def test_numbers_of_numpy_and_what_is_none_are_sent_as_json_has_them(tmp_path: Path) -> None:
+    site = Site()
+    env = recorder(site, tmp_path)
+    env.reset(seed=np.int64(3))
+    env.note(extra={"score": np.float32("nan"), "tries": np.int64(2), "path": tmp_path})
+    env.step("noop()")
+    env.close()
+    (steps,) = site.runs.values()
+    assert steps[0]["extra"] == {"score": None, "tries": 2, "path": str(tmp_path)}
+
+
 def test_an_agent_that_stops_early_leaves_what_it_saw_last(tmp_path: Path) -> None:
     site = Site()
     with recorder(site, tmp_path) as env:
