@@ -44,6 +44,7 @@ check: $(INSTALLED_DEV)
 	.venv/bin/lint-imports
 	DJANGO_SETTINGS_MODULE=webagent.settings.test $(PYTHON) manage.py makemigrations --check --dry-run
 	$(PYTHON) scripts/messages.py check
+	$(PYTHON) scripts/audit_dependencies.py
 
 TESTS := $(INSTALLED_DEV) catalogue
 PYTEST := .venv/bin/pytest

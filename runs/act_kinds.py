@@ -56,9 +56,10 @@ IMPORT_DISCARDED = kind("import.discarded", _("discarded a file to import"))
 RUNS_IMPORTED = kind("run.imported", _("imported runs"))
 RUNS_EXPORTED = kind("run.exported", _("exported runs"))
 RUNS_DELETED = kind("run.deleted", _("deleted runs"))
-TABLE_DOWNLOADED = kind("table.downloaded", _("downloaded a table"))
-REPORT_DOWNLOADED = kind("report.downloaded", _("downloaded a report"))
+FILE_DOWNLOADED = kind("file.downloaded", _("downloaded a file"))
 LOG_DOWNLOADED = kind("log.downloaded", _("downloaded the log of acts"))
+DOWNLOADS = {RUNS_EXPORTED.name, LOG_DOWNLOADED.name}
+"""What says by itself that a file went out."""
 
 EXPERIMENT_ARCHIVED = kind("experiment.archived", _("archived an experiment"))
 RETENTION_CHANGED = kind("retention.changed", _("changed a retention rule"))

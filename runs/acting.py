@@ -34,6 +34,8 @@ class Acting:
     request_id: str = ""
     via: str = field(default="worker")
     name: str = ""
+    kinds: list[str] = field(default_factory=list, compare=False)
+    """Of the acts written down while a request was answered."""
 
     @property
     def user(self) -> User | None:
@@ -97,8 +99,9 @@ def client_address(request: HttpRequest) -> str | None:
     before those entries was sent by the visitor, and says nothing.
     """
     given = request.META.get("REMOTE_ADDR", "")
-    if settings.PROXIES:
-        hops = [part.strip() for part in request.headers.get("X-Forwarded-For", "").split(",")]
+    forwarded = request.headers.get("X-Forwarded-For", "")
+    if settings.PROXIES and forwarded:
+        hops = [part.strip() for part in forwarded.split(",")]
         given = hops[-settings.PROXIES] if len(hops) >= settings.PROXIES else given
     try:
         return str(ipaddress.ip_address(given))

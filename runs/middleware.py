@@ -9,10 +9,20 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 
 from runs.acting import acting_as, of_request
+from runs.services.acts import record_download
 from runs.views.errors import not_found, server_error
 from runs.views.probes import PROBES
 
 logger = logging.getLogger("django.request")
+
+NO_DEVICES = ", ".join(
+    f"{name}=()"
+    for name in (
+        *("accelerometer", "bluetooth", "camera", "display-capture", "geolocation", "gyroscope"),
+        *("hid", "magnetometer", "microphone", "midi", "payment", "serial", "usb"),
+    )
+)
+"""No page of ours uses a device, and nothing that is slipped into one may."""
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -29,7 +39,24 @@ class ActingMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         with acting_as(of_request(request)) as now:
             response = self.get_response(request)
+            disposition = response.get("Content-Disposition", "")
+            if response.status_code == 200 and disposition.startswith("attachment"):
+                # Here rather than in each view, of which one would be forgotten.
+                record_download(name=disposition.partition("filename=")[2], path=request.path)
         response["X-Request-ID"] = now.request_id
+        return response
+
+
+class HeaderMiddleware:
+    """What every answer says to browsers beside what Django itself does."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response.headers.setdefault("Permissions-Policy", NO_DEVICES)
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from judging.reports import harmless
+from runs.spreadsheets import harmless
 from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 RUN = {

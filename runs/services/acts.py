@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from runs.act_kinds import ActKind
+from runs.act_kinds import DOWNLOADS, FILE_DOWNLOADED, ActKind
 from runs.acting import acting
 from runs.models import Act, User
 
@@ -29,6 +29,8 @@ def record_act(
         via: by way of what, where that is neither a page, a command nor a worker.
     """
     now = acting()
+    if now.request is not None:
+        now.kinds.append(kind.name)
     person = user or now.user
     about_kind, about_id = _kind_and_key(about)
     return Act.objects.create(
@@ -44,6 +46,12 @@ def record_act(
         before=_cut(before, 500),
         after=_cut(after, 500),
     )
+
+
+def record_download(*, name: str, path: str) -> None:
+    """A file that went out, unless the act of the same request says so already."""
+    if not DOWNLOADS.intersection(acting().kinds):
+        record_act(FILE_DOWNLOADED, words=name, after=path)
 
 
 def _kind_and_key(about: models.Model | tuple[str, object] | None) -> tuple[str, str]:

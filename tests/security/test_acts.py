@@ -30,7 +30,7 @@ from tests.judging.factories import (
     make_study,
     make_submission,
 )
-from tests.runs.factories import PASSWORD, make_user
+from tests.runs.factories import PASSWORD, make_task, make_user
 from webagent.recovery.retry_policy import PolicyBody
 
 pytestmark = pytest.mark.django_db
@@ -252,6 +252,16 @@ def test_the_file_holds_what_the_filters_choose() -> None:
     lines = b"".join(client.get("/acts.jsonl")).decode().splitlines()
     newest = json.loads(lines[0])
     assert (newest["did"], newest["who"]) == ("log.downloaded", "eve")
+
+
+def test_every_file_that_goes_out_is_written_down() -> None:
+    client = client_of(make_user("engineer", "eve"))
+    task_set = make_task().task_set
+    client.get(f"/tasks/sets/{task_set.pk}/milestones.json")
+    client.get("/acts/")
+    act = Act.objects.get(kind__endswith="downloaded")
+    assert (act.name, act.after) == ("eve", f"/tasks/sets/{task_set.pk}/milestones.json")
+    assert "milestones" in act.words
 
 
 def test_who_is_blind_on_a_run_reads_no_details() -> None:

@@ -1,0 +1,1 @@
+"""Damaged input, by the thousand: `python -m tests.fuzz IMPORTER --examples N`."""

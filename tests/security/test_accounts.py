@@ -1,0 +1,148 @@
+"""Sessions, passwords and tries to guess them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.test import Client
+
+from runs import log_in_limits
+from runs.acting import client_address
+from runs.models import Act, User
+from tests.runs.factories import PASSWORD, make_user
+
+MOST_TRIES = 25
+"""Instead of a hundred, each of which takes its time."""
+
+
+class _Request:
+    """As much of a request as an address is read from."""
+
+    def __init__(self, peer: str, forwarded: str | None = None) -> None:
+        self.META = {"REMOTE_ADDR": peer}
+        self.headers = {"X-Forwarded-For": forwarded} if forwarded is not None else {}
+
+
+def address(settings: Any, proxies: int, peer: str, forwarded: str | None = None) -> str | None:
+    settings.PROXIES = proxies
+    return client_address(_Request(peer, forwarded))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "found"),
+    [
+        (0, None, "10.0.0.1"),
+        (0, "9.9.9.9", "10.0.0.1"),  # nobody of ours could have said so
+        (1, "203.0.113.7", "203.0.113.7"),
+        (1, "9.9.9.9, 203.0.113.7", "203.0.113.7"),  # the first was sent by the visitor
+        (1, None, "10.0.0.1"),  # past the proxy
+        (2, "9.9.9.9, 203.0.113.7, 10.0.0.2", "203.0.113.7"),
+        (2, "203.0.113.7", "10.0.0.1"),
+        (1, "9.9.9.9,", None),
+        (1, "x" * 5000, None),
+        (1, "2001:db8::1", "2001:db8::1"),
+    ],
+)
+def test_an_address_cannot_be_made_up(settings, proxies, forwarded, found) -> None:
+    assert address(settings, proxies, "10.0.0.1", forwarded) == found
+
+
+@pytest.mark.parametrize(
+    "word", ["short-1", "1234567890123", "password123", "adalovelace1", " " * 9]
+)
+def test_weak_passwords_are_refused(word) -> None:
+    with pytest.raises(ValidationError):
+        validate_password(word, User(username="adalovelace"))
+
+
+@pytest.mark.django_db
+def test_a_session_that_was_there_before_log_in_is_not_the_one_after() -> None:
+    make_user("annotator", "ann")
+    client = Client()
+    client.get("/login/")
+    session = client.session
+    session["planted"] = "by somebody else"
+    session.save()
+    planted = str(session.session_key)
+    client.cookies["sessionid"] = planted
+    client.post("/login/", {"username": "ann", "password": PASSWORD})
+    assert client.cookies["sessionid"].value != planted
+    old = Client()
+    old.cookies["sessionid"] = planted
+    assert old.get("/").status_code == 302
+    cookie = client.cookies["sessionid"]
+    assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
+
+
+@pytest.mark.django_db
+def test_a_new_password_ends_every_session_but_none_of_others() -> None:
+    user, other = make_user("annotator", "ann"), make_user("annotator", "bob")
+    clients = [Client(), Client(), Client()]
+    for client, person in zip(clients, (user, user, other), strict=True):
+        client.force_login(person)
+        assert client.get("/studies/").status_code == 200
+    user.set_password("another long passphrase")
+    user.save()
+    assert [client.get("/studies/").status_code for client in clients] == [302, 302, 200]
+
+
+@pytest.mark.django_db
+def test_an_account_that_is_switched_off_is_out_at_once() -> None:
+    user = make_user("annotator", "ann")
+    client = Client()
+    client.force_login(user)
+    user.is_active = False
+    user.save()
+    assert client.get("/studies/").status_code == 302
+
+
+@pytest.fixture
+def guarded(settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.AXES_ENABLED = True
+    settings.PROXIES = 1
+    monkeypatch.setattr(log_in_limits, "MOST_TRIES", MOST_TRIES)
+
+
+def tries(n: int, *, name: str = "ann{n}", address: str = "198.51.100.{n}") -> list[int]:
+    """Status codes of so many tries with a wrong password, behind the proxy."""
+    client = Client()
+    return [
+        client.post(
+            "/login/",
+            {"username": name.format(n=number), "password": "guess"},
+            headers={"X-Forwarded-For": f"{number}.9.9.9, {address.format(n=number % 250)}"},
+        ).status_code
+        for number in range(n)
+    ]
+
+
+@pytest.mark.django_db
+def test_one_address_gets_ten_tries_at_a_name(guarded) -> None:
+    make_user("annotator", "ann")
+    codes = tries(14, name="ann", address="198.51.100.1")
+    assert codes == [200] * 9 + [429] * 5
+    right = {"username": "ann", "password": PASSWORD}
+    there, elsewhere = ({"X-Forwarded-For": f"198.51.100.{n}"} for n in (1, 2))
+    assert Client().post("/login/", right, headers=there).status_code == 429
+    assert Client().post("/login/", right, headers=elsewhere).status_code == 302
+
+
+@pytest.mark.django_db
+def test_one_name_is_not_tried_from_everywhere(guarded) -> None:
+    make_user("annotator", "ann")
+    codes = tries(MOST_TRIES + 5, name="ann", address="198.51.100.{n}")
+    assert codes == [200] * MOST_TRIES + [429] * 5
+    assert Act.objects.filter(kind="account.login_failed").count() == MOST_TRIES
+
+
+@pytest.mark.django_db
+def test_one_address_does_not_try_every_name(guarded) -> None:
+    codes = tries(MOST_TRIES + 5, address="198.51.100.1")
+    assert codes == [200] * MOST_TRIES + [429] * 5
+    make_user("annotator", "ann")
+    elsewhere = {"X-Forwarded-For": "198.51.100.2"}
+    right = {"username": "ann", "password": PASSWORD}
+    assert Client().post("/login/", right, headers=elsewhere).status_code == 302

@@ -1,0 +1,182 @@
+"""Every address of the site: what it says to browsers, whom it lets in, and what it takes.
+
+`tests/judging/test_blinding_urls.py` holds that the list of addresses is whole.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+from django.http.response import HttpResponseBase
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from tests.judging.blind_world import World
+from tests.judging.url_cases import CASES, Visit
+from tests.security.conftest import client_of
+from tests.security.markup import body, wrong
+from tests.security.payloads import PAYLOADS
+from tests.security.poison import poison
+
+OPEN = {"login", "set_language", "runs:healthz", "admin:login", "admin:jsi18n"}
+"""Answer also to whoever has not logged in. The second only sets a cookie."""
+LEAVES = {"logout", "admin:logout", "login", "set_language"}
+OWN_PAGES_OF_ALL = {"judging:home", "runs:run_list", "runs:job_list"}
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _django_db_marker() -> None:
+    """Instead of a transaction for each test: one for all, which `world` opens."""
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR, logger="django.request")
+
+
+def visits(world: World, most: int, *, posts: bool = False) -> Iterator[tuple[str, Visit]]:
+    """Every address with the first of its arguments, without queries."""
+    for name, fill in CASES.items():
+        bare = (
+            one for one in fill(world) if "?" not in one.path and (one.data is not None) == posts
+        )
+        for visit in islice(bare, most):
+            yield name, visit
+
+
+def patterns(resolver: URLResolver, space: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLResolver):
+            inner = f"{space}{pattern.namespace}:" if pattern.namespace else space
+            yield from patterns(pattern, inner)
+        else:
+            yield f"{space}{pattern.name}", pattern
+
+
+def test_nothing_is_answered_to_who_has_not_logged_in(world: World) -> None:
+    client = Client()
+    let_in = []
+    for name, visit in visits(world, 1):
+        answer = client.get(visit.path)
+        to_log_in = answer.status_code == 302 and "/login/" in answer["Location"]
+        if not to_log_in and answer.status_code != 401 and name not in OPEN:
+            let_in.append((name, answer.status_code))
+    assert {name for name, code in let_in if code < 400} <= {"logout", "api:openapi-json"}
+
+
+def test_no_form_is_taken_without_its_token(world: World, overseer) -> None:
+    """Also where an address takes no form at all: the token is asked for first."""
+    client = client_of(overseer, enforce_csrf_checks=True)
+    codes = {name: client.post(visit.path, {}).status_code for name, visit in visits(world, 1)}
+    # The API takes tokens only, and looks at no session: there is nothing to forge.
+    other = {name for name, code in codes.items() if code != 403} - {"api:openapi-json"}
+    assert {name for name in other if not name.startswith("api:")} == set()
+    assert {codes[name] for name in other} <= {401, 404, 405}
+
+
+def test_strangers_find_no_object_of_others(world: World) -> None:
+    """Whatever has a key in its address is not there for somebody who has no part in it."""
+    client = client_of(world.stranger)
+    with_keys = {name for name, pattern in patterns(get_resolver()) if pattern.pattern.converters}
+    found = []
+    for posts in (False, True):
+        for name, visit in visits(world, 2, posts=posts):
+            if name not in with_keys or name in LEAVES:
+                continue
+            answer = client.post(visit.path, visit.data) if posts else client.get(visit.path)
+            if answer.status_code not in (401, 403, 404, 405):
+                found.append((name, "POST" if posts else "GET", answer.status_code))
+    # The administration sends who may not be there to its own log-in page.
+    assert [one for one in found if not one[0].startswith("admin")] == []
+    assert {code for name, _, code in found if name.startswith("admin")} <= {302}
+
+
+def test_an_engineer_finds_no_private_object_of_others(world: World, overseer) -> None:
+    client = client_of(overseer)
+    job = world.job
+    assert client.get(f"/imports/{job.pk}/").status_code == 404
+    assert client.post(f"/imports/{job.pk}/decide/", {"discard": "1"}).status_code == 404
+    run, other = world.disputed, world.run
+    blob = other.attachments.get().blob_id
+    for path in (f"/runs/{run.pk}/blobs/{blob}/", f"/runs/{other.pk}/blobs/{'0' * 64}/"):
+        assert client.get(path).status_code == 404
+
+
+def careless(answer: HttpResponseBase) -> list[str]:
+    """What the answer does not tell browsers to be careful of."""
+    policy = answer.get("Content-Security-Policy", "")
+    lacking = [name for name, value in HEADERS.items() if answer.get(name) != value]
+    if "sandbox" not in policy and "frame-ancestors 'none'" not in policy:
+        lacking.append("frame-ancestors")
+    if "default-src 'none'" not in policy or "unsafe" in policy:
+        lacking.append(f"Content-Security-Policy: {policy}")
+    if "camera=()" not in answer.get("Permissions-Policy", ""):
+        lacking.append("Permissions-Policy")
+    return lacking
+
+
+@pytest.mark.parametrize("path", ["/nothing-here/", "/acts/", "/runs/x/", "/login/?next=//evil"])
+def test_errors_tell_browsers_to_be_careful_too(world: World, path: str) -> None:
+    for client in (Client(), client_of(world.stranger), Client(enforce_csrf_checks=True)):
+        assert careless(client.get(path)) == []
+        assert careless(client.post(path)) == []
+
+
+def test_files_of_the_program_do_so_as_well() -> None:
+    answer = Client().get("/static/css/base.css")
+    assert careless(answer) == ["X-Frame-Options"]
+    body(answer)
+
+
+# Where a name to sort by holds a point.
+@pytest.mark.filterwarnings("ignore:Use '__' to separate:DeprecationWarning")
+@pytest.mark.parametrize(
+    "nonsense", ["\0", "%00", "%ed%a0%80", "9" * 400, PAYLOADS[1], PAYLOADS[-1]]
+)
+def test_nonsense_in_the_address_breaks_nothing(world: World, overseer, nonsense: str) -> None:
+    client = client_of(overseer)
+    query = dict.fromkeys(("q", "sort", "page", "before", "who", "since", "step"), nonsense)
+    broken = []
+    for path in (
+        "/runs/",
+        "/acts/",
+        "/tasks/",
+        "/studies/",
+        "/audit/",
+        "/experiments/",
+        "/reruns/",
+    ):
+        answer = client.get(path, query | {"agent": nonsense, "outcome": nonsense})
+        if answer.status_code >= 500:
+            broken.append(path)
+    assert broken == []
+
+
+def test_hostile_strings_stay_text_on_every_page_and_in_every_file(world: World, overseer) -> None:
+    """The last of all, for it changes the site."""
+    assert poison() > 100
+    found, answered = [], 0
+    for user, rooms in ((overseer, ""), (world.annotator, "judging:annotate")):
+        client = client_of(user)
+        for name, visit in visits(world, 2):
+            if name in LEAVES or not name.startswith(rooms):
+                continue
+            answer = client.get(visit.path)
+            answered += answer.status_code == 200
+            what = [*wrong(answer), *careless(answer)]
+            found += [f"{visit.path}: {one}" for one in what]
+    assert not found, "\n".join(found)
+    assert answered > 150
