@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judging.views import data_tables
+from judging.views import data_tables, study_downloads
 
 urlpatterns = [
     path(
@@ -14,5 +14,20 @@ urlpatterns = [
         "experiments/<int:experiment_id>/data/<slug:name>.<slug:ending>",
         data_tables.experiment_data,
         name="experiment_data",
+    ),
+    path(
+        "studies/<int:study_id>/downloads/",
+        study_downloads.study_downloads,
+        name="study_downloads",
+    ),
+    path(
+        "studies/<int:study_id>/downloads/<uuid:download_id>/",
+        study_downloads.study_download_file,
+        name="study_download_file",
+    ),
+    path(
+        "studies/<int:study_id>/downloads/<uuid:download_id>/cancel/",
+        study_downloads.study_download_cancel,
+        name="study_download_cancel",
     ),
 ]

@@ -10,12 +10,15 @@ from judging.evaluators.registry import evaluator_of
 from judging.execution import proposing as proposing  # registers how milestones are proposed
 from judging.execution.evaluating import evaluate_runs, runs_without
 from judging.execution.evaluating_batches import carry_out
-from judging.models import EvaluationBatch, EvaluatorVersion
+from judging.execution.study_downloads import carry_out as make_download
+from judging.execution.study_downloads import sweep_downloads
+from judging.models import EvaluationBatch, EvaluatorVersion, StudyDownload
 from runs.execution.holding import sweep_work
 from runs.models import Run, RunStatus
 from runs.tasks import dispatch, swept
 
 EVALUATE_BATCH = "judging.tasks.evaluate_batch"
+MAKE_STUDY_DOWNLOAD = "judging.tasks.make_study_download"
 
 
 @shared_task(soft_time_limit=600, time_limit=660)
@@ -63,3 +66,18 @@ def dispatch_batches() -> None:
     wait behind it.
     """
     dispatch(EvaluationBatch, EVALUATE_BATCH, lambda batch: "judge" if batch.model else "default")
+
+
+@shared_task(name=MAKE_STUDY_DOWNLOAD)
+def make_study_download(download_id: str) -> None:
+    """Make a study's report or bundle: a second delivery finds nothing to claim."""
+    make_download(UUID(download_id))
+
+
+swept(sweep_downloads)
+
+
+@swept
+def dispatch_downloads() -> None:
+    """Tell the workers of downloads that wait."""
+    dispatch(StudyDownload, MAKE_STUDY_DOWNLOAD, lambda _download: "default")

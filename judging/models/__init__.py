@@ -3,6 +3,7 @@
 from judging.models.adjudication import Dispute, DisputeMessage, ReferenceVerdict
 from judging.models.batches import EvaluationBatch, EvaluationBatchItem, JudgeReply
 from judging.models.causes import Cause, CauseTag, Repair
+from judging.models.downloads import StudyDownload, StudyDownloadPart
 from judging.models.evaluations import Evaluation, EvaluatorVersion
 from judging.models.failure_modes import FailureReview
 from judging.models.labels import (
@@ -36,6 +37,8 @@ __all__ = [
     "Repair",
     "StepComment",
     "Study",
+    "StudyDownload",
+    "StudyDownloadPart",
     "StudyItem",
     "StudyMember",
     "Success",

@@ -19,4 +19,10 @@ def data_downloads(address: str, key: int) -> dict[str, Any]:
     """
     is_study = address == "judging:study_data"
     tables = [table for table in DATA_TABLES.values() if is_study or not table.of_study]
-    return {"address": address, "key": key, "tables": tables, "formats": DATA_FORMATS}
+    return {
+        "address": address,
+        "key": key,
+        "is_study": is_study,
+        "tables": tables,
+        "formats": DATA_FORMATS,
+    }

@@ -227,9 +227,11 @@ def test_where_it_is_already_nothing_is_doubled(study, tmp_path):
     assert bundle_of(study, tmp_path / "again.zip").read_bytes() == path.read_bytes()
 
 
-ROWS = (Study, StudyItem, StudyMember, Label, LabelRevision, MilestoneTick, StepComment, Dispute)
-ROWS += (DisputeMessage, ReferenceVerdict, Evaluation, EvaluatorVersion, CauseTag, FailureReview)
-ROWS += (Unblinding, Guideline, Assignment, Run, Task, TaskSet, Milestone, Attachment, User)
+ROWS = (
+    *(Study, StudyItem, StudyMember, Label, LabelRevision, MilestoneTick, StepComment, Dispute),
+    *(DisputeMessage, ReferenceVerdict, Evaluation, EvaluatorVersion, CauseTag, FailureReview),
+    *(Unblinding, Guideline, Assignment, Run, Task, TaskSet, Milestone, Attachment, User),
+)
 
 
 def test_what_is_otherwise_here_is_named_and_stays(study, tmp_path):

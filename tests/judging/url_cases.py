@@ -262,6 +262,18 @@ case(
     ending=lambda _: ["csv", "json", "md", "tex"],
 )
 case(
+    "judging:study_downloads",
+    study_id=STUDIES,
+    post=lambda _: {"kind": "report", "names": "on"},
+)
+case("judging:study_download_file", study_id=STUDIES, download_id=lambda _: uuid.UUID(int=7))
+case(
+    "judging:study_download_cancel",
+    study_id=STUDIES,
+    download_id=lambda _: uuid.UUID(int=7),
+    post=lambda _: {},
+)
+case(
     "judging:study_data",
     study_id=STUDIES,
     name=lambda _: list(DATA_TABLES),
