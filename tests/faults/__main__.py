@@ -1,7 +1,7 @@
 """Cause many faults on SQLite and on PostgreSQL with Redis, and write what was found.
 
     python -m tests.faults [--times 1.0] [--only 1,4] [--database sqlite|postgresql|both]
-                           [--report FILE] [--no-tests] [--load]
+                           [--report FILE] [--together] [--no-tests] [--load]
 
 `--times` scales how often each scenario causes its fault. Beside the scenarios, the tests that are
 marked with `fault` are run. Ends with 1 if a promise was broken.
@@ -51,6 +51,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--name", default="", help="only scenarios with this in their name")
     parser.add_argument("--database", choices=("sqlite", "postgresql", "both"), default="both")
     parser.add_argument("--report", type=Path, default=Path("fault_report.json"))
+    parser.add_argument(
+        "--together", action="store_true", help="all storms on one site, which takes less time"
+    )
     parser.add_argument("--no-tests", action="store_true", help="scenarios only")
     parser.add_argument("--load", action="store_true", help="show it on this site's page")
     return parser.parse_args()
@@ -62,6 +65,7 @@ def _on(database: str, asked: argparse.Namespace, folder: Path) -> list[FaultRec
     of_scenarios, of_tests = folder / f"{database}-scenarios", folder / f"{database}-tests"
     scenarios = [sys.executable, "-m", "tests.faults.on_one", str(of_scenarios)]
     scenarios += [str(asked.times), asked.only, asked.name]
+    scenarios += ["together" if asked.together else ""]
     tests = [sys.executable, "-m", "pytest", "-q", "-m", "fault", "--fault-report", str(of_tests)]
     environment = {
         name: value

@@ -21,6 +21,7 @@ from runs.fault_reports import FaultRecord, FaultReport  # noqa: E402 (after Dja
 from tests.faults.findings import Findings, ground, record, version  # noqa: E402
 from tests.faults.scenarios import Place, Scenario  # noqa: E402
 from tests.faults.scenarios.every import SCENARIOS  # noqa: E402
+from tests.faults.scenarios.storms import STORMS, blow_in_turn  # noqa: E402
 
 
 def carry_out(scenario: Scenario, scale: float) -> FaultRecord:
@@ -67,24 +68,48 @@ def chosen(only: Iterable[int]) -> list[Scenario]:
     ]
 
 
-def main(file: Path, scale: float, only: list[int], name: str) -> None:
-    records = []
-    # Migrated once: every site is a copy of it.
-    connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
-    for scenario in chosen(only):
-        if name and name not in scenario.name:
-            continue
-        records.append(carry_out(scenario, scale))
-        sys.stdout.write(told(records[-1]) + "\n")
+def together(scale: float) -> list[FaultRecord]:
+    """All storms on one site, one after the other: no process is started twice for nothing."""
+    database, _ = ground()
+    with TemporaryDirectory(prefix="faults-") as folder:
+        Path(folder).chmod(0o755)
+        return [
+            record(
+                failure=part.scenario.failure,
+                test=part.scenario.name,
+                injected=part.scenario.injects,
+                findings=part.findings,
+                held=not part.findings.problems,
+                seconds=part.seconds,
+            )
+            for part in blow_in_turn(Place(Path(folder), database), scale)
+        ]
+
+
+def main(file: Path, scale: float, only: list[int], name: str, is_together: bool) -> None:
+    records: list[FaultRecord] = []
+
+    def note(found: list[FaultRecord]) -> None:
+        records.extend(found)
+        sys.stdout.write("".join(told(each) + "\n" for each in found))
         sys.stdout.flush()
         report = FaultReport(made_at=datetime.now(UTC), version=version(), records=tuple(records))
         file.write_text(report.model_dump_json(indent=1))
 
+    # Migrated once: every site is a copy of it.
+    connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    for scenario in chosen(only):
+        if name in scenario.name and not (is_together and scenario in STORMS):
+            note([carry_out(scenario, scale)])
+    if is_together:
+        note(together(scale))
+
 
 if __name__ == "__main__":
     main(
-        Path(sys.argv[1]),
-        float(sys.argv[2]),
-        [int(n) for n in sys.argv[3].split(",") if n],
-        sys.argv[4],
+        file=Path(sys.argv[1]),
+        scale=float(sys.argv[2]),
+        only=[int(number) for number in sys.argv[3].split(",") if number],
+        name=sys.argv[4],
+        is_together=sys.argv[5] == "together",
     )

@@ -149,9 +149,8 @@ class Storm:
         named = frozenset(Blob.objects.values_list("pk", flat=True))
         stored = named | frozenset(left.orphan_files)
         self.findings.more["files of killed processes, swept"] += swept.n_deleted
-        self.findings.compare(
-            self.history, Afterwards(self._values(), _states(), named, stored), RULES
-        )
+        self.after = Afterwards(self._values(), _states(), named, stored)
+        self.findings.compare(self.history, self.after, RULES)
         self.findings.complain(what_is_wrong(self.site.data_dir))
         if connection.vendor == "sqlite":
             with connection.cursor() as cursor:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from runs.fault_reports import Database
 from tests.faults import nemeses
 from tests.faults.findings import Findings
+from tests.faults.history import Afterwards, History
 from tests.faults.nemeses import Nemesis
 from tests.faults.scenarios import Place, Scenario
 from tests.faults.storm import Storm
@@ -133,3 +137,60 @@ CLOCKS = (
         partial(blow, nemesis=nemeses.step_clock, steps_clocks=True),
     ),
 )
+
+
+@dataclass
+class Part:
+    """One nemesis of a storm of all: what it found, and which calls were made meanwhile."""
+
+    scenario: Scenario
+    findings: Findings
+    first: int
+    last: int = 0
+    seconds: float = 0.0
+
+
+def blow_in_turn(place: Place, scale: float) -> list[Part]:
+    """All nemeses on one site, one after the other: what each of them found.
+
+    What is wrong with the site afterwards is said of each of them, for nobody knows of which.
+    """
+    on_server = place.database is Database.POSTGRESQL
+    parts: list[Part] = []
+    overall = Findings()
+    with ExitStack() as stack:
+        postgresql = stack.enter_context(place.postgresql()) if on_server else None
+        redis = stack.enter_context(place.redis())
+        site = stack.enter_context(place.site(redis, postgresql))
+        storm = Storm(site, overall, redis, postgresql)
+        try:
+            with storm.at_work(labellers=PEOPLE, uploaders=2, runs=True):
+                for scenario in STORMS:
+                    if place.database in scenario.databases:
+                        parts.append(_part(storm, scenario, scale))
+                storm.findings = overall
+            overall.left_over += nemeses.processes_left(storm)
+        except Exception as error:  # noqa: BLE001 - whatever breaks is what was found
+            overall.complain([f"{type(error).__name__}: {error}"])
+        for part in parts:
+            if hasattr(storm, "after"):
+                during = History()
+                during.calls = storm.history.calls[part.first : part.last]
+                keys = {call.key for call in during.calls}
+                there = {key: storm.after.values[key] for key in keys & storm.after.values.keys()}
+                part.findings.compare(during, Afterwards(there))
+            part.findings.left_over += overall.left_over
+            part.findings.complain(overall.problems)
+    return parts
+
+
+def _part(storm: Storm, scenario: Scenario, scale: float) -> Part:
+    part = Part(scenario, Findings(times=0), len(storm.history.calls))
+    started, storm.findings = time.monotonic(), part.findings
+    assert isinstance(scenario.carry_out, partial)
+    while part.findings.times < max(1, round(scenario.times * scale)):
+        part.findings.times += scenario.carry_out.keywords["nemesis"](storm)
+    part.last, part.seconds = len(storm.history.calls), time.monotonic() - started
+    sys.stdout.write(f"{scenario.name}: {part.findings.times} faults in {part.seconds:.0f} s\n")
+    sys.stdout.flush()
+    return part
