@@ -12,14 +12,13 @@ from uuid import UUID
 from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import Q
 
-from runs.agents import store_agent
 from runs.blobs import BlobBatch, known_hashes
+from runs.execution.import_session import ImportSession
 from runs.hint_records import store_hints
 from runs.interchange import run_extensions
-from runs.links import RunLinks, free_run_id
+from runs.links import free_run_id
 from runs.milestone_records import store_milestones
 from runs.models import (
-    AgentConfiguration,
     Attachment,
     Blob,
     Event,
@@ -41,10 +40,9 @@ from runs.records import (
 )
 from runs.run_bundles import TASK_KEY, is_stored, stored_run
 from runs.signals import announce_end
-from runs.task_rows import differs, store_task
-from webagent.agents.running import SOURCE_FORMAT
+from runs.task_rows import differs
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
-from webagent.trajectory.records import EndReason, RunRecord
+from webagent.trajectory.records import EndReason
 
 TRIES = 3
 WRITERS = 2
@@ -86,19 +84,13 @@ def import_runs(
     thumbnails_follow: bool = False,
 ) -> Iterator[ImportedRun | Problem]:
     """Store every run as it is read; what cannot be stored comes out as a `Rejection`."""
-    links = RunLinks()
+    session = ImportSession(user=user, thumbnails_follow=thumbnails_follow)
     for item in found:
         if isinstance(item, Problem):
             yield item
             continue
         try:
-            yield import_bundle(
-                item,
-                experiment_name=experiment_name,
-                user=user,
-                links=links,
-                thumbnails_follow=thumbnails_follow,
-            )
+            yield import_bundle(item, experiment_name=experiment_name, session=session)
         except StoringError as error:
             yield Rejection(item.source, item.source, error.field, str(error))
         finally:
@@ -111,26 +103,28 @@ def import_bundle(
     *,
     experiment_name: str | None = None,
     user: User | None = None,
-    links: RunLinks | None = None,
-    thumbnails_follow: bool = False,
+    session: ImportSession | None = None,
 ) -> ImportedRun:
     """Store one run with all that belongs to it.
 
     The same content is stored once, however often and by however many processes at a time.
-    Its thumbnails are made at once, or follow in the background.
+
+    Args:
+        user: whose it is; with a session its user.
+        session: of the runs that are imported with it.
 
     Raises:
         StoringError: it cannot be stored, or the disk is full; the database is as before.
     """
-    links = links or RunLinks()
+    session = session or ImportSession(user=user)
     content_hash = bundle.content_hash
     for tries_left in reversed(range(TRIES)):
         try:
             _demand_room(bundle, experiment_name)
-            blobs = _write_blobs(bundle, thumbnails_follow)
+            blobs = _write_blobs(bundle, session.thumbnails_follow)
             with transaction.atomic():
-                run, is_new = _store(bundle, content_hash, blobs, experiment_name, user)
-                links.connect(run.pk, bundle.run)
+                run, is_new = _store(bundle, content_hash, blobs, experiment_name, session)
+                session.links.connect(run.pk, bundle.run)
                 problems = [
                     *store_milestones(run.task, bundle),
                     *store_hints(run, bundle),
@@ -143,11 +137,13 @@ def import_bundle(
             break
         except IntegrityError as error:
             # Another import stored the same run, task or agent first: look again.
+            session.forget()
             if not tries_left:
                 raise StoringError("", f"the database refused it: {error}") from error
         except (BlobError, OSError, DatabaseError, QuotaError) as error:
+            session.forget()
             raise _explained(error) from error
-    links.remember(run.pk, bundle.run)
+    session.links.remember(run.pk, bundle.run)
     return ImportedRun(
         source=bundle.source,
         run_id=run.pk,
@@ -192,12 +188,12 @@ def _store(
     content_hash: str,
     blobs: BlobBatch,
     experiment_name: str | None,
-    user: User | None,
+    session: ImportSession,
 ) -> tuple[Run, bool]:
     if stored := stored_run(bundle, content_hash):
         return stored, False
     blobs.save()
-    run = _store_run(bundle, content_hash, experiment_name, user)
+    run = _store_run(bundle, content_hash, experiment_name, session)
     steps = [step_row(run.pk, step) for step in bundle.steps]
     Step.objects.bulk_create(steps)
     Attachment.objects.bulk_create(_attachments(run.pk, bundle, steps))
@@ -207,28 +203,28 @@ def _store(
 
 
 def _store_run(
-    bundle: RunBundle, content_hash: str, experiment_name: str | None, user: User | None
+    bundle: RunBundle, content_hash: str, experiment_name: str | None, session: ImportSession
 ) -> Run:
     # Milestones stand in rows of their own.
     described = bundle.task.model_copy(update={"milestones": None})
-    task = store_task(described)
+    task = session.task(described)
     columns = run_columns(bundle.run, described.goal)
     if differs(task, described):
         columns["record"][TASK_KEY] = stored_json(described)
-    experiment = experiment_named(experiment_name or bundle.run.experiment, user)
+    experiment = session.experiment(experiment_name or bundle.run.experiment)
     demand_room(experiment, n_runs=1, n_bytes=_n_bytes(bundle))
     cancelled = bundle.run.end_reason == EndReason.CANCELLED
     return Run.objects.create(
         id=free_run_id(bundle.run),
         task=task,
-        agent=_agent(bundle.run),
+        agent=session.agent(bundle.run),
         experiment=experiment,
         policy=known_policy(bundle.run.extra),
         status=RunStatus.CANCELLED if cancelled else RunStatus.FINISHED,
         n_steps=len(bundle.steps),
         n_screenshots=bundle.n_screenshots,
         content_hash=content_hash,
-        created_by=user,
+        created_by=session.user,
         **columns,
     )
 
@@ -244,20 +240,6 @@ def _demand_room(bundle: RunBundle, experiment_name: str | None) -> None:
 
 def _n_bytes(bundle: RunBundle) -> int:
     return sum({blob.sha256: blob.bytes for blob in bundle.blob_records()}.values())
-
-
-def _agent(run: RunRecord) -> AgentConfiguration:
-    """The row of its agent. Which models answered is no part of what one of ours is made of:
-    another agent may have taken over for some steps.
-    """
-    return store_agent(run.agent, () if run.source.format == SOURCE_FORMAT else run.models)
-
-
-def experiment_named(name: str | None, user: User | None) -> Experiment | None:
-    """The experiment of this name, made if there is none; None without a name."""
-    if not name:
-        return None
-    return Experiment.objects.get_or_create(name=name[:200], defaults={"created_by": user})[0]
 
 
 def _attachments(run_id: UUID, bundle: RunBundle, steps: list[Step]) -> Iterator[Attachment]:

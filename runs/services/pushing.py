@@ -21,8 +21,8 @@ from runs.agents import store_agent
 from runs.blobs import BlobBatch
 from runs.bounds import import_bounds
 from runs.execution.attempts import announce
+from runs.execution.import_session import experiment_named
 from runs.execution.pushed import ending_columns, steps_so_far
-from runs.execution.storing import experiment_named
 from runs.models import Attachment, Run, RunStatus, Step, Task, User
 from runs.querysets.clock import from_now
 from runs.quotas import QuotaError, demand_room

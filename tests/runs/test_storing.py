@@ -13,8 +13,8 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from runs.blobs import read_blob
 from runs.execution import storing
+from runs.execution.import_session import ImportSession
 from runs.execution.storing import ImportedRun, StoringError, import_bundle, import_runs
-from runs.links import RunLinks
 from runs.models import AgentConfiguration, Attachment, Blob, Event, Run, RunStatus, Step, Task
 from runs.records import action_text
 from runs.run_bundles import stored_run
@@ -345,8 +345,8 @@ class TestLinks:
 
     @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (2, 0, 1)])
     def test_links_are_restored_whatever_comes_first(self, store, order):
-        links, chain = RunLinks(), self.chain()
-        ids = {place: import_bundle(chain[place], links=links).run_id for place in order}
+        together, chain = ImportSession(), self.chain()
+        ids = {place: import_bundle(chain[place], session=together).run_id for place in order}
         first, retry, rerun = (Run.objects.get(pk=ids[place]) for place in range(3))
         assert (first.superseded, retry.superseded) == (True, False)
         assert retry.retry_of == first
@@ -360,24 +360,24 @@ class TestLinks:
             with_run(run_bundle(2), rerun_of="run-1"),
             with_run(run_bundle(3), rerun_of="run-2"),
         ]
-        links = RunLinks()
-        ids = {place: import_bundle(chain[place], links=links).run_id for place in order}
+        together = ImportSession()
+        ids = {place: import_bundle(chain[place], session=together).run_id for place in order}
         assert [Run.objects.get(pk=ids[place]).root for place in range(3)] == [ids[0]] * 3
 
     def test_runs_that_repeat_each_other_in_a_circle_are_one_family(self, store):
-        links = RunLinks()
+        together = ImportSession()
         circle = [
             with_run(run_bundle(1), rerun_of="run-2"),
             with_run(run_bundle(2), rerun_of="run-1"),
         ]
-        ids = [import_bundle(each, links=links).run_id for each in circle]
+        ids = [import_bundle(each, session=together).run_id for each in circle]
         one, other = (Run.objects.get(pk=each) for each in ids)
         assert (one.rerun_of, other.rerun_of, one.root) == (other, one, other.root)
 
     def test_what_replaced_a_run_is_its_retry(self, store):
-        links = RunLinks()
-        old = import_bundle(with_run(run_bundle(1), superseded_by="run-2"), links=links)
-        new = import_bundle(run_bundle(2), links=links)
+        together = ImportSession()
+        old = import_bundle(with_run(run_bundle(1), superseded_by="run-2"), session=together)
+        new = import_bundle(run_bundle(2), session=together)
         assert Run.objects.get(pk=new.run_id).retry_of_id == old.run_id
 
     def test_a_run_is_never_its_own_retry(self, store):
@@ -386,13 +386,13 @@ class TestLinks:
         assert (run.retry_of, run.rerun_of) == (None, None)
 
     def test_two_retries_of_one_run_are_both_kept(self, store):
-        links = RunLinks()
+        together = ImportSession()
         bundles = [
             run_bundle(1),
             with_run(run_bundle(2), retry_of="run-1"),
             with_run(run_bundle(3), retry_of="run-1"),
         ]
-        ids = [import_bundle(bundle, links=links).run_id for bundle in bundles]
+        ids = [import_bundle(bundle, session=together).run_id for bundle in bundles]
         assert Run.objects.get(pk=ids[1]).retry_of_id == ids[0]
         last = Run.objects.get(pk=ids[2])
         assert (last.retry_of_id, last.root) == (None, ids[0])
