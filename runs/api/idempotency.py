@@ -8,7 +8,6 @@ effect nor key, and an error keeps nothing: the request may be sent again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, cast
 
@@ -21,9 +20,9 @@ from runs.api.authentication import ApiRequest
 from runs.api.bodies import request_hash
 from runs.api.problems import Problem, invalid
 from runs.models import ApiAnswer
+from runs.models.api import ANSWERS_KEPT
 
 HEADER = "Idempotency-Key"
-KEPT = timedelta(hours=24)
 LONGEST_KEY = 255
 P = ParamSpec("P")
 
@@ -68,7 +67,6 @@ def answer_once(request: ApiRequest, effect: Callable[[], Answer]) -> HttpRespon
             answer = effect()
         return answer.response()
     sent = request_hash(request)
-    _forget_old(request)
     if before := _before(request, key):
         return _again(before, sent)
     try:
@@ -111,14 +109,12 @@ def _key(request: HttpRequest) -> str | None:
 
 
 def _before(request: ApiRequest, key: str) -> ApiAnswer | None:
-    return ApiAnswer.objects.filter(owner=request.user, key=key).first()
-
-
-def _forget_old(request: ApiRequest) -> None:
-    before = timezone.now() - KEPT
-    old = ApiAnswer.objects.filter(owner=request.user, created_at__lt=before)
-    if old.exists():
-        old.delete()
+    """The answer kept under the key; what is older than promised is forgotten."""
+    kept = ApiAnswer.objects.filter(owner=request.user, key=key).first()
+    if kept is not None and kept.created_at < timezone.now() - ANSWERS_KEPT:
+        kept.delete()
+        return None
+    return kept
 
 
 def _again(before: ApiAnswer, sent: str) -> HttpResponse:

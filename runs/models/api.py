@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 KEY_START = "cck_"
 """By which scanners of source code can tell a key of ours."""
 PREFIX_CHARS = 12
+ANSWERS_KEPT = timedelta(hours=24)
+"""How long the answer to a request is given again under its key."""
 
 
 class Scope(models.TextChoices):

@@ -5,7 +5,8 @@ Sweepers are called in the order in which they are imported here.
 
 from runs.execution import hint_writing as hint_writing  # registers how hints are written
 from runs.execution import knowledge as knowledge  # registers how web knowledge is learned
-from runs.tasks import experiments as experiments  # registers what it sweeps
+from runs.tasks import api as api  # registers what it sweeps
+from runs.tasks import experiments as experiments  # likewise
 from runs.tasks.dispatching import dispatch
 from runs.tasks.imports import dispatch_imports, import_upload
 from runs.tasks.learning import dispatch_learning, learn

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from runs.execution.api_answers import forget_old_answers
 from runs.models import ApiAnswer, Run, RunStatus, Scope
 from runs.services import reruns
 from runs.services.reruns import queue_run
@@ -94,3 +97,15 @@ def test_the_checks_of_the_page_are_made(caller: Caller, run: Run) -> None:
         in told(caller.post("/reruns", _asked(run, agent="oracle")), 409)["detail"]
     )
     assert not Run.objects.filter(rerun_of=run).exists()
+
+
+def test_a_key_is_kept_for_a_day(caller: Caller, run: Run) -> None:
+    caller.post("/reruns", _asked(run), Idempotency_Key="k1")
+    assert forget_old_answers() == 0
+    yesterday = timezone.now() - timedelta(hours=25)
+    ApiAnswer.objects.update(created_at=yesterday)
+    again = caller.post("/reruns", _asked(run, trials=1), Idempotency_Key="k1")
+    assert again.status_code == 202
+    assert "Idempotency-Replayed" not in again
+    ApiAnswer.objects.update(created_at=yesterday)
+    assert forget_old_answers() == 1
