@@ -29,6 +29,7 @@ LEASE: dict[str, Any] = {"lease_owner": "w:1:a", "lease_token": 1, "lease_expire
 HELD: dict[str, Any] = {**QUEUED, **LEASE, "claimed_at": NOW, "heartbeat_at": NOW}
 LEASED: dict[str, Any] = {**HELD, "status": "leased"}
 RUNNING: dict[str, Any] = {**HELD, "status": "running", "started_at": NOW}
+PUSHED: dict[str, Any] = {**RUNNING, "source_format": "push", "queued_at": None, "claimed_at": None}
 ENDED: dict[str, Any] = {"queued_at": NOW, "ended_at": NOW}
 
 
@@ -59,7 +60,7 @@ def test_healthy_runs_of_every_state_are_left_alone() -> None:
         "end_reason": "cancelled",
     }
     make_run(content_hash="a" * 64)
-    for fields in (QUEUED, LEASED, RUNNING, cancelled):
+    for fields in (QUEUED, LEASED, RUNNING, PUSHED, cancelled):
         whole_run(**fields)
     first = whole_run(**failed, superseded=True)
     whole_run(**QUEUED, task=first.task, retry_of=first, attempt=2)
@@ -80,6 +81,9 @@ def test_healthy_runs_of_every_state_are_left_alone() -> None:
         (RUNNING, {"heartbeat_at": None}, "it is running without a whole lease"),
         (RUNNING, {"started_at": None}, "it runs and has not started"),
         (RUNNING, {"content_hash": "b" * 64}, "it is running and has an ending"),
+        (PUSHED, {"heartbeat_at": None}, "it is running without a whole lease"),
+        (PUSHED, {"status": "queued"}, "it is pushed from elsewhere, and waits"),
+        (PUSHED, {"lease_token": 2}, "it is pushed from elsewhere, and a worker has claimed it"),
         ({}, {"lease_expires_at": NOW}, "it has ended and is still leased"),
         ({}, {"queued_at": NOW}, "it has ended, and nobody noted when"),
         ({}, {"content_hash": None}, "it has finished without a content hash"),
