@@ -15,6 +15,7 @@ from runs.filter_controls import WordsFilter
 from runs.templatetags.interface import verdict
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from django_filters import Filter
 
     from runs.models import Run, User
@@ -39,10 +40,23 @@ class ReferenceVerdictColumn:
         return [("reference", _VerdictColumn())]
 
     def filters(self) -> dict[str, Filter]:
-        return {"reference": WordsFilter(field_name="shown_reference", label=_("reference"))}
+        return {"reference": _VerdictFilter(label=_("reference"))}
 
     def choices(self) -> dict[str, list[tuple[str, Any]]]:
         return {"reference": list(ReferenceVerdict.Verdict.choices)}
+
+
+class _VerdictFilter(WordsFilter):
+    """Runs whose shown reference verdict is one of the words, found from the verdicts.
+
+    Those are few beside the runs, of each of which the annotation would have to be worked out.
+    """
+
+    def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
+        if not value:
+            return qs
+        settled = ReferenceVerdict.objects.filter(is_authoritative=True, verdict__in=value)
+        return qs.filter(is_blind=False, pk__in=settled.order_by().values("run"))
 
 
 class _VerdictColumn(django_tables2.Column):

@@ -10,36 +10,25 @@ from uuid import UUID
 
 from django.db.models import (
     Avg,
-    Case,
     Count,
-    DateTimeField,
-    F,
-    IntegerField,
     OuterRef,
     Q,
-    QuerySet,
     Subquery,
-    Value,
-    When,
 )
 from django.utils import timezone
 
 from runs.models import Run, RunStatus, Step, User
+from runs.ordered_parts import OrderedParts
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
 
 if TYPE_CHECKING:
     from runs.visibility import ShownRun
 
 PER_PAGE = 50
-QUEUED_HERE = (
-    Q(status__in=RunStatus.active())
-    | Q(queued_at__isnull=False)
-    | (Q(lease_token__gt=0) & ~Q(source_format=PUSH_FORMAT))
-)
-"""Runs that go on, and those that went through this installation's queue.
-
-Imported ones never did, whoever made them, and pushed ones only while they go on.
-"""
+MOST_LISTED = 10_000
+QUEUED_HERE = Q(queued_at__isnull=False) | (Q(lease_token__gt=0) & ~Q(source_format=PUSH_FORMAT))
+"""Ended runs that went through this installation's queue. Imported ones never did, whoever made
+them, and pushed ones are listed only while they go on. Found by the index `run_made_here`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,31 +50,30 @@ class RerunRow:
         return str(RunStatus(self.status).label)
 
 
-def rerun_list_of(user: User) -> QuerySet[Run]:
+def rerun_list_of(user: User) -> OrderedParts[Run]:
     """Runs made here that the person may see.
 
     First what is under way, then what waits, the oldest first as it will be taken, then the rest,
-    the newest first.
+    the newest first, `MOST_LISTED` of each.
     """
     last_picture = (
         Step.objects.filter(run=OuterRef("pk"), screenshot__isnull=False)
         .order_by("-index")
         .values("screenshot__thumbnail")[:1]
     )
-    waits = Q(status=RunStatus.QUEUED)
-    order = Case(
-        When(waits, then=Value(1)),
-        When(status__in=RunStatus.active(), then=Value(0)),
-        default=Value(2),
-        output_field=IntegerField(),
-    )
-    since = Case(When(waits, then=F("created_at")), default=None, output_field=DateTimeField())
-    return (
+    runs = (
         Run.objects.shown_to(user)
-        .filter(QUEUED_HERE, superseded=False)
+        .filter(superseded=False)
         .for_list()
         .annotate(last_picture=Subquery(last_picture))
-        .order_by(order, since.asc(), "-created_at", "-pk")
+        .order_by("-created_at", "-pk")
+    )
+    under_way = [RunStatus.LEASED, RunStatus.RUNNING]
+    return OrderedParts(
+        runs.filter(status__in=under_way),
+        runs.filter(status=RunStatus.QUEUED).order_by("created_at", "-pk"),
+        runs.filter(QUEUED_HERE, status__in=RunStatus.ended()),
+        most=MOST_LISTED,
     )
 
 

@@ -94,9 +94,15 @@ class SteadyData(TableQuerysetData):
         return [rows[pk] for pk in keys if pk in rows]
 
     def order_by(self, aliases: Any) -> None:
+        """The order that was asked for; rows that are alike in it with the newest first.
+
+        Backwards they stand the other way round, so that one index serves both.
+        """
         super().order_by(aliases)
-        order = [*self.data.query.order_by]
-        self.data = self.data.order_by(*order, "-created_at", "-id")
+        order = [str(name) for name in self.data.query.order_by]
+        is_backwards = bool(order) and order[0].startswith("-") and order[0] != "-created_at"
+        alike = ("created_at", "id") if is_backwards else ("-created_at", "-id")
+        self.data = self.data.order_by(*order, *alike)
 
 
 class RunTable(tables.Table):

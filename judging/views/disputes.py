@@ -32,8 +32,9 @@ PER_PAGE = 50
 @require_safe
 def dispute_list(request: AppRequest) -> HttpResponse:
     """Disputes that wait, then decided ones; those that the person may open."""
+    waiting = disputes_open_to(request.user).waiting().for_list()
     context = {
-        "waiting": disputes_open_to(request.user).waiting().for_list(),
+        "waiting": Paginator(waiting, PER_PAGE).get_page(request.GET.get("page")),
         "decided": disputes_open_to(request.user).decided().for_list()[:PER_PAGE],
         "n_overruled": overruled_labels(request.user).count(),
     }

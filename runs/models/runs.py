@@ -234,6 +234,22 @@ class Run(models.Model):
             models.Index(fields=["experiment", "-created_at"], name="run_by_experiment"),
             models.Index(fields=["outcome", "-created_at"], name="run_by_outcome"),
             models.Index(fields=["task", "agent"], name="run_by_task_agent"),
+            # The orders of the list, each read forwards and backwards.
+            models.Index(fields=["status", "-created_at", "-id"], name="run_by_status"),
+            models.Index(fields=["has_anomaly", "-created_at", "-id"], name="run_by_anomaly"),
+            models.Index(fields=["n_steps", "-created_at", "-id"], name="run_by_steps"),
+            models.Index(fields=["seconds", "-created_at", "-id"], name="run_by_seconds"),
+            models.Index(fields=["cost", "-created_at", "-id"], name="run_by_cost"),
+            models.Index(
+                fields=["-created_at", "-id"],
+                name="run_made_here",
+                condition=models.Q(queued_at__isnull=False) | models.Q(lease_token__gt=0),
+            ),
+            models.Index(
+                fields=["created_by", "-ended_at"],
+                name="run_ended_of",
+                condition=models.Q(ended_at__isnull=False),
+            ),
             models.Index(
                 fields=["fault", "-created_at"],
                 name="run_by_fault",

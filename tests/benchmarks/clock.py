@@ -19,8 +19,23 @@ def seconds(work: Callable[[], object], times: int = 5) -> float:
     return median(lengths)
 
 
-def tell(what: str, ours: float, bare: float, unit: str = "s") -> None:
-    """One line: ours, the bare work, and how many times longer ours takes."""
-    sys.stdout.write(
-        f"{what}: {ours:.4g} {unit}, bare {bare:.4g} {unit}, ratio {ours / bare:.1f}\n"
-    )
+def side_by_side(*works: Callable[[], object], times: int = 9) -> list[float]:
+    """The shortest length of each, taken in turns: what else the machine does strikes all alike."""
+    lengths: list[list[float]] = [[] for _ in works]
+    for _ in range(times + 1):
+        for work, taken in zip(works, lengths, strict=True):
+            start = time.perf_counter()
+            work()
+            taken.append(time.perf_counter() - start)
+    return [min(taken[1:]) for taken in lengths]
+
+
+def tell(
+    what: str, ours: float, bare: float, unit: str = "s", *, goal: float | None = None
+) -> None:
+    """One line: ours, the bare work, and how many times longer ours takes than that."""
+    line = f"{what}: {ours:.4g} {unit}, bare {bare:.4g} {unit}, ratio {ours / bare:.1f}"
+    if goal is not None:
+        line += f" (goal {goal:g}: {'reached' if ours <= goal * bare else 'missed'})"
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

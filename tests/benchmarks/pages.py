@@ -1,54 +1,172 @@
-"""Pages over 10,000 runs, against the bare query behind each."""
+"""Lists and run pages of a long history, against the same templates with their rows in memory.
+
+The runs are seeded (`judging.seeding`): `BENCHMARK_RUNS` of them, 20,000 unless it says otherwise,
+or as many as the database at `DATABASE_URL` holds already. Growth is measured against a database
+of 1,000 beside it, by the same requests.
+"""
 
 from __future__ import annotations
 
-import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
 
 from django.db import connection
+from django.template import engines
 from django.test import Client
+from django.test.utils import (
+    CaptureQueriesContext,
+    setup_test_environment,
+    teardown_test_environment,
+)
 
-from runs.models import Run, Step
-from tests.benchmarks.clock import seconds, tell
-from tests.runs.factories import make_agent, make_run, make_task, make_user
+from judging.roles import Role
+from judging.seeding import PEOPLE
+from judging.seeding.filling import fill
+from runs.models import Run, User
+from tests.benchmarks.clock import side_by_side, tell
+from tests.runs.factories import make_run
 
-RUNS = 10_000
-LIST = "SELECT * FROM runs_run WHERE NOT superseded ORDER BY created_at DESC, id DESC LIMIT 50"
+SMALL = 1_000
+GOAL, GOAL_GROWTH, GOAL_LENGTH = 2.0, 1.5, 1.5
+LISTS = (
+    "",
+    "?page=3",
+    "?page=150",
+    "?outcome=success",
+    "?outcome=error&sort=-cost",
+    "?site=shopping",
+    "?agent=oracle",
+    "?agent=oracle&model=model-c&site=reddit",
+    "?reference=success",
+    "?anomaly=loop",
+    "?anomaly=none",
+    "?status=failed",
+    "?superseded=true",
+    "?experiment=seeded+experiment+0+of+1",
+    "?q=book",
+    "?sort=n_steps",
+    "?sort=-seconds",
+    "?sort=cost",
+    "?sort=outcome",
+    "?sort=status",
+)
+APART = "BENCHMARK_APART"
 
 
 def run() -> None:
-    client = Client()
-    client.force_login(make_user())
-    _fill()
-    tell(
-        f"list of 50 among {RUNS} runs",
-        seconds(lambda: client.get("/runs/")),
-        seconds(lambda: _query(LIST)),
-    )
-    for length in (15, 300):
-        run = make_run(steps=length)
-        steps = Step.objects.filter(run=run).order_by("index")
-        tell(
-            f"page of a run of {length} steps",
-            seconds(lambda run=run: client.get(f"/runs/{run.pk}/")),  # type: ignore[misc]
-            seconds(lambda steps=steps: list(steps.all())),  # type: ignore[misc]
+    if os.environ.get(APART):
+        sys.stdout.write(json.dumps(_measured()))
+        return
+    small = _measured_apart(SMALL)
+    if not Run.objects.exists():
+        fill(int(os.environ.get("BENCHMARK_RUNS", "20000")), seed=1)
+    runs = Run.objects.count()
+    large = _measured()
+    for query, (ours, bare) in large.items():
+        tell(f"runs/{query} among {runs}", ours, bare, goal=GOAL)
+        tell(f"  against {SMALL} runs", ours, small[query][0], goal=GOAL_GROWTH)
+    _tell_run_pages()
+
+
+def _measured() -> dict[str, tuple[float, float]]:
+    """By query: seconds of the page, and of its template alone."""
+    client = _client()
+    found = {}
+    for query in LISTS:
+        address = f"/runs/{query}"
+        ours, bare = side_by_side(
+            partial(_get, client, address),
+            _template_alone(client, address),
         )
+        found[query] = (ours, bare)
+    return found
 
 
-def _fill() -> None:
-    tasks = [make_task(f"benchmark-{n}") for n in range(50)]
-    agents = [make_agent(f"agent-{n}") for n in range(4)]
-    pairs = itertools.cycle(itertools.product(tasks, agents))
-    Run.objects.bulk_create(
-        (
-            Run(task=task, agent=agent, goal=task.goal, status="finished", source_format="native")
-            for task, agent in itertools.islice(pairs, RUNS)
-        ),
-        batch_size=500,
-    )
+def _measured_apart(runs: int) -> dict[str, tuple[float, float]]:
+    """The same in another process, on a database of so many runs that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"DATA_DIR": folder, APART: "1"}
+        name = f"small_{os.getpid()}"
+        if connection.vendor == "postgresql":
+            url = urlsplit(os.environ["DATABASE_URL"])
+            environment["DATABASE_URL"] = url._replace(path=f"/{name}", query="").geturl()
+            _say(f'CREATE DATABASE "{name}"')
+        try:
+            for command in (
+                ("manage.py", "migrate", "--verbosity", "0"),
+                ("manage.py", "seed_scale", "--runs", str(runs)),
+            ):
+                subprocess.run(
+                    [sys.executable, *command],
+                    env=environment,
+                    check=True,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            done = subprocess.run(
+                [sys.executable, "-m", "tests.benchmarks", "pages"],
+                env=environment,
+                check=True,
+                stdout=subprocess.PIPE,
+            )
+        finally:
+            if connection.vendor == "postgresql":
+                _say(f'DROP DATABASE "{name}"')
+        measured: dict[str, tuple[float, float]] = json.loads(done.stdout)
+        return measured
 
 
-def _query(sql: str, *arguments: int) -> list[tuple[object, ...]]:
+def _say(sql: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(sql, arguments)
-        found: list[tuple[object, ...]] = cursor.fetchall()
-        return found
+        cursor.execute(sql)
+
+
+def _client() -> Client:
+    client = Client()
+    client.force_login(User.objects.get(username=f"{PEOPLE}{Role.ENGINEER.value}-1"))
+    return client
+
+
+def _template_alone(client: Client, address: str) -> Callable[[], object]:
+    """Renders what the page renders, with everything in memory already."""
+    setup_test_environment()
+    try:
+        answer = client.get(address)
+    finally:
+        teardown_test_environment()
+    contexts: Any = answer.context  # one for each template, the page's own first
+    context = contexts[0].flatten()
+    template = engines["django"].get_template(str(answer.templates[0].name))
+
+    def render() -> object:
+        return template.render(dict(context))
+
+    render()
+    with CaptureQueriesContext(connection) as queries:
+        render()
+    if len(queries):
+        raise RuntimeError(f"{address} asks the database while it is drawn: {queries[0]['sql']}")
+    return render
+
+
+def _tell_run_pages() -> None:
+    client = _client()
+    pages = []
+    for length in (15, 300):
+        address = f"/runs/{make_run(steps=length).pk}/"
+        pages.append(partial(_get, client, address))
+    short, long = side_by_side(*pages)
+    tell("page of a run of 300 steps against 15", long, short, goal=GOAL_LENGTH)
+
+
+def _get(client: Client, address: str) -> None:
+    answer = client.get(address)
+    if answer.status_code != 200:
+        raise RuntimeError(f"{address} answers {answer.status_code}")
