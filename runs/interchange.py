@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from runs.models import Run
+from runs.models import Run, User
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
@@ -36,6 +37,15 @@ class RunExtension(Protocol):
 
     def export(self, runs: Sequence[Run]) -> Mapping[UUID, Verdicts]:
         """Everything said of these runs, by run; runs without verdicts may be missing."""
+
+    def before_file(self, path: Path, user: User | None) -> None:
+        """Store what the runs of a file rest on, before the first of them."""
+
+    def after_file(self, path: Path, label: str, user: User | None) -> Sequence[Problem]:
+        """Store what a file holds beside its runs, after the last of them.
+
+        Twice is as good as once. Returns what could not be stored, and why.
+        """
 
     def why_kept(self, run: Run) -> str:
         """Why the run must stay as it is and may not be imported anew; empty if it may."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
 
 from judging.interchange.evaluations import evaluation_record, store_evaluations
 from judging.interchange.labels import label_record, store_labels
-from judging.interchange.replacing import IMPORTED_KEY, forget_imported, why_kept
+from judging.interchange.replacing import forget_imported, why_kept
 from judging.interchange.verdicts import adjudication_record, store_adjudications
 from judging.models import Evaluation, Label, ReferenceVerdict
+from judging.models.evaluations import IMPORTED_KEY
+from judging.study_bundles.uploads import after_runs, before_runs
 from runs.interchange import Verdicts
-from runs.models import Run
+from runs.models import Run, User
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
@@ -70,6 +73,14 @@ class Judgements:
             )
             for run_id in ids
         }
+
+    def before_file(self, path: Path, user: User | None) -> None:
+        """Store what the runs of a study's bundle rest on."""
+        before_runs(path, user)
+
+    def after_file(self, path: Path, label: str, user: User | None) -> Sequence[Problem]:
+        """Store the study of a bundle."""
+        return list(after_runs(path, label, user))
 
     def why_kept(self, run: Run) -> str:
         """Who here spoke of the run as it is; empty if nobody did."""

@@ -6,13 +6,12 @@ from django.db.models import Q
 
 from judging.interchange.studies import IMPORTED
 from judging.models import Evaluation, EvaluatorVersion, FailureReview, ReferenceVerdict, StudyItem
+from judging.models.evaluations import IMPORTED_KEY
 from runs.models import Run
 
 Kind = EvaluatorVersion.Kind
 ASKING = (Kind.JUDGE, Kind.SELF_JUDGE, Kind.PIPELINE, Kind.MILESTONES)
 """Kinds that ask a model: what they said was paid for, and of what they saw."""
-IMPORTED_KEY = "evaluator"
-"""Key in `Evaluation.record` of those that came with a file."""
 
 
 def why_kept(run: Run) -> str:

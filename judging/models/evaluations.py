@@ -7,6 +7,8 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.judges.stubs import is_stub
 
+IMPORTED_KEY = "evaluator"
+"""Key in `Evaluation.record` of those that came with a file of runs."""
 MOST_NAMED = 4
 """Differences of a version that its name tells; more are cut."""
 

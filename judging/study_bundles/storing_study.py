@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from uuid import UUID
 
-from judging.interchange.replacing import IMPORTED_KEY
 from judging.models import (
     Evaluation,
     EvaluatorVersion,
@@ -16,6 +15,7 @@ from judging.models import (
     StudyMember,
     Unblinding,
 )
+from judging.models.evaluations import IMPORTED_KEY
 from judging.study_bundles.contents import StudyContents, evaluation_lines, review_lines
 from judging.study_bundles.reading import BadLine, BundleError, StudyBundle
 from judging.study_bundles.records import (

@@ -16,11 +16,11 @@ from runs.run_bundles import StoredBlobs, bundles_of
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.native.manifest import blob_name
+from webagent.trajectory.native.reader import RUNS_OF_BUNDLE, STUDY_OF_BUNDLE
 from webagent.trajectory.native.writer import PRODUCER, write_native
 from webagent.trajectory.sinks import PrefixSink, Sink, ZipSink
 
-FOLDER = "study/"
-RUNS_FOLDER = "runs/"
+FOLDER = STUDY_OF_BUNDLE
 HEAD = "bundle.json"
 
 
@@ -34,7 +34,7 @@ def write_study(file: BinaryIO, study: Study, *, on_run: Callable[[], None] | No
     with zipfile.ZipFile(file, "w") as archive:
         sink = ZipSink(archive)
         head = _write_lines(PrefixSink(sink, FOLDER), contents)
-        write_native(PrefixSink(sink, RUNS_FOLDER), _told(contents, on_run))
+        write_native(PrefixSink(sink, RUNS_OF_BUNDLE), _told(contents, on_run))
     return head
 
 

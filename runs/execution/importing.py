@@ -13,6 +13,7 @@ from runs.bounds import import_bounds
 from runs.execution.holding import Hold, WorkLostError, sweep_work
 from runs.execution.storing import ImportedRun, import_runs
 from runs.import_reports import ImportReport
+from runs.interchange import run_extensions
 from runs.kept_uploads import drop_upload, kept_places, kept_upload
 from runs.models import ImportJob
 from runs.monitoring.counters import imported_runs
@@ -90,7 +91,12 @@ def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, o
             hold.renew(n_total=source.total, n_done=0)
             if job.only_looks:
                 return ImportJob.State.FINISHED, _look(source, hold)
+            for extension in run_extensions():
+                extension.before_file(path, job.created_by)
             _import(job, hold, source, report)
+            for extension in run_extensions():
+                for problem in extension.after_file(path, job.file_name, job.created_by):
+                    report.add(problem)
     except (WorkLostError, StoreUnavailableError, _StoppingError):
         raise
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)

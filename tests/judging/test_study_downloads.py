@@ -7,6 +7,7 @@ import zipfile
 from datetime import timedelta
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -16,9 +17,12 @@ from judging.execution.study_downloads import KEPT_DAYS, carry_out, sweep_downlo
 from judging.models import Study, StudyDownload, StudyMember, Unblinding
 from judging.services.study_downloads import start_download
 from judging.study_bundles.importing import import_study
+from judging.study_bundles.writing import write_study
 from judging.study_report.choices import Choices
 from runs.blob_checks import unused_blobs
+from runs.execution.importing import import_upload
 from runs.models import User
+from runs.services.uploads import import_after_look, start_import
 from tests.judging.factories import make_label, make_study
 from tests.runs.factories import make_run, make_user
 
@@ -93,6 +97,27 @@ def test_a_bundle_is_for_who_manages_studies(study, auditor, tmp_path):
     page = reverse("judging:study_downloads", args=[study.pk])
     assert logged_in(reader).post(page, {"kind": "bundle"}).status_code == 403
     assert logged_in(reader).get(address).status_code == 403
+
+
+def test_a_bundle_comes_in_by_the_page_for_imports(study, auditor, tmp_path):
+    content = io.BytesIO()
+    write_study(content, study)
+    before = content.getvalue()
+    study.items.get().verdict.delete()
+    study.delete()
+    job = start_import(
+        file=SimpleUploadedFile("study.zip", before), user=auditor, format="auto", only_looks=True
+    )
+    assert import_upload(job.pk)
+    job.refresh_from_db()
+    assert job.survey["unread"] == [], "what belongs to the study is read later"
+    import_after_look(job=job, answers={})
+    assert import_upload(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.report["counts"]["problems"]) == (State.FINISHED, 0), job.report
+    content = io.BytesIO()
+    write_study(content, Study.objects.get())
+    assert content.getvalue() == before
 
 
 def test_who_became_blind_meanwhile_gets_nothing(study, auditor):

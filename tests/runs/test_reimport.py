@@ -12,6 +12,7 @@ from django.urls import reverse
 from judging.models import Evaluation, EvaluatorVersion, Label, ReferenceVerdict, Study, StudyItem
 from runs.execution.reimporting import Became, reimport
 from runs.execution.storing import import_bundle
+from runs.management.answers import read_answers
 from runs.models import Run, User
 from tests.runs.factories import make_user
 from tests.runs.stores import use_store
@@ -80,6 +81,14 @@ def test_a_dry_run_stores_nothing_and_asks(store, capsys):
     assert not Run.objects.exists()
     with pytest.raises(CommandError):
         call_command("import_runs", str(DATA), "--dry-run", "--answer", "om2w_labels")
+
+
+def test_an_answer_to_nothing_that_is_asked_is_an_error():
+    assert read_answers(["om2w_labels=swapped"]) == {"om2w_labels": "swapped"}
+    with pytest.raises(CommandError, match="no such question; there is om2w_labels"):
+        read_answers(["om2w_label=official"])
+    with pytest.raises(CommandError, match="one of official, swapped"):
+        read_answers(["om2w_labels=both"])
 
 
 def test_an_answer_can_follow_without_a_new_upload(store, capsys):

@@ -6,7 +6,7 @@ in one upload; a file that two of them take for their own is refused, with both 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, Protocol, Self
 
@@ -20,6 +20,7 @@ from webagent.trajectory.checking import why_refused
 from webagent.trajectory.computer_use.reader import ComputerUseReader
 from webagent.trajectory.inspect_ai.reader import InspectReader
 from webagent.trajectory.native.reader import NativeReader
+from webagent.trajectory.online_mind2web.labels import QUESTION as LABEL_QUESTION
 from webagent.trajectory.online_mind2web.reader import OnlineMind2WebReader
 from webagent.trajectory.opening import open_tree
 from webagent.trajectory.playwright.reader import PlaywrightReader
@@ -31,6 +32,7 @@ from webagent.trajectory.webvoyager.reader import WebVoyagerReader
 from webagent.trajectory.wonderbread.reader import WonderBreadReader
 
 __all__ = [
+    "QUESTIONS",
     "READERS",
     "BlobError",
     "Bounds",
@@ -45,6 +47,8 @@ __all__ = [
 ]
 
 AUTO = "auto"
+QUESTIONS: Mapping[str, Question] = {LABEL_QUESTION.key: LABEL_QUESTION}
+"""All that readers may ask, by key."""
 
 Found = RunBundle | Problem
 """A run; the `Rejection` of one; or a `Problem` that belongs to no single run."""

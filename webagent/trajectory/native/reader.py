@@ -48,6 +48,8 @@ from webagent.trajectory.trees import Tree, TreeError, read_file
 
 R = TypeVar("R", bound=Record)
 _KEYS = {TASKS: "id", RUNS: "id"}
+RUNS_OF_BUNDLE, STUDY_OF_BUNDLE = "runs/", "study/"
+"""The two folders of a study's bundle."""
 
 
 class NativeReader:
@@ -60,6 +62,7 @@ class NativeReader:
         """Runs as the manifests say; at least 1 where there is a native file at all."""
         total = 0
         files: set[str] = set()
+        uses: set[str] = set()
         for root in _roots(tree, bounds):
             manifest = _manifest(tree, root, bounds)
             listed = manifest.files.get(RUNS) if isinstance(manifest, Manifest) else None
@@ -67,7 +70,8 @@ class NativeReader:
             own = {root + name for name in (MANIFEST, *LINE_FILES)}
             blobs = f"{root}{BLOBS}/"
             files |= {name for name in tree.names if name in own or name.startswith(blobs)}
-        return Recognition(runs=total, files=frozenset(files))
+            uses |= _of_bundle(tree, root)
+        return Recognition(runs=total, files=frozenset(files), uses=frozenset(uses))
 
     def read(
         self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
@@ -99,6 +103,14 @@ def _roots(tree: Tree, bounds: Bounds) -> list[str]:
         elif last == RUNS and root + MANIFEST not in tree and root + STEPS in tree:
             roots.append(root)
     return roots
+
+
+def _of_bundle(tree: Tree, root: str) -> set[str]:
+    """What stands beside the runs in a study's bundle: others read it once the runs are there."""
+    beside = f"{root.removesuffix(RUNS_OF_BUNDLE)}{STUDY_OF_BUNDLE}"
+    if not root.endswith(RUNS_OF_BUNDLE) or f"{beside}bundle.json" not in tree:
+        return set()
+    return {name for name in tree.names if name.startswith(beside)}
 
 
 def _manifest(tree: Tree, root: str, bounds: Bounds) -> Manifest | Rejection | None:
