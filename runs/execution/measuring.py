@@ -11,11 +11,12 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError
-from django.db.models import Count, Sum
+from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
 from runs.blob_checks import orphan_files
+from runs.execution.thumbnailing import thumbnails_wait
 from runs.models import Blob, DoomedBlob, Run, RunSpace, SpaceMeasurement
 from runs.space import KINDS, measure_runs
 
@@ -45,7 +46,7 @@ def is_due() -> bool:
 def measure_space() -> SpaceMeasurement:
     """Measure all runs that were not measured yet, and everything together."""
     began = time.monotonic()
-    measure_runs(Run.objects.all())
+    measure_runs(_settled())
     stored = Blob.objects.aggregate(n=Count("pk"), size=Coalesce(Sum(_stored()), 0))
     figures = {
         "by_kind": _by_kind(),
@@ -73,6 +74,13 @@ def measure_anew() -> SpaceMeasurement:
     """The same, after forgetting what was measured of each run."""
     RunSpace.objects.all().delete()
     return measure_space()
+
+
+def _settled() -> QuerySet[Run]:
+    """Runs whose thumbnails are made: all of them, or where some wait those of an hour ago."""
+    if not thumbnails_wait():
+        return Run.objects.all()
+    return Run.objects.filter(created_at__lt=timezone.now() - timedelta(hours=1))
 
 
 def _is_first(now: Any) -> bool:

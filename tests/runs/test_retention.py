@@ -1,12 +1,13 @@
 """Runs are put away, taken back and deleted with the files that nobody else has."""
 
+import threading
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from runs.blob_checks import BlobReport, check_files, check_references
@@ -259,6 +260,31 @@ class TestQuotas:
         make_run(experiment=experiment)
         with pytest.raises(QuotaError, match="may take 1"):
             demand_room(experiment, n_runs=1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_imports_at_the_same_moment_cannot_get_past_a_quota():
+    if connection.vendor == "sqlite":
+        pytest.skip("threads cannot share a database in memory")
+    Experiment.objects.create(name="small", max_runs=2)
+    bundles = [_plain(number) for number in range(1, 5)]
+    start = threading.Barrier(len(bundles))
+    refused: list[Rejection] = []
+
+    def store(bundle: Any) -> None:
+        start.wait()
+        try:
+            found = list(import_runs([bundle], experiment_name="small"))
+            refused.extend(item for item in found if isinstance(item, Rejection))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=store, args=[bundle]) for bundle in bundles]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (Run.objects.count(), len(refused)) == (2, 2)
 
 
 class TestSpace:
