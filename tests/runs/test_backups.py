@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 import threading
 from collections.abc import Iterator
@@ -35,6 +36,11 @@ def place(
         yield folder
 
 
+def a_run(steps: int) -> Run:
+    """One that has ended, as an engine leaves it."""
+    return make_run(steps=steps, content_hash=secrets.token_hex(32))
+
+
 def rows() -> dict[str, list[Any]]:
     """Content of the tables that matter most, with the files behind it."""
     return {
@@ -50,9 +56,9 @@ def test_all_comes_back_after_everything_is_gone(place: Path, settings: Any):
     store = use_store(settings, place / "store")
     kept = place / "kept"
     make_user("annotator", "somebody")
-    make_run(steps=3)
+    a_run(3)
     call_command("back_up", kept)
-    make_run(steps=2)
+    a_run(2)
     make_text("of which there is much " * 200)
     expected, content = rows(), {path.name: path.read_bytes() for path in files_in(store)}
     call_command("back_up", kept, keep=1)
@@ -60,7 +66,7 @@ def test_all_comes_back_after_everything_is_gone(place: Path, settings: Any):
     assert 0 < made.n_new_files < len(content)  # what was there was not copied again
     assert made.rows["runs_run"] == 2
 
-    make_run(steps=1)  # has come since, and is lost
+    a_run(1)  # has come since, and is lost
     shutil.rmtree(store)
     with pytest.raises(CommandError, match="holds runs or accounts"):
         call_command("restore_backup", kept)
@@ -68,7 +74,7 @@ def test_all_comes_back_after_everything_is_gone(place: Path, settings: Any):
     assert rows() == expected
     assert {path.name: path.read_bytes() for path in files_in(store)} == content
     call_command("check_integrity", hashes=True)
-    make_run(steps=1)  # sequences and triggers are back, too
+    a_run(1)  # sequences and triggers are back, too
     everything_holds()
 
 
@@ -80,7 +86,7 @@ def test_what_is_written_meanwhile_is_whole_or_not_there(place: Path, settings: 
     def write() -> None:
         try:
             while not ended.is_set():
-                make_run(steps=2)
+                a_run(2)
         finally:
             connection.close()
 
