@@ -24,7 +24,7 @@ from runs.task_patches.changes import (
 )
 from runs.task_patches.reading import PatchFileError, TaskPatch, parse_patch, read_patch
 from runs.task_rows import task_content, task_record
-from tests.runs.factories import make_run, make_task
+from tests.runs.factories import delete_run, make_run, make_task
 from webagent.trajectory.records import TextPart
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -362,7 +362,7 @@ def test_what_is_in_use_or_altered_is_not_taken_back():
     run = make_run(task=patched, pictures=False)
     with pytest.raises(TaskPatchError, match="is used by 1 run"):
         take_back_patch(patch=patch_of())
-    run.delete()
+    delete_run(run)
     next_one = patch_of(
         entry(changes=[append("/goal", "!", patched.goal)]),
         from_version="mine-1",
