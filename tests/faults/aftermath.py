@@ -21,8 +21,7 @@ def what_is_wrong(data_dir: Path | None = None) -> list[str]:
         data_dir: that of the site that was broken; None: the tests' own.
     """
     if data_dir is None:
-        told = violations(hashes=True)
-        return [str(violation) for violation in told if violation.why != BY_HAND]
+        return [str(violation) for violation in violations(hashes=True)]
     with override_settings(STORAGES=store_of(data_dir)):
         return [str(violation) for violation in violations(hashes=True)]
 
@@ -34,5 +33,5 @@ def store_of(data_dir: Path) -> dict[str, dict[str, Any]]:
 
 
 def everything_holds(data_dir: Path | None = None) -> None:
-    """Fails with every violation there is."""
-    assert what_is_wrong(data_dir) == []
+    """Fails with every violation there is, but for what tests make by hand."""
+    assert [words for words in what_is_wrong(data_dir) if not words.endswith(BY_HAND)] == []
