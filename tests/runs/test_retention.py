@@ -187,8 +187,8 @@ def test_an_import_that_needs_what_is_being_deleted_stores_it_again(monkeypatch,
     write_blobs = storing._write_blobs
     moments: list[int] = []
 
-    def deleted_just_after(bundle):
-        written = write_blobs(bundle)
+    def deleted_just_after(*args):
+        written = write_blobs(*args)
         if not moments:
             moments.append(Blob.objects.count())
             put_away(Run.objects.get(pk=first))

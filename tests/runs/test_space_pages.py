@@ -1,6 +1,7 @@
 """Pages on disk use, quotas, and what is put away; and the settings of where files lie."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def store(settings, tmp_path, db):
 
 
 @pytest.fixture
-def engineer(client, store) -> Client:
+def engineer(client: Client, store: Path) -> Client:
     client.force_login(make_user())
     return client
 
@@ -162,7 +163,7 @@ class TestRetention:
 
 def _of_judged(experiment: Experiment) -> set[str]:
     """Files of the run that stays, thumbnail included."""
-    (step,) = experiment.runs.exclude(study_items=None).get().steps.all()
+    step: Any = experiment.runs.exclude(study_items=None).get().steps.get()
     return {step.screenshot_id, step.screenshot.thumbnail_id, step.tree_id}
 
 
