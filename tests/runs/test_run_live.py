@@ -27,7 +27,8 @@ def live_run(steps: int = 2, **fields: Any) -> Run:
     now = timezone.now()
     going: dict[str, Any] = {"status": RunStatus.RUNNING, "outcome": "unknown"}
     going["end_reason"] = "unknown"
-    lease: dict[str, Any] = {"lease_owner": "w", "lease_token": 1, "lease_expires_at": now, "heartbeat_at": now}
+    lease: dict[str, Any] = {"lease_owner": "w", "lease_token": 1, "lease_expires_at": now}
+    lease["heartbeat_at"] = now
     return make_run(steps=steps, reward=None, claimed_at=now, **going, **lease, **fields)
 
 
