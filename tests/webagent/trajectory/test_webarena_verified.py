@@ -156,3 +156,18 @@ def test_damage_is_said_and_costs_the_least(tmp_path):
     assert found["21"].run.outcome is Outcome.SUCCESS
     assert found["49"].evaluations == ()
     assert [rejection.file for rejection in rejections(folder)] == ["26"]
+
+
+@pytest.mark.parametrize("name", ["anything.json", "trace.har"])
+def test_a_har_by_itself_is_taken_and_says_what_is_kept(tmp_path, name):
+    lone = tmp_path / name
+    lone.write_bytes((SAMPLES / "output" / "21" / "network.har").read_bytes())
+    [bundle] = runs(lone).values()
+    beside = next(each for each in runs(SAMPLES).values() if each.task.external_id == "21")
+    assert (bundle.task.task_set.name, bundle.task.external_id) == ("har", lone.stem)
+    assert bundle.run.outcome is Outcome.INCOMPLETE
+    assert len(bundle.steps) == len(beside.steps) > 0
+    assert any("a HAR by itself" in gap.why for gap in bundle.run.gaps)
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({"log": {"lines": []}}))
+    assert rejections(other)

@@ -14,6 +14,8 @@ RESPONSE, RESULT, SUMMARY, LOG = (
     "eval_results.json",
     "eval_log.txt",
 )
+LONE_HAR = "network.har"
+"""What a HAR by itself is called here."""
 _HAR = re.compile(r"^[^/]+\.har$")
 _TRACE_ZIP = re.compile(r"^(?:network|trace|playwright)[^/]*\.zip$")
 
@@ -25,6 +27,8 @@ class TaskFolder:
     path: str
     name: str
     files: dict[str, str] = field(default_factory=dict)
+    is_lone: bool = False
+    """Whether it is a HAR by itself, of whatever tool."""
 
     @property
     def har(self) -> str | None:
@@ -36,7 +40,12 @@ class TaskFolder:
 
 
 def find_task_folders(tree: Tree) -> list[TaskFolder]:
-    """Folders that hold a response or a result; and siblings of those that hold a HAR alone."""
+    """Folders that hold a response or a result; and siblings of those that hold a HAR alone.
+
+    One HAR and nothing else is a folder by itself.
+    """
+    if (lone := _lone_har(tree)) is not None:
+        return [lone]
     sure: set[str] = set()
     with_har: set[str] = set()
     for name in tree.names:
@@ -58,3 +67,16 @@ def find_task_folders(tree: Tree) -> list[TaskFolder]:
         if prefix in folders:
             folders[prefix].files[last] = name
     return [folders[prefix] for prefix in sorted(folders)]
+
+
+def _lone_har(tree: Tree) -> TaskFolder | None:
+    """The only file there is, if it is a HAR by its content, whatever its name."""
+    if len(tree.names) != 1:
+        return None
+    (name,) = tree.names
+    found = outline(tree, name)
+    if not found.has("log") or "entries" not in found.inner:
+        return None
+    folder, _, last = name.rpartition("/")
+    label = last.removesuffix(".har").removesuffix(".json") or given_name(tree)
+    return TaskFolder(folder, label, {LONE_HAR: name}, is_lone=True)

@@ -55,17 +55,20 @@ from webagent.trajectory.webarena_verified.results import Answer, Result, read_a
 from webagent.trajectory.webarena_verified.steps import step_records
 
 FORMAT = "webarena_verified"
-TASK_SET = "webarena-verified"
+TASK_SET, HAR_TASK_SET = "webarena-verified", "har"
 _STORAGE = re.compile(r"storage_?state[^/]*\.json$|^\.?auth[^/]*\.json$")
 _OUTCOMES = {"passed": Outcome.SUCCESS, "failed": Outcome.FAILURE, "error": Outcome.ERROR}
 _CHECKSUM_CHARS = 12
 
 
 class WebArenaVerifiedReader:
-    """Every folder with an agent's response, an evaluation or (beside such folders) a HAR."""
+    """Folders with an agent's response, an evaluation or (beside such) a HAR; a HAR by itself."""
 
     name = FORMAT
-    signs = "folders with agent_response.json, eval_result.json, network.har (WebArena-Verified)"
+    signs = (
+        "folders with agent_response.json, eval_result.json, network.har (WebArena-Verified), or a"
+        " HAR by itself"
+    )
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The task folders."""
@@ -102,6 +105,8 @@ def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
         files.note("network", folder.path, "no HAR")
     steps = tuple(step_records(files, loads, run_id))
     files.note("screenshot", folder.path, "this format holds no pictures and no actions")
+    if folder.is_lone:
+        files.note("response", folder.path, "a HAR by itself: pages and requests alone are kept")
     run = _run(files, folder, task, run_id, steps, answer, result, har)
     originals: list[BlobRecord | None] = []
     if har:
@@ -145,9 +150,11 @@ def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:
     if result and result.task_revision is not None:
         extra["revision"] = result.task_revision
     version = result.version[:NAME_CHARS] if result else UNKNOWN_VERSION
+    # A HAR by itself does not tell of which benchmark its run is.
+    task_set = HAR_TASK_SET if folder.is_lone else TASK_SET
     return TaskRecord(
-        id=f"{TASK_SET}@{version}:{external_id}"[:NAME_CHARS],
-        task_set=TaskSetRecord(name=TASK_SET, version=version),
+        id=f"{task_set}@{version}:{external_id}"[:NAME_CHARS],
+        task_set=TaskSetRecord(name=task_set, version=version),
         external_id=external_id[:NAME_CHARS],
         sites=tuple(site[:NAME_CHARS] for site in result.sites) if result else (),
         reference=expected[0] if len(expected) == 1 else expected or None,
