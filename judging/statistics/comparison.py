@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scipy.special import bdtr
-
 from judging.statistics.confusion import Cell, cell
+from judging.statistics.distributions import binomial_below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +31,7 @@ def mcnemar(only_first: int, only_second: int) -> McNemar:
     if min(only_first, only_second) < 0:
         raise ValueError("a count of runs cannot be negative")
     discordant = only_first + only_second
-    below = float(bdtr(min(only_first, only_second), discordant, 0.5)) if discordant else 1.0
+    below = binomial_below(min(only_first, only_second), discordant, 0.5) if discordant else 1.0
     return McNemar(only_first=only_first, only_second=only_second, p_value=min(1.0, 2 * below))
 
 

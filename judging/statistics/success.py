@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import comb, inf, sqrt
 
 import numpy as np
-from scipy.special import stdtrit
 
 from judging.statistics.bootstrap import totals_by_cluster
+from judging.statistics.distributions import student_quantile
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
 
 ROUNDING = 1e-12
@@ -105,11 +105,6 @@ def mean_interval(
         level=level,
         method="Student" if found.clusters is None else "Student, by task",
     )
-
-
-def student_quantile(level: float, degrees: int) -> float:
-    """How many standard errors to either side hold the middle `level` of Student's t."""
-    return float(stdtrit(degrees, (1 + level) / 2))
 
 
 def clustered_rate(trials: Sequence[tuple[int, int]]) -> Mean:
