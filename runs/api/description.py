@@ -26,6 +26,11 @@ WITH_BODY = {
     413: "The body is too long",
     415: "The body has another media type",
 }
+HEADERS = (
+    (202, "Location", "Where the work can be watched"),
+    (401, "WWW-Authenticate", "How to authenticate: Bearer"),
+    (429, "Retry-After", "Seconds until the next minute"),
+)
 OF_POST = {409: "It cannot be done as things stand"}
 
 
@@ -60,6 +65,7 @@ class Description(OpenAPISchema):
         errors |= OF_POST if is_post else {}
         for status, words in errors.items():
             details["responses"].setdefault(status, problem_answer(words))
+        _describe_headers(details["responses"])
         if is_post:
             details["parameters"].append(_key_parameter())
         for auth in operation.auth_callbacks:
@@ -74,6 +80,13 @@ def problem_answer(words: str) -> dict[str, Any]:
     """An error that an endpoint may answer with, described."""
     schema = {"$ref": REF_TEMPLATE.format(model=ProblemBody.__name__)}
     return {"description": words, "content": {MEDIA_TYPE: {"schema": schema}}}
+
+
+def _describe_headers(responses: dict[int, Any]) -> None:
+    for status, name, words in HEADERS:
+        if status in responses:
+            header = {"description": words, "schema": {"type": "string"}}
+            responses[status].setdefault("headers", {})[name] = header
 
 
 def _key_parameter() -> dict[str, Any]:
