@@ -172,8 +172,8 @@ def test_hostile_strings_stay_text_on_every_page_and_in_every_file(world: World,
     for user, rooms in ((overseer, ""), (world.annotator, "judging:annotate")):
         client = client_of(user)
         for name, visit in visits(world, 2):
-            if name in LEAVES or not name.startswith(rooms):
-                continue
+            if name in {*LEAVES, "runs:healthz"} or not name.startswith(rooms):
+                continue  # the latter says 503 where no worker lives, and no words
             answer = client.get(visit.path)
             answered += answer.status_code == 200
             what = [*wrong(answer), *careless(answer)]
