@@ -84,6 +84,7 @@ def _measured() -> dict[str, tuple[float, float]]:
         ours, bare = side_by_side(
             partial(_get, client, address),
             _template_alone(client, address),
+            times=5,
         )
         found[query] = (ours, bare)
     return found
