@@ -37,14 +37,14 @@ def server_address() -> str:
 def use_bucket(settings: Any, **changes: Any) -> S3BlobStorage:
     """Have the test store blobs in a new bucket.
 
-    It is impatient, so that tests of what goes wrong are quick.
+    It asks once, so that tests of what goes wrong are quick.
     """
     bucket = f"bucket-{next(_numbers)}"
     options = {
         "bucket": bucket,
         "prefix": "lab/blobs",
         "endpoint_url": server_address(),
-        "timeout_s": 2,
+        "timeout_s": 60,
         "max_tries": 1,
     }
     default = {"BACKEND": "runs.s3.S3BlobStorage", "OPTIONS": options | changes}

@@ -378,13 +378,13 @@ class TestTrouble:
         assert not ImportJob.objects.exists()
 
     def test_slow(self, settings):
-        with bad_service(delay_s=1) as service:
+        with bad_service(delay_s=20) as service:
             store = use_bucket(settings, endpoint_url=service.address, timeout_s=0.3)
             assert store.client  # made once, which takes a while
             began = time.monotonic()
             with pytest.raises(StoreUnavailableError, match="does not answer"):
                 store.exists("ab")
-            assert time.monotonic() - began < 0.9
+            assert time.monotonic() - began < 10
 
     def test_it_is_asked_again_so_many_times(self, settings):
         with bad_service(status=503) as service:
