@@ -8,13 +8,16 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from webagent.settings.environment import read_environment
 
-if TYPE_CHECKING:
-    from gunicorn.arbiter import Arbiter
-    from gunicorn.workers.base import Worker
+
+class Worker(Protocol):
+    """A process of gunicorn, which ships no types."""
+
+    pid: int
+
 
 COUNTS = "PROMETHEUS_MULTIPROC_DIR"
 IN_MEMORY = "/dev/shm"  # noqa: S108 (only a mark of life is kept there)
@@ -46,12 +49,12 @@ logconfig_dict: dict[str, Any] = {
 }
 
 
-def on_starting(server: Arbiter) -> None:
+def on_starting(server: object) -> None:
     """Before the first process: a folder in which all of them count together."""
     os.environ[COUNTS] = tempfile.mkdtemp(prefix="crosscheck-metrics-")
 
 
-def child_exit(server: Arbiter, worker: Worker) -> None:
+def child_exit(server: object, worker: Worker) -> None:
     """What a dead process counted stays; what it only showed while it lived goes."""
     from prometheus_client.multiprocess import mark_process_dead
 
@@ -65,6 +68,6 @@ def post_worker_init(worker: Worker) -> None:
     warn_of_eviction()
 
 
-def on_exit(server: Arbiter) -> None:
+def on_exit(server: object) -> None:
     """With the last process."""
     shutil.rmtree(os.environ.pop(COUNTS, ""), ignore_errors=True)

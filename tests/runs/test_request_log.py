@@ -6,6 +6,7 @@ import json
 import logging
 import queue
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from celery import Celery, Task
@@ -74,7 +75,7 @@ def test_a_task_knows_the_request_that_asked_for_it_also_when_it_breaks(
     known: queue.Queue[dict[str, object]] = queue.Queue()
 
     @app.task(name="look", bind=True)
-    def look(self: Task) -> None:
+    def look(self: Task[Any, Any]) -> None:
         known.put(facts_now())
         with logged_with(run_id="run-7", attempt=2):
             raise ZeroDivisionError
