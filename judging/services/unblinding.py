@@ -1,7 +1,7 @@
 """The record of who came to see what had been hidden."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from django.db import transaction
 
@@ -27,28 +27,30 @@ def record_unblinding(*, user: User, item: StudyItem, reason: str) -> None:
         record_act(UNBLINDED, about=("run", item.run_id), words=reason, user=user)
 
 
-@transaction.atomic
 def record_unblindings(*, user: User, items: Iterable[StudyItem], reason: str) -> None:
     """The same for a list of runs, in two queries for every `CHUNK` of them.
 
     The log of acts tells how many runs of a study they were; which ones, the rows do.
     """
     seen = list({item.pk: item for item in items}.values())
-    opened: Counter[int] = Counter()
+    new: list[StudyItem] = []
     for start in range(0, len(seen), CHUNK):
         chunk = seen[start : start + CHUNK]
         rows = Unblinding.objects.filter(user=user, item__in=chunk)
         known = set(rows.values_list("item", flat=True))
-        new = [item for item in chunk if item.pk not in known]
-        opened.update(item.study_id for item in new)
-        Unblinding.objects.bulk_create(
-            (
-                Unblinding(user=user, item=item, study_id=item.study_id, reason=reason)
-                for item in new
-            ),
-            ignore_conflicts=True,
-        )
-    for study, n in sorted(opened.items()):
+        new += [item for item in chunk if item.pk not in known]
+    if new:
+        _record_new(user, new, reason)
+
+
+@transaction.atomic
+def _record_new(user: User, items: Sequence[StudyItem], reason: str) -> None:
+    Unblinding.objects.bulk_create(
+        (Unblinding(user=user, item=item, study_id=item.study_id, reason=reason) for item in items),
+        batch_size=CHUNK,
+        ignore_conflicts=True,
+    )
+    for study, n in sorted(Counter(item.study_id for item in items).items()):
         record_act(UNBLINDED, about=("study", study), words=reason, after=f"{n} runs", user=user)
 
 
