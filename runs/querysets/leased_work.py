@@ -23,6 +23,9 @@ STOPPED = ("cancelled", "stopped_by_budget", "failed")
 
 Row = TypeVar("Row", bound=models.Model, covariant=True)
 
+MOST_TOLD_AGAIN = 10
+"""Pieces of waiting work at a time for which a message that may be lost is sent again."""
+
 
 class LeasedWorkQuerySet(models.QuerySet[Row]):
     """The verbs of a queue of work. Generic, since the models are defined above this layer."""
@@ -132,12 +135,19 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
         return hopeless.update(state=FAILED, ended_at=Now(), lease_expires_at=None, problem=told)
 
     def take_undispatched(self, *, older_than_s: float) -> list[Row]:
-        """Waiting work of which no worker was told lately, oldest first; told now."""
-        unsent = Q(dispatched_at=None) | Q(dispatched_at__lt=from_now(-older_than_s))
+        """Waiting work of which no worker was told lately, oldest first; told now.
+
+        All that nobody was told of yet, but only the oldest of the rest: where much waits because
+        the workers are busy, messages that are sent again for all of it would pile up before them.
+        """
+        never = Q(dispatched_at=None)
+        lately = Q(dispatched_at__lt=from_now(-older_than_s))
+        waiting = self.waiting().order_by("created_at")
+        rows = [*waiting.filter(never), *waiting.filter(lately)[:MOST_TOLD_AGAIN]]
         return [
             row
-            for row in self.waiting().filter(unsent).order_by("created_at")
-            if self.filter(unsent, pk=row.pk).update(dispatched_at=Now())
+            for row in rows
+            if self.filter(never | lately, pk=row.pk).update(dispatched_at=Now())
         ]
 
     def undispatch(self, work_ids: Iterable[UUID]) -> None:

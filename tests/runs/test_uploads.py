@@ -216,6 +216,18 @@ class TestDeadWorkers:
         assert place == [str(job.pk)] * 2
         assert import_upload(job.pk)
 
+    def test_messages_do_not_pile_up_where_many_wait(self, engineer, place, tmp_path):
+        for _ in range(15):
+            make_job(engineer, b"x")
+        dispatch_imports()
+        assert len(place) == 15
+        long_ago = timezone.now() - timedelta(seconds=settings.ENV.LEASE_S + 5)
+        ImportJob.objects.update(dispatched_at=long_ago)
+        dispatch_imports()
+        assert len(place) == 15 + 10
+        oldest = ImportJob.objects.order_by("created_at").values_list("pk", flat=True)[:10]
+        assert place[15:] == [str(pk) for pk in oldest]
+
     @pytest.mark.fault(2, "the broker refuses the message of an import")
     def test_without_a_broker_the_import_waits(self, engineer, tmp_path, monkeypatch):
 
