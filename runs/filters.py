@@ -34,7 +34,7 @@ class RunFilter(AddressFilter):
     model = WordsFilter(field_name="shown_model", label=_("model"))
     outcome = WordsFilter(field_name="shown_outcome", label=_("outcome"))
     anomaly = WordsFilter(method="filter_anomaly", label=_("anomalies"))
-    status = WordsFilter(field_name="status", label=_("status"))
+    status = WordsFilter(field_name="shown_status", label=_("status"))
     superseded = django_filters.BooleanFilter(
         method="filter_superseded", label=_("superseded attempts")
     )

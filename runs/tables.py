@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 
 from runs.filters import ANOMALIES
-from runs.models import Event, Run, User
+from runs.models import Event, Run, RunStatus, User
 from runs.querysets.runs import RunQuerySet
 from runs.run_list import run_list_extension
 from runs.templatetags.interface import duration, moment, money, verdict
@@ -140,7 +140,9 @@ class RunTable(tables.Table):
         order_by="shown_anomaly",
         empty_values=(),
     )
-    status = tables.Column(verbose_name=_("status"))
+    status = tables.Column(
+        verbose_name=_("status"), accessor="shown_status", order_by="shown_status"
+    )
     n_steps = tables.Column(
         verbose_name=_("steps"),
         attrs={"td": {"class": "num", "data-label": _("steps")}, "th": {"class": "num"}},
@@ -213,10 +215,8 @@ class RunTable(tables.Table):
         kinds = dict.fromkeys(event.get_kind_display() for event in marks)
         return format_html_join(" ", '<span class="badge anomaly">{}</span>', ((k,) for k in kinds))
 
-    def render_status(self, record: Run) -> SafeString:
-        return format_html(
-            '<span class="status {}">{}</span>', record.status, record.get_status_display()
-        )
+    def render_status(self, value: str) -> SafeString:
+        return format_html('<span class="status {}">{}</span>', value, RunStatus(value).label)
 
     def render_seconds(self, value: float) -> str:
         return duration(value)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
         is_blind: bool
         is_anonymous: bool
+        shown_status: str
         shown_outcome: str | None
         shown_reward: float | None
         shown_end_reason: str | None

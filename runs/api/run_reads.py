@@ -3,7 +3,6 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.db.models import Q
 from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import BaseModel, Field
@@ -21,7 +20,7 @@ from runs.api.run_schemas import (
     step_out,
 )
 from runs.filters import RunFilter
-from runs.models import Run, RunStatus, Scope
+from runs.models import Run, Scope
 from runs.views.blobs import run_blob
 
 router = Router(tags=["runs"])
@@ -53,8 +52,6 @@ def list_runs(request: ApiRequest, paging: Paged, filters: Annotated[RunFilters,
     """
     known_only(request, Paging, RunFilters)
     runs = Run.objects.shown_to(request.user)
-    if filters.status:
-        runs = runs.filter(_shown_as(filters.status))
     found = filtered(RunFilter(_given(request), queryset=runs, user=request.user))
     rows, following = page_of(found, paging, "-created_at", "-id", every=runs.for_list())
     return RunPage(items=[run_out(run) for run in rows], next=following)
@@ -123,15 +120,6 @@ def run_of(request: ApiRequest, run_id: UUID) -> Run:
 def _given(request: HttpRequest) -> Any:
     """The query without what is of the page alone; verdicts have a scope of their own."""
     given = request.GET.copy()
-    for name in {*given} - {*RunFilters.model_fields} | {*given} & {"status"}:
+    for name in set(given) - set(RunFilters.model_fields):
         del given[name]
     return given
-
-
-def _shown_as(wanted: list[str]) -> Q:
-    """Runs of these statuses as they are shown: to the blind, what ended has just finished."""
-    active = [status for status in wanted if status in RunStatus.active()]
-    blind = Q(status__in=RunStatus.ended() if RunStatus.FINISHED in wanted else []) | Q(
-        status__in=active
-    )
-    return Q(is_blind=False, status__in=wanted) | Q(blind, is_blind=True)

@@ -41,6 +41,14 @@ def _hidden_where(
     return Case(When(**{flag: True}, then=Value(None)), default=F(field), output_field=output)
 
 
+def _status_where_blind(condition: Q | None) -> Combinable:
+    """The status; where the annotated flag holds, one that failed or was cancelled has finished."""
+    if condition is None:
+        return F("status")
+    broke = When(is_blind=True, status__in=("failed", "cancelled"), then=Value("finished"))
+    return Case(broke, default=F("status"), output_field=CharField())
+
+
 class RunQuerySet(QueueQuerySet[RunRow]):
     """Queries over runs. Generic, since the model is defined above this layer."""
 
@@ -50,8 +58,9 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         Adds `is_blind`, `is_anonymous` (booleans) and `shown_outcome`, `shown_reward`,
         `shown_end_reason`, `shown_fault`, `shown_anomaly` (one kind is a detector's verdict),
         `shown_agent`, `shown_model`, `shown_experiment` (its name may tell the agent),
-        `shown_cost`. Pages filter, sort and show only these, never the bare columns, so that
-        not even an order or a count carries what is hidden.
+        `shown_cost`, and `shown_status`: to the blind what broke has just finished. Pages filter,
+        sort and show only these, never the bare columns, so that not even an order or a count
+        carries what is hidden.
         """
         policy = run_policy()
         blind, anonymous = policy.hidden(user)
@@ -61,6 +70,7 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         unblind = partial(_hidden_where, "is_blind", blind)
         named = partial(_hidden_where, "is_blind" if is_same else "is_anonymous", anonymous)
         return flagged.annotate(
+            shown_status=_status_where_blind(blind),
             shown_outcome=unblind("outcome", CharField()),
             shown_reward=unblind("reward", FloatField()),
             shown_end_reason=unblind("end_reason", CharField()),
