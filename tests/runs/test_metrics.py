@@ -91,7 +91,6 @@ def test_a_part_that_cannot_be_asked_is_missing_and_the_rest_there(
 ):
     def refuse():
         raise OSError("gone")
-        yield
 
     monkeypatch.setattr(gauges, "examiner", Told())
     for part in ("_runs", "_leased_work", "_workers", "_messages", "_size"):

@@ -6,7 +6,7 @@ The rules are those of docs/operate.md; they hold for every migration after the 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -58,7 +58,7 @@ def made_since() -> set[tuple[str, str]]:
     }
 
 
-def steps(operations: list[Operation]) -> Iterator[Operation]:
+def steps(operations: Sequence[Operation]) -> Iterator[Operation]:
     """What is done to the database."""
     for operation in operations:
         if isinstance(operation, migrations.SeparateDatabaseAndState):
