@@ -6,92 +6,123 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+    # Several tables in use: in one transaction their locks could meet those of writers crosswise.
+    atomic = False
 
     dependencies = [
-        ('runs', '0019_acts'),
+        ("runs", "0019_acts"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='DoomedBlob',
+            name="DoomedBlob",
             fields=[
-                ('blob', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to='runs.blob')),
-                ('since', models.DateTimeField(auto_now_add=True)),
+                (
+                    "blob",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="+",
+                        serialize=False,
+                        to="runs.blob",
+                    ),
+                ),
+                ("since", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='SpaceMeasurement',
+            name="SpaceMeasurement",
             fields=[
-                ('day', models.DateField(primary_key=True, serialize=False)),
-                ('measured_at', models.DateTimeField()),
-                ('seconds', models.FloatField()),
-                ('n_files', models.BigIntegerField()),
-                ('stored', models.BigIntegerField()),
-                ('figures', models.JSONField(default=dict)),
+                ("day", models.DateField(primary_key=True, serialize=False)),
+                ("measured_at", models.DateTimeField()),
+                ("seconds", models.FloatField()),
+                ("n_files", models.BigIntegerField()),
+                ("stored", models.BigIntegerField()),
+                ("figures", models.JSONField(default=dict)),
             ],
             options={
-                'ordering': ['-day'],
+                "ordering": ["-day"],
             },
         ),
         migrations.AlterModelOptions(
-            name='experiment',
-            options={'ordering': ['-created_at'], 'permissions': [('manage_space', 'Can put away and delete runs, and set quotas')], 'verbose_name': 'experiment'},
+            name="experiment",
+            options={
+                "ordering": ["-created_at"],
+                "permissions": [("manage_space", "Can put away and delete runs, and set quotas")],
+                "verbose_name": "experiment",
+            },
         ),
         migrations.AddField(
-            model_name='blob',
-            name='stored_size',
+            model_name="blob",
+            name="stored_size",
             field=models.BigIntegerField(null=True),
         ),
         migrations.AddField(
-            model_name='experiment',
-            name='keep_days',
+            model_name="experiment",
+            name="keep_days",
             field=models.PositiveIntegerField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='experiment',
-            name='max_bytes',
+            model_name="experiment",
+            name="max_bytes",
             field=models.BigIntegerField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='experiment',
-            name='max_runs',
+            model_name="experiment",
+            name="max_runs",
             field=models.PositiveIntegerField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='run',
-            name='archived_at',
+            model_name="run",
+            name="archived_at",
             field=models.DateTimeField(blank=True, editable=False, null=True),
         ),
         migrations.CreateModel(
-            name='DeletedRun',
+            name="DeletedRun",
             fields=[
-                ('run_id', models.UUIDField(editable=False, primary_key=True, serialize=False)),
-                ('deleted_at', models.DateTimeField(auto_now_add=True)),
-                ('reason', models.CharField(max_length=200)),
-                ('experiment', models.CharField(blank=True, max_length=200)),
-                ('task', models.CharField(blank=True, max_length=300)),
-                ('n_steps', models.PositiveIntegerField(default=0)),
-                ('content_hash', models.CharField(blank=True, max_length=64)),
-                ('deleted_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ("run_id", models.UUIDField(editable=False, primary_key=True, serialize=False)),
+                ("deleted_at", models.DateTimeField(auto_now_add=True)),
+                ("reason", models.CharField(max_length=200)),
+                ("experiment", models.CharField(blank=True, max_length=200)),
+                ("task", models.CharField(blank=True, max_length=300)),
+                ("n_steps", models.PositiveIntegerField(default=0)),
+                ("content_hash", models.CharField(blank=True, max_length=64)),
+                (
+                    "deleted_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-deleted_at'],
+                "ordering": ["-deleted_at"],
             },
         ),
         migrations.CreateModel(
-            name='RunSpace',
+            name="RunSpace",
             fields=[
-                ('run', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='space', serialize=False, to='runs.run')),
-                ('n_files', models.PositiveIntegerField(default=0)),
-                ('total', models.BigIntegerField(default=0)),
-                ('screenshots', models.BigIntegerField(default=0)),
-                ('thumbnails', models.BigIntegerField(default=0)),
-                ('trees', models.BigIntegerField(default=0)),
-                ('sources', models.BigIntegerField(default=0)),
-                ('evidence', models.BigIntegerField(default=0)),
+                (
+                    "run",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="space",
+                        serialize=False,
+                        to="runs.run",
+                    ),
+                ),
+                ("n_files", models.PositiveIntegerField(default=0)),
+                ("total", models.BigIntegerField(default=0)),
+                ("screenshots", models.BigIntegerField(default=0)),
+                ("thumbnails", models.BigIntegerField(default=0)),
+                ("trees", models.BigIntegerField(default=0)),
+                ("sources", models.BigIntegerField(default=0)),
+                ("evidence", models.BigIntegerField(default=0)),
             ],
             options={
-                'indexes': [models.Index(fields=['-total'], name='run_space_largest')],
+                "indexes": [models.Index(fields=["-total"], name="run_space_largest")],
             },
         ),
     ]
