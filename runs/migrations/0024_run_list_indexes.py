@@ -51,4 +51,13 @@ class Migration(migrations.Migration):
                 name="run_ended_of",
             ),
         ),
+        AddLiveIndex(
+            model_name="run",
+            index=models.Index(
+                condition=models.Q(("status", "queued")),
+                fields=["status", "lane", "priority", "created_at", "id"],
+                name="run_in_lane",
+            ),
+        ),
+        migrations.RemoveIndex(model_name="run", name="run_by_lane"),
     ]

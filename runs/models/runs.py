@@ -261,8 +261,9 @@ class Run(models.Model):
                 condition=models.Q(status__in=["queued", "leased", "running"]),
             ),
             models.Index(
-                fields=["lane", "priority", "created_at", "id"],
-                name="run_by_lane",
+                # With its status, which is always the same, so that SQLite takes no other for it.
+                fields=["status", "lane", "priority", "created_at", "id"],
+                name="run_in_lane",
                 condition=models.Q(status="queued"),
             ),
             models.Index(

@@ -184,7 +184,7 @@ def _reads_by_index(sql: str) -> None:
             cursor.execute(f"EXPLAIN {sql}")
             plan = "\n".join(row[0] for row in cursor.fetchall())
             assert "Seq Scan on runs_run" not in plan, plan
-    assert "run_by_lane" in plan
+    assert "run_in_lane" in plan
 
 
 # Simulations of the order alone: many people, workers and hours in a moment.
