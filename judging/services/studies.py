@@ -128,7 +128,7 @@ def set_member(*, study: Study, user: User, part: StudyMember.Part) -> StudyMemb
         about=study,
         words=user.username,
         before=now.part if now else "",
-        after=part.value,
+        after=str(part),
     )
     member, _ = StudyMember.objects.update_or_create(
         study=study, user=user, defaults={"part": part, "left_at": None}

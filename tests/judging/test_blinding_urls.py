@@ -181,11 +181,11 @@ def _members(archive: bytes) -> Iterable[bytes]:
 
 NOISE = re.compile(
     rb'(?:csrfmiddlewaretoken" value="|X-CSRFToken": ?"|X-CSRFToken&quot;: ?&quot;)[A-Za-z0-9]{64}'
-    rb"|^Expires: .*$"
+    rb"|^Expires: .*$|^X-Request-ID: .*$"
     rb'|name="key" value="[0-9a-f-]{36}"|name="token" value="[^"]+"|name="seed" value="\d+"',
     re.MULTILINE,
 )
-"""What differs between answers by itself: the hour, tokens against forgery, keys, new seeds."""
+"""What differs between answers by itself: the hour, the number of the request, tokens against forgery, keys, new seeds."""
 
 
 def words_in(found: dict[str, bytes], viewer: str) -> list[str]:

@@ -28,6 +28,7 @@ from runs.execution.storing import import_bundle, import_runs
 from runs.models import (
     AgentConfiguration,
     Blob,
+    DeletedRun,
     Experiment,
     Hint,
     ImportJob,
@@ -64,6 +65,11 @@ def wipe() -> None:
     """Empty the database, children first."""
     Study.objects.all().delete()
     Run.objects.update(retry_of=None, rerun_of=None)
+    named = [
+        DeletedRun(run_id=run_id, reason="a test")
+        for run_id in Run.objects.values_list("pk", flat=True)
+    ]
+    DeletedRun.objects.bulk_create(named)
     hints = (Hint, LearningJob)
     for model in (*hints, Evaluation, EvaluatorVersion, ImportJob, Run, Task, TaskSet, Experiment):
         model._default_manager.all().delete()
@@ -71,7 +77,9 @@ def wipe() -> None:
     Blob.objects.update(thumbnail=None)
     Blob.objects.all().delete()
     User.objects.all().delete()
-    ours = ("runs.WorkerBeat", "runs.RetryPolicy")  # the policies that come ready
+    DeletedRun.objects.all().delete()
+    # The policies that come ready, and what nobody deletes.
+    ours = ("runs.WorkerBeat", "runs.RetryPolicy", "runs.Act")
     assert {name: n for name, n in rows().items() if n and name not in ours} == {}
 
 
