@@ -21,7 +21,9 @@ class WordsField(forms.Field):
     widget = forms.MultipleHiddenInput
 
     def to_python(self, value: Any) -> list[str]:
-        return [str(word)[:MAX_CHARS] for word in (value or [])[:MAX_VALUES] if word]
+        # PostgreSQL refuses a question with a NUL in it, which no word has.
+        words = (str(word).replace("\0", "\ufffd") for word in (value or [])[:MAX_VALUES] if word)
+        return [word[:MAX_CHARS] for word in words]
 
 
 class WordsFilter(django_filters.Filter):
