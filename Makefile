@@ -53,22 +53,26 @@ PYTEST := .venv/bin/pytest
 pure: $(TESTS)
 	scripts/with_scratch.sh $(PYTEST) --database=without
 
+# The walk over all addresses takes long: the viewers are shared out between the databases.
+WALK := tests/judging/test_blinding_urls.py::test_
+TWINS := $(WALK)no_answer_holds_a_hidden_word_and_twin_sites_answer_alike
+
 # SQLite, the file-system broker and files on disk: what `make run` uses.
-ON_SQLITE := scripts/with_scratch.sh $(PYTEST) --database=with
+ON_SQLITE := scripts/with_scratch.sh $(PYTEST) --database=with --deselect=$(TWINS)[annotator]
 embedded: $(TESTS)
 	$(ON_SQLITE) -m "not worker"
 embedded-workers: $(TESTS)
 	$(ON_SQLITE) -m worker
 
 # The same on PostgreSQL and Redis, started for the occasion. Left out is what cannot tell them
-# apart: pages that are only looked at, and of the blinding walk all viewers but the one it is about.
+# apart: pages that are only looked at, and hostile strings on them.
 LOOKS := $(addprefix tests/browser/test_,accessibility.py audit.py causes.py recovery_stories.py \
   run_compare.py run_list.py run_page.py)
-WALK := tests/judging/test_blinding_urls.py::test_
-WALKED := $(addprefix $(WALK)no_answer_holds_a_hidden_word_and_twin_sites_answer_alike,\
-  [engineer] [adjudicator] [stranger]) $(WALK)administrators $(WALK)the_words_are_there
+LEFT_OUT := $(addprefix $(TWINS),[engineer] [adjudicator] [stranger]) $(WALK)administrators \
+  $(WALK)the_words_are_there tests/judging/api/test_blinding.py \
+  tests/security/test_every_address.py::test_hostile_strings
 ON_POSTGRESQL := scripts/with_scratch.sh $(PYTHON) scripts/with_services.py $(PYTEST) \
-  --database=with $(addprefix --ignore=,$(LOOKS)) $(addprefix --deselect=,$(WALKED))
+  --database=with $(addprefix --ignore=,$(LOOKS)) $(addprefix --deselect=,$(LEFT_OUT))
 integration: $(TESTS)
 	$(ON_POSTGRESQL) -m "not worker"
 integration-workers: $(TESTS)

@@ -12,7 +12,8 @@ from tests.webagent.llm.stub_models import ENVIRONMENT, stub_registry
 from webagent.llm.client import Client, Patience
 
 # The same examples every time, and no deadline: how long one takes tells of the machine.
-settings.load_profile("ci")
+settings.register_profile("suite", settings.get_profile("ci"), max_examples=50)
+settings.load_profile("suite")
 
 # What breaks the system on purpose is written down.
 pytest_plugins = ("tests.faults.plugin",)

@@ -185,7 +185,7 @@ NOISE = re.compile(
     rb'|name="key" value="[0-9a-f-]{36}"|name="token" value="[^"]+"|name="seed" value="\d+"',
     re.MULTILINE,
 )
-"""What differs between answers by itself: the hour, the number of the request, tokens against forgery, keys, new seeds."""
+"""What differs between answers by itself: hour, number of the request, tokens, keys, new seeds."""
 
 
 def words_in(found: dict[str, bytes], viewer: str) -> list[str]:
@@ -236,8 +236,9 @@ def test_the_words_are_there_for_those_who_may_see_them(world: World) -> None:
         **{key: words_of("zq")[f"zq milestone{key}"] for key in ("", "_rule", "_found")},
         **{key: LABELS[key] for key in ("rationale", "message", "tag")},
     }
-    for _, answer in answers(world, "engineer"):
-        missing = {what: word for what, word in missing.items() if word.encode() not in answer}
-        if not missing:
-            break
+    for part in ("runs:run_", "judging:run_", "judging:dispute", "runs:", "judging:"):
+        for _, answer in answers(world, "engineer", part):
+            missing = {what: word for what, word in missing.items() if word.encode() not in answer}
+            if not missing:
+                return
     assert list(missing) == []
