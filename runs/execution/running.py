@@ -60,8 +60,11 @@ def execute(
 
 
 def execute_next() -> bool:
-    """Carry out the run whose turn it is; False if none is due."""
-    claimed = claim_next()
+    """Carry out the run whose turn it is; False if none is due, or if this worker is to stop.
+
+    One that is to stop may yet be given a message: it would only cost the run an attempt.
+    """
+    claimed = None if is_stopping() else claim_next()
     if claimed is not None:
         carry_out(*claimed)
     return claimed is not None

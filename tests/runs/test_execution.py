@@ -17,7 +17,7 @@ from runs.blobs import read_blob
 from runs.execution import running, steps
 from runs.execution.leases import Lease, LeaseLostError, claim
 from runs.execution.pulse import Pulse
-from runs.execution.running import execute
+from runs.execution.running import execute, execute_next
 from runs.execution.steps import StepStore, patiently
 from runs.models import Blob, Run, RunStatus
 from runs.services.reruns import queue_run
@@ -271,6 +271,17 @@ def test_a_worker_that_is_told_to_stop_hands_its_run_back(
     assert (stored.outcome, stored.end_reason) == ("error", "killed")
     assert stored.error_message == "The worker was shut down."
     assert Run.objects.get(retry_of=run).status == RunStatus.QUEUED
+
+
+@pytest.mark.fault(17, "a message reaches a worker that is told to stop")
+def test_a_worker_that_is_told_to_stop_takes_up_no_run(page: Page, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(running, "is_stopping", lambda: True)
+    run = queued()
+    assert not execute_next()
+    assert (now(run).status, now(run).lease_token, page.taken) == (RunStatus.QUEUED, 0, 0)
+    monkeypatch.setattr(running, "is_stopping", lambda: False)
+    assert execute_next()
+    assert now(run).lease_token == 1
 
 
 @pytest.mark.fault(5, "a run is taken from a process that goes on")
