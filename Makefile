@@ -14,9 +14,10 @@ run: install
 	@$(PYTHON) manage.py load_demo --if-empty
 	@exec $(PYTHON) manage.py serve
 
-# Three at a time even on two cores: the phases of workers and browsers wait more than they compute.
-LANES ?= 3
-PHASES := check embedded integration embedded-workers pure integration-workers
+# Four at a time even on two cores: the phases of workers and browsers wait more than they compute.
+# The long ones begin first.
+LANES ?= 4
+PHASES := embedded embedded-workers integration check integration-workers pure
 test: $(INSTALLED_DEV)
 	@scripts/install_services.sh
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(LANES) $(addprefix beside-others/,$(PHASES))
