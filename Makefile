@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 INSTALLED := .venv/.installed
 INSTALLED_DEV := .venv/.installed-dev
 
-.PHONY: run test check pure embedded embedded-workers integration integration-workers
+.PHONY: run test check pure embedded pages embedded-workers integration integration-workers
 .PHONY: catalogue install format messages lock benchmarks clean
 
 run: install
@@ -17,7 +17,7 @@ run: install
 # Four at a time even on two cores: the phases of workers and browsers wait more than they compute.
 # The long ones begin first.
 LANES ?= 4
-PHASES := embedded embedded-workers integration check integration-workers pure
+PHASES := pages embedded integration embedded-workers check pure integration-workers
 test: $(INSTALLED_DEV)
 	@scripts/install_services.sh
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(LANES) $(addprefix beside-others/,$(PHASES))
@@ -60,15 +60,21 @@ TWINS := $(WALK)no_answer_holds_a_hidden_word_and_twin_sites_answer_alike
 
 # SQLite, the file-system broker and files on disk: what `make run` uses.
 ON_SQLITE := scripts/with_scratch.sh $(PYTEST) --database=with --deselect=$(TWINS)[annotator]
+PAGES := tests/browser tests/judging/test_blinding_urls.py
 embedded: $(TESTS)
-	$(ON_SQLITE) -m "not worker"
+	$(ON_SQLITE) -m "not worker" $(addprefix --ignore=,$(PAGES))
+pages: $(TESTS)
+	$(ON_SQLITE) -m "not worker" $(PAGES)
 embedded-workers: $(TESTS)
 	$(ON_SQLITE) -m worker
 
 # The same on PostgreSQL and Redis, started for the occasion. Left out is what cannot tell them
-# apart: pages that are only looked at, and hostile strings on them.
+# apart: pages that are only looked at, hostile strings on them, files, agents and providers.
 LOOKS := $(addprefix tests/browser/test_,accessibility.py audit.py causes.py recovery_stories.py \
-  run_compare.py run_list.py run_page.py)
+  run_compare.py run_list.py run_live.py run_page.py) \
+  $(addprefix tests/runs/test_,storages.py infrastructure_in_browser.py run_agent.py \
+  generic_agent.py) $(addprefix tests/faults/test_,files.py providers.py) \
+  $(addprefix tests/judging/,commands/test_report.py experiments/test_report.py)
 LEFT_OUT := $(addprefix $(TWINS),[engineer] [adjudicator] [stranger]) $(WALK)administrators \
   $(WALK)the_words_are_there tests/judging/api/test_blinding.py \
   tests/security/test_every_address.py::test_hostile_strings
