@@ -1,0 +1,1 @@
+"""What a screenshot shows, as text: words read, elements found, both joined."""

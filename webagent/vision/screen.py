@@ -1,0 +1,165 @@
+"""What was seen on a screenshot: boxes, lines of text, elements, and all of it as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Every kind of element the detector tells apart. The order is that of its outputs: append only,
+# and train anew when it changes.
+KINDS = (
+    "button",
+    "close button",
+    "text box",
+    "text area",
+    "checkbox",
+    "checked checkbox",
+    "radio button",
+    "selected radio button",
+    "link",
+    "tab",
+    "drop-down",
+    "list box",
+    "option",
+    "menu item",
+    "list item",
+    "section header",
+    "slider",
+    "slider handle",
+    "spinner button",
+    "scroll bar",
+    "icon",
+    "image",
+    "circle",
+    "rectangle",
+    "triangle",
+    "shape",
+    "grid cell",
+    "calendar day",
+    "dialog",
+    "colour picker",
+)
+
+# The kind of an item that is text and nothing else.
+TEXT = "text"
+
+# Kinds that hold what somebody wrote or will write, rather than being named by their text.
+HOLDERS = frozenset({"text box", "text area", "list box", "dialog"})
+
+
+@dataclass(frozen=True, order=True)
+class Box:
+    """A rectangle in whole pixels of the screenshot: x1, y1 inside, x2, y2 just outside.
+
+    Raises:
+        ValueError: it holds no pixel.
+    """
+
+    x1: int
+    y1: int
+    x2: int
+    y2: int
+
+    def __post_init__(self) -> None:
+        if self.x1 >= self.x2 or self.y1 >= self.y2:
+            raise ValueError(f"A box without pixels: {self}.")
+
+    def __str__(self) -> str:
+        return f"[{self.x1}, {self.y1}, {self.x2}, {self.y2}]"
+
+    @property
+    def centre(self) -> tuple[int, int]:
+        """The pixel in the middle, (x, y): where a click on the box goes."""
+        return (self.x1 + self.x2) // 2, (self.y1 + self.y2) // 2
+
+    @property
+    def area(self) -> int:
+        """Its pixels."""
+        return (self.x2 - self.x1) * (self.y2 - self.y1)
+
+    def shared(self, other: Box) -> int:
+        """How many pixels both hold."""
+        width = min(self.x2, other.x2) - max(self.x1, other.x1)
+        height = min(self.y2, other.y2) - max(self.y1, other.y1)
+        return max(0, width) * max(0, height)
+
+    def iou(self, other: Box) -> float:
+        """The pixels both hold among those either holds, 0 to 1."""
+        shared = self.shared(other)
+        return shared / (self.area + other.area - shared)
+
+    def around(self, other: Box) -> Box:
+        """The smallest box that holds both."""
+        return Box(
+            min(self.x1, other.x1),
+            min(self.y1, other.y1),
+            max(self.x2, other.x2),
+            max(self.y2, other.y2),
+        )
+
+    def moved(self, right: int, down: int) -> Box:
+        """The same box elsewhere."""
+        return Box(self.x1 + right, self.y1 + down, self.x2 + right, self.y2 + down)
+
+
+@dataclass(frozen=True)
+class TextLine:
+    """A line of text that was read, with how sure the reader is, 0 to 1."""
+
+    text: str
+    box: Box
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element that was found, its kind one of `KINDS`, with how sure the detector is, 0 to 1."""
+
+    kind: str
+    box: Box
+    confidence: float
+
+
+@dataclass(frozen=True)
+class ScreenItem:
+    """Something on the screen; its kind one of `KINDS`, or `TEXT` for text outside any element.
+
+    The text is what stands inside, or a caption of the picture, or "".
+    """
+
+    kind: str
+    text: str
+    box: Box
+
+    def line(self) -> str:
+        """As an agent reads it: `'Submit' button: [x1, y1, x2, y2]`."""
+        # As Python writes a string: quotes in the text can never be taken for its end.
+        quoted = repr(self.text)
+        if self.kind == TEXT:
+            return f"{quoted}: {self.box}"
+        if not self.text:
+            return f"{self.kind}: {self.box}"
+        if self.kind in HOLDERS:
+            return f"{self.kind} containing the text {quoted}: {self.box}"
+        return f"{quoted} {self.kind}: {self.box}"
+
+
+@dataclass(frozen=True)
+class ScreenText:
+    """A screenshot as text: its items by y, then x; its size (width, height) in pixels.
+
+    `milliseconds` says how long each part of the reading took.
+    """
+
+    items: tuple[ScreenItem, ...]
+    size: tuple[int, int]
+    milliseconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    def lines(self) -> str:
+        """One item a line, from the top down, then from left to right."""
+        return "\n".join(item.line() for item in sorted(self.items, key=_reading_order))
+
+
+def _reading_order(item: ScreenItem) -> tuple[int, int, int, int, str, str]:
+    box = item.box
+    return box.y1, box.x1, box.y2, box.x2, item.kind, item.text
