@@ -53,6 +53,14 @@ class Observation:
         return page_fingerprint(self.url, self.axtree, others)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadScreen:
+    """A screenshot as text: the very lines that an agent read, and the same piece by piece."""
+
+    lines: str
+    elements: Json
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What an agent does next.
@@ -61,6 +69,7 @@ class Decision:
     if there is none). `gave_up`: it regards the task as not to be done. `problem` says why there
     is no better decision (replies without a usable action, say). `blobs` are the bytes that its
     model calls name; `marked_screenshot` is the PNG that it looked at instead of the plain one.
+    `screen` is what it read from the picture, where it sees by that alone.
     """
 
     action: str | None
@@ -71,6 +80,7 @@ class Decision:
     problem: str | None = None
     blobs: Mapping[str, bytes] = field(default_factory=dict)
     marked_screenshot: bytes | None = None
+    screen: ReadScreen | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

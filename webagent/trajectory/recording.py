@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
@@ -189,20 +190,25 @@ def recorded_observation(observation: live.Observation, blobs: Blobs, number: in
 def _seen(
     before: live.Observation, decision: live.Decision, blobs: Blobs, number: int
 ) -> Observation:
-    """The observation with the marked picture that the agent made of it, if it did."""
-    seen = recorded_observation(before, blobs, number)
-    if decision.marked_screenshot is None:
-        return seen
-    marked = _blob(
-        blobs,
-        decision.marked_screenshot,
-        "image/png",
-        "marked_screenshot",
-        name=f"marked_screenshot_step_{number}.png",
-        width=before.width,
-        height=before.height,
-    )
-    return seen.model_copy(update={"marked_screenshot": marked})
+    """The observation with what the agent made of it: a marked picture, a picture read as text."""
+    made: dict[str, BlobRecord] = {}
+    if decision.marked_screenshot is not None:
+        made["marked_screenshot"] = _blob(
+            blobs,
+            decision.marked_screenshot,
+            "image/png",
+            "marked_screenshot",
+            name=f"marked_screenshot_step_{number}.png",
+            width=before.width,
+            height=before.height,
+        )
+    if (screen := decision.screen) is not None:
+        lines = screen.lines.encode("utf-8", "replace")
+        name = f"screen_step_{number}"
+        made["screen_text"] = _blob(blobs, lines, "text/plain", "screen_text", name=f"{name}.txt")
+        pieces = json.dumps(screen.elements, ensure_ascii=False).encode("utf-8", "replace")
+        made["elements"] = _blob(blobs, pieces, "application/json", "elements", name=f"{name}.json")
+    return recorded_observation(before, blobs, number).model_copy(update=made)
 
 
 def recorded_actions(

@@ -100,7 +100,7 @@ class BlobRecord(Record):
     """A file beside the JSON Lines, named by the hash of its bytes.
 
     `role` says what it is (screenshot, marked_screenshot, a11y_tree, html, dom, elements,
-    log, artefact, video, messages, request, response, goal_image, evidence);
+    screen_text, log, artefact, video, messages, request, response, goal_image, evidence);
     `name` is the path it had in the tool that wrote it.
     """
 
@@ -385,6 +385,8 @@ class Observation(Record):
     """What could be seen at one moment.
 
     `fingerprint` is equal for looks at the same page in the same state, within one run.
+    `screen_text` is the screenshot as an agent was told it that sees nothing else, `elements`
+    what stands on it, piece by piece.
     """
 
     at: datetime | None = None
@@ -397,6 +399,7 @@ class Observation(Record):
     html: BlobRecord | None = None
     dom: BlobRecord | None = None
     elements: BlobRecord | None = None
+    screen_text: BlobRecord | None = None
     focused: str | None = None
     fingerprint: str | None = None
     chat: tuple[ChatMessage, ...] = ()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from webagent.agents.generic.wording import Words, filled
 from webagent.llm.tokens import count_tokens
 from webagent.llm.untrusted import visible
+from webagent.trajectory.live import Observation, Taken
 
 LONGEST_ACTION = 300
 LONGEST_THOUGHT = 2000
@@ -23,6 +24,26 @@ class Turn:
     action: str | None
     thought: str | None = None
     failed: bool = False
+
+
+def turns_of(history: Sequence[Taken]) -> list[Turn]:
+    """The turns that these steps are, whoever took them."""
+    return [
+        Turn(step, taken.decision.action, taken.decision.thought, taken.error is not None)
+        for step, taken in enumerate(history)
+    ]
+
+
+def learn(turns: list[Turn], observation: Observation) -> None:
+    """Know how the last action went, which only the page after it tells."""
+    if observation.last_error and turns and turns[-1].action is not None:
+        turns[-1] = replace(turns[-1], failed=True)
+
+
+def remember(turns: list[Turn], action: str | None, thought: str | None) -> None:
+    """Take a further turn."""
+    step = turns[-1].step + 1 if turns else 0
+    turns.append(Turn(step, action, thought))
 
 
 def told_history(turns: Sequence[Turn], tokens: int, words: Words) -> str:
