@@ -41,7 +41,7 @@ def environment(
         UnknownTask: there is none of that name.
     """
     return BrowserGymEnvironment(
-        _entrypoint(task_name),
+        entrypoint(task_name),
         task_arguments={"base_url": BASE_URL},
         sites={HOST: pages_directory()},
         packages=("browsergym-miniwob", "miniwob"),
@@ -52,14 +52,13 @@ def environment(
 
 def task_record(task_name: str) -> TaskRecord:
     """The task as a record; its goal comes with the seed, so only a run knows it."""
-    entrypoint = _entrypoint(task_name)
-    page = f"{entrypoint.subdomain}.html"  # type: ignore[attr-defined]  # all of MiniWoB++ have it
+    page_of = entrypoint(task_name).subdomain  # type: ignore[attr-defined]  # all have it
     return TaskRecord(
         id=task_name,
         task_set=TaskSetRecord(name=TASK_SET, version=version("miniwob")),
         external_id=task_name,
         sites=(TASK_SET,),
-        start_urls=(BASE_URL + page,),
+        start_urls=(f"{BASE_URL}{page_of}.html",),
     )
 
 
@@ -72,7 +71,12 @@ def pages_directory() -> Path:
     raise UnknownTask("The pages of MiniWoB++ are missing: install the package `miniwob`.")
 
 
-def _entrypoint(task_name: str) -> TaskEntrypoint:
+def entrypoint(task_name: str) -> TaskEntrypoint:
+    """The task's class.
+
+    Raises:
+        UnknownTask: there is none of that name.
+    """
     try:
         return _entrypoints()[task_name]
     except KeyError:
