@@ -224,7 +224,7 @@ class Client:
             time.sleep(wait_s)
             wait_s = min(0.5 * 2**again, LONGEST_WAIT_S) * random.uniform(0.75, 1.25)  # noqa: S311
             try:
-                with urllib.request.urlopen(request, timeout=self._timeout_s) as answer:  # noqa: S310
+                with _HERE.open(request, timeout=self._timeout_s) as answer:
                     return dict(json.load(answer))
             except urllib.error.HTTPError as error:
                 refused = ApiError(error.code, _problem(error))
@@ -235,6 +235,16 @@ class Client:
             except (OSError, TimeoutError, json.JSONDecodeError) as error:
                 why = str(error)
         raise UnreachableError(f"{request.full_url} after {tries} tries: {why}")
+
+
+class _NowhereElse(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: the token is for one server alone."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_HERE = urllib.request.build_opener(_NowhereElse)
 
 
 def _problem(error: urllib.error.HTTPError) -> Json:

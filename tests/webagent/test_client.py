@@ -209,6 +209,13 @@ def test_what_is_refused_is_said_by_field(stub: Any, waits: list[float]) -> None
     assert len(stub.asked) == 1
 
 
+def test_the_token_follows_no_redirect(stub: Any, waits: list[float]) -> None:
+    stub.answers.append((302, {"Location": f"{stub.url}/elsewhere"}, {}))
+    with pytest.raises(ApiError, match="302"):
+        Client(stub.url, "key").run("r")
+    assert len(stub.asked) == 1
+
+
 def test_who_cannot_be_reached_is_given_up(waits: list[float]) -> None:
     with pytest.raises(UnreachableError, match="after 6 tries"):
         Client("http://127.0.0.1:9", "key").run("r")
