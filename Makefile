@@ -61,29 +61,33 @@ TWINS := $(WALK)no_answer_holds_a_hidden_word_and_twin_sites_answer_alike
 # SQLite, the file-system broker and files on disk: what `make run` uses.
 ON_SQLITE := scripts/with_scratch.sh $(PYTEST) --database=with --deselect=$(TWINS)[annotator]
 PAGES := tests/browser tests/judging/test_blinding_urls.py
+WORKERS := $(shell grep -rl "mark[.]worker" tests --include="test_*.py")
 embedded: $(TESTS)
 	$(ON_SQLITE) -m "not worker" $(addprefix --ignore=,$(PAGES))
 pages: $(TESTS)
 	$(ON_SQLITE) -m "not worker" $(PAGES)
 embedded-workers: $(TESTS)
-	$(ON_SQLITE) -m worker
+	$(ON_SQLITE) -m worker $(WORKERS)
 
 # The same on PostgreSQL and Redis, started for the occasion. Left out is what cannot tell them
-# apart: pages that are only looked at, hostile strings on them, files, agents and providers.
+# apart: what pages say (the walk reads every page here too), hostile strings on them, files,
+# agents and providers.
 LOOKS := $(addprefix tests/browser/test_,accessibility.py audit.py causes.py recovery_stories.py \
   run_compare.py run_list.py run_live.py run_page.py) \
   $(addprefix tests/runs/test_,storages.py infrastructure_in_browser.py run_agent.py \
-  generic_agent.py) $(addprefix tests/faults/test_,files.py providers.py) \
-  $(addprefix tests/judging/,commands/test_report.py experiments/test_report.py)
+  generic_agent.py) $(addprefix tests/faults/test_,files.py providers.py)
+PAGE_FILES := $(addsuffix .py,$(addprefix */test_,*page *pages *views *_view *report *reports \
+  *pane triangle comparison cells demo patched_tasks))
 LEFT_OUT := $(addprefix $(TWINS),[engineer] [adjudicator] [stranger]) $(WALK)administrators \
   $(WALK)the_words_are_there tests/judging/api/test_blinding.py \
   tests/security/test_every_address.py::test_hostile_strings
 ON_POSTGRESQL := scripts/with_scratch.sh $(PYTHON) scripts/with_services.py $(PYTEST) \
-  --database=with $(addprefix --ignore=,$(LOOKS)) $(addprefix --deselect=,$(LEFT_OUT))
+  --database=with $(addprefix --ignore=,$(LOOKS)) $(addprefix --deselect=,$(LEFT_OUT)) \
+  $(addprefix --ignore-glob=,$(PAGE_FILES))
 integration: $(TESTS)
 	$(ON_POSTGRESQL) -m "not worker"
 integration-workers: $(TESTS)
-	$(ON_POSTGRESQL) -m worker
+	$(ON_POSTGRESQL) -m worker $(WORKERS)
 
 format: $(INSTALLED_DEV)
 	.venv/bin/ruff format .
