@@ -9,16 +9,24 @@ from contextlib import suppress
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from runs.hints import CONFIG_KEY as HINTS
 from runs.models import HintLevel, HintRelatedness
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.settings import AgentSettings
+from webagent.agents.screen.agent import NAME as SCREEN
+from webagent.agents.screen.scripted import NAME as SCREEN_SCRIPTED
+from webagent.agents.screen.settings import ScreenSettings, SightSettings
 from webagent.recovery.retry_policy import AgentChoice
 
 SAME_AGENT = pgettext_lazy("rerun with", "the same agent")
 MAX_VALUE = 60
+_SETTINGS: Mapping[str, type[BaseModel]] = {
+    GENERIC: AgentSettings,
+    SCREEN: ScreenSettings,
+    SCREEN_SCRIPTED: SightSettings,
+}
 
 
 def agent_in_words(agent: AgentChoice | None) -> str:
@@ -42,9 +50,10 @@ def said_settings(name: str, config: Mapping[str, JsonValue]) -> dict[str, JsonV
 
 def _defaults(name: str) -> dict[str, JsonValue]:
     """The settings that need no word, since they are as they always are."""
-    if name != GENERIC:
+    form = _SETTINGS.get(name)
+    if form is None:
         return {}
-    fields = AgentSettings.model_fields.items()
+    fields = form.model_fields.items()
     return {key: field.default for key, field in fields if not field.is_required()}
 
 

@@ -39,6 +39,9 @@ AGENT_WORDS = {
     "list_everything": gettext_lazy(
         "list everything (control): answers with all that the page says"
     ),
+    "screen-scripted": gettext_lazy(
+        "screen-scripted: solves simple tasks by rules, from goal and screenshot alone"
+    ),
     "replayer": gettext_lazy("replayer: repeats the actions of this run"),
 }
 """The agents in the reader's language; others are described in their own words."""

@@ -12,6 +12,9 @@ from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.models import make_generic
 from webagent.agents.librarian import Librarian
 from webagent.agents.oracle import Oracle
+from webagent.agents.screen.agent import NAME as SCREEN
+from webagent.agents.screen.making import make_screen, make_scripted
+from webagent.agents.screen.scripted import NAME as SCREEN_SCRIPTED
 from webagent.agents.scripted import (
     AlwaysNotAvailable,
     DoNothing,
@@ -61,6 +64,17 @@ _KINDS = {
         AgentKind("list_everything", "Control: answers with all the page says.", ListEverything),
         AgentKind("replayer", "Repeats recorded actions.", Replayer, needs_config=True),
         AgentKind(GENERIC, "Asks a language model for each action.", make_generic, True),
+        AgentKind(
+            SCREEN,
+            "Asks a language model, which is told what stands on the screenshot and no more.",
+            make_screen,
+            needs_config=True,
+        ),
+        AgentKind(
+            SCREEN_SCRIPTED,
+            "Solves simple tasks by rules, from the goal and the screenshot alone.",
+            make_scripted,
+        ),
     )
 }
 

@@ -13,7 +13,11 @@ from webagent.agents.registry import (
 from webagent.agents.scripted import DoNothing
 from webagent.trajectory.records import Json
 
-CONFIGS: dict[str, Json] = {"replayer": {"actions": ["noop()"]}, "generic": {"model": "m"}}
+CONFIGS: dict[str, Json] = {
+    "replayer": {"actions": ["noop()"]},
+    "generic": {"model": "m"},
+    "screen": {"model": "m"},
+}
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +62,12 @@ def test_an_unknown_name_lists_the_known_ones():
         ("replayer", {"actions": [1, 2]}),
         ("generic", {}),
         ("generic", {"model": "m", "examples": 2}),
+        ("screen", {}),
+        ("screen", {"model": "m", "examples": "no-such-file"}),
+        ("screen", {"model": "m", "observation": "axtree"}),
+        ("screen", {"model": "m", "prompts": "../1"}),
+        ("screen-scripted", {"ocr": "guessing"}),
+        ("screen-scripted", {"read": "anything"}),
     ],
 )
 def test_a_configuration_that_does_not_fit_is_refused(name, config):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from webagent.agents.generic.wording import Words, filled
+from webagent.agents.generic.wording import HistoryWords, filled
 from webagent.llm.tokens import count_tokens
 from webagent.llm.untrusted import visible
 from webagent.trajectory.live import Observation, Taken
@@ -46,7 +46,7 @@ def remember(turns: list[Turn], action: str | None, thought: str | None) -> None
     turns.append(Turn(step, action, thought))
 
 
-def told_history(turns: Sequence[Turn], tokens: int, words: Words) -> str:
+def told_history(turns: Sequence[Turn], tokens: int, words: HistoryWords) -> str:
     """The turns within so many tokens; empty if there are none, or nothing fits.
 
     First the thoughts of the oldest turns go, then their actions, behind a note of how many.
@@ -71,7 +71,7 @@ def told_history(turns: Sequence[Turn], tokens: int, words: Words) -> str:
     return note if count_tokens(note) <= tokens else ""
 
 
-def _told(turn: Turn, words: Words) -> str:
+def _told(turn: Turn, words: HistoryWords) -> str:
     action = _action(turn, words)
     if not turn.thought:
         return action
@@ -79,7 +79,7 @@ def _told(turn: Turn, words: Words) -> str:
     return f"{filled(words.thought_line, step=turn.step, text=thought)}\n{action}"
 
 
-def _action(turn: Turn, words: Words) -> str:
+def _action(turn: Turn, words: HistoryWords) -> str:
     if turn.action is None:
         return filled(words.no_action_line, step=turn.step)
     line = words.failed_line if turn.failed else words.action_line

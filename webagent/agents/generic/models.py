@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -13,13 +15,26 @@ from webagent.agents.generic.settings import AgentSettings
 from webagent.llm.budget import Budget
 from webagent.llm.client import Client
 from webagent.llm.interface import ModelFailure
-from webagent.llm.registry import Registry
+from webagent.llm.registry import ModelEntry, Registry
 
 FindFile = Callable[[], Path | None]
 
 
 class ModelUnavailable(ValueError):
     """A model cannot be asked here; the message says what is missing."""
+
+
+class ModelSettings(Protocol):
+    """What an agent's settings say of its model."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def max_reply_tokens(self) -> int: ...
+
+    @property
+    def max_cost(self) -> Decimal | None: ...
 
 
 class ModelFile:
@@ -72,6 +87,15 @@ def make_generic(**config: JsonValue) -> GenericAgent:
         ValueError: the configuration does not fit, or its model cannot be asked here.
     """
     settings = AgentSettings.model_validate(config)
+    return GenericAgent(settings, *asked_model(settings))
+
+
+def asked_model(settings: ModelSettings) -> tuple[Client, ModelEntry]:
+    """What asks the model of these settings, and its entry in the file of models.
+
+    Raises:
+        ModelUnavailable: it cannot be asked here.
+    """
     client = _shared.client()
     try:
         entry = client.registry.entry(settings.model)
@@ -92,4 +116,4 @@ def make_generic(**config: JsonValue) -> GenericAgent:
                 f"max_cost: the prices of {settings.model} are not in the file of models"
             )
         client = client.with_limits(budget=Budget(settings.max_cost), cache=None)
-    return GenericAgent(settings, client, entry)
+    return client, entry

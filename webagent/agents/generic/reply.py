@@ -47,7 +47,7 @@ def read_reply(
         UnusableReply: it has another form, or its action is none.
     """
     thought, written = _read_json(text) if form == "json" else _read_tags(text)
-    action = _bare(written)
+    action = bare(written)
     try:
         return Reply(thought, action, read_action(action, allowed, bids))
     except BadAction as error:
@@ -74,7 +74,7 @@ def _between(text: str, tag: str) -> str | None:
 
 def _read_json(text: str) -> tuple[str | None, str]:
     try:
-        value = json.loads(_bare(text))
+        value = json.loads(bare(text))
     except (ValueError, RecursionError):
         raise UnusableReply("it is not a JSON object with thought and action.") from None
     if not isinstance(value, dict):
@@ -86,7 +86,7 @@ def _read_json(text: str) -> tuple[str | None, str]:
     return said, action
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """The text without a code fence or back quotes around it."""
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and len(text) >= 6:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from webagent.agents.generic.action_space import Action, chosen_actions
 from webagent.agents.generic.benchmarks import BENCHMARK_ACTIONS, DEFAULT_ACTIONS, MAX_STEPS
 from webagent.agents.generic.knowledge import KnowledgeSettings
-from webagent.agents.generic.wording import Wording, load_wording
+from webagent.agents.generic.wording import Wording, Words, load_wording
 from webagent.trajectory.records import Json
 
 ADDED_LATER = ("hints", "knowledge", "knowledge_tokens")
@@ -81,7 +81,7 @@ class AgentSettings(BaseModel):
         return chosen_actions(DEFAULT_ACTIONS)
 
     @property
-    def wording(self) -> Wording:
+    def wording(self) -> Wording[Words]:
         return load_wording(self.prompts)
 
     @property

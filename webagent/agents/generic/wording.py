@@ -8,6 +8,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,11 +16,23 @@ FOLDER = Path(__file__).parent / "prompts"
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
+    """What a file of words is made of."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Example(_Part):
+class HistoryWords(Part):
+    """How earlier steps are told."""
+
+    thought_line: str
+    action_line: str
+    failed_line: str
+    no_action_line: str
+    history_left_out: str
+
+
+class Example(Part):
     """One good reply. It has a page as text, or a picture in words."""
 
     goal: str
@@ -29,7 +42,7 @@ class Example(_Part):
     action: str
 
 
-class Words(_Part):
+class Words(HistoryWords):
     """What one version says. Its parts are named after the parts of a prompt."""
 
     system: str
@@ -50,43 +63,50 @@ class Words(_Part):
     page: str
     ending: str
     unusable: str
-    thought_line: str
-    action_line: str
-    failed_line: str
-    no_action_line: str
-    history_left_out: str
     page_left_out: str
     actions: dict[str, str]
     example: tuple[Example, ...] = Field(min_length=1)
 
 
+WordsT = TypeVar("WordsT", bound=Part)
+
+
 @dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Generic[WordsT]):
     """The words of a version, and the SHA-256 of their file."""
 
     version: str
     sha256: str
-    words: Words
+    words: WordsT
 
 
-@cache
-def load_wording(version: str) -> Wording:
+def load_wording(version: str) -> Wording[Words]:
     """The words of that version.
 
     Raises:
         ValueError: there is none; the message names those that there are.
     """
-    if version not in (known := wording_versions()):
+    return read_wording(version, Words, FOLDER)
+
+
+@cache
+def read_wording(version: str, form: type[WordsT], folder: Path) -> Wording[WordsT]:
+    """The words of that version in the folder of an agent.
+
+    Raises:
+        ValueError: there is none; the message names those that there are.
+    """
+    if version not in (known := wording_versions(folder)):
         raise ValueError(f"there are no prompts {version!r}; there are: {', '.join(known)}")
-    content = (FOLDER / f"{version}.toml").read_bytes()
-    words = Words.model_validate(tomllib.loads(content.decode()))
+    content = (folder / f"{version}.toml").read_bytes()
+    words = form.model_validate(tomllib.loads(content.decode()))
     return Wording(version, hashlib.sha256(content).hexdigest(), words)
 
 
 @cache
-def wording_versions() -> tuple[str, ...]:
+def wording_versions(folder: Path = FOLDER) -> tuple[str, ...]:
     """Every version, oldest first."""
-    names = [path.stem for path in FOLDER.glob("*.toml") if path.stem.isdecimal()]
+    names = [path.stem for path in folder.glob("*.toml") if path.stem.isdecimal()]
     return tuple(sorted(names, key=int))
 
 

@@ -1,0 +1,116 @@
+"""An agent that is told what stands on the screenshot, and acts by mouse and keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from webagent.agents.agent import AgentFailure
+from webagent.agents.generic.history import Turn, learn, remember, turns_of
+from webagent.agents.generic.prompt import Failed, Prompt
+from webagent.agents.generic.tries import Tries
+from webagent.agents.screen.commands import browser_action, told
+from webagent.agents.screen.looking import Read, Seen, look, reader_of
+from webagent.agents.screen.prompt import Look, ScreenPrompts
+from webagent.agents.screen.reply import ScreenReply, read_reply
+from webagent.agents.screen.settings import ScreenSettings
+from webagent.llm.interface import LanguageModel
+from webagent.llm.registry import ModelEntry
+from webagent.trajectory.live import Decision, Observation, Taken
+from webagent.trajectory.records import AgentRecord
+
+NAME = "screen"
+
+
+class ScreenAgent:
+    """One language model at one task. Make a new one for the next run.
+
+    All commands of a reply are one step: they were decided on one screen, which is the step's, and
+    each is a call of its action with its own place and outcome.
+
+    Args:
+        read: how an observation is read; the settings' way by default.
+    """
+
+    def __init__(
+        self,
+        settings: ScreenSettings,
+        model: LanguageModel,
+        entry: ModelEntry,
+        read: Read | None = None,
+    ) -> None:
+        self._settings = settings
+        self._entry = entry
+        self._read = read or reader_of(settings)
+        self._prompts = ScreenPrompts(settings, entry)
+        self._tries: Tries[ScreenReply] = Tries(model, entry, self._prompts.budget)
+        self._turns: list[Turn] = []
+        self._completions = 0
+
+    def resume_from(self, history: Sequence[Taken]) -> None:
+        """From now on exactly these steps lie behind. What was asked for stays asked for."""
+        turns = turns_of(history)
+        self._turns = [
+            replace(turn, action=None if turn.action is None else told(turn.action))
+            for turn in turns
+        ]
+
+    def advise(self, tips: str) -> None:
+        """From now on these tips stand at the head of its prompt."""
+        advised = self._settings.model_copy(update={"tips": tips})
+        self._prompts = ScreenPrompts(advised, self._entry)
+
+    def describe(self) -> AgentRecord:
+        """All settings; the version says which prompts and examples, and their hashes."""
+        wording = self._settings.wording
+        version = f"prompts {wording.version} ({wording.sha256[:12]})"
+        if self._settings.worked.examples:
+            version += f", examples ({self._settings.worked.sha256[:12]})"
+        return AgentRecord(name=NAME, version=version, config=self._settings.as_json())
+
+    def act(self, observation: Observation) -> Decision:
+        """What to do next, by the goal and the screenshot alone.
+
+        Raises:
+            AgentFailure: the provider gave no reply, or not even goal and commands fit the prompt.
+        """
+        learn(self._turns, observation)
+        left = self._settings.max_completions - self._completions
+        if left <= 0:
+            return Decision(
+                action=None,
+                problem=f"All {self._settings.max_completions} completions of the run are used up",
+            )
+        seen = look(observation, self._read)
+        known = Look(
+            goal=observation.goal,
+            lines=seen.lines,
+            size=(observation.width, observation.height),
+            last_error=observation.last_error or "",
+            example=self._settings.worked.of(observation.url),
+        )
+
+        def make(failed: Sequence[Failed], budget: int) -> Prompt:
+            return self._prompts.prompt(known, self._turns, failed, budget=budget)
+
+        retries = min(self._settings.max_parse_retries, left - 1)
+        try:
+            tried = self._tries.ask(make, lambda text: read_reply(text, known.size), retries)
+        except AgentFailure as failure:
+            failure.decision = _seeing(failure.decision, seen)
+            raise
+        self._completions += len(tried.failed) + (tried.reply is not None)
+        decision = _seeing(tried.spent, seen)
+        if tried.reply is None:
+            remember(self._turns, None, tried.thought)
+            return replace(decision, thought=tried.thought, problem=tried.problem)
+        return self._decided(decision, tried.reply)
+
+    def _decided(self, decision: Decision, reply: ScreenReply) -> Decision:
+        action = browser_action(reply.commands, self._settings.scroll_pixels) or None
+        remember(self._turns, None if action is None else told(action), reply.said)
+        return replace(decision, action=action, thought=reply.said, finished=action is None)
+
+
+def _seeing(decision: Decision, seen: Seen) -> Decision:
+    return replace(decision, screen=seen.kept, marked_screenshot=seen.drawn)

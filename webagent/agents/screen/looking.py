@@ -1,0 +1,98 @@
+"""Reading an observation's screenshot, and nothing else of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pydantic import JsonValue
+
+from webagent.agents.screen.settings import SightSettings
+from webagent.trajectory.live import Observation, ReadScreen
+from webagent.vision.drawing import draw_boxes
+from webagent.vision.screen import ScreenText
+
+if TYPE_CHECKING:
+    from webagent.vision.detector import Detector
+    from webagent.vision.ocr import Ocr
+
+Read = Callable[[Observation], ScreenText]
+
+INSTRUCTION_AREAS = {"miniwob.localhost": 75}
+"""How high the instruction stands above a site's tasks, in pixels of its screenshots, by host.
+
+On MiniWoB++ a yellow area of 50 CSS pixels, of which the screenshots show 1.5 for each. The
+environment empties it, since the goal is given as text.
+"""
+
+_reading = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A screenshot as text, and as a picture with the boxes drawn on it."""
+
+    screen: ScreenText
+    lines: str
+    drawn: bytes | None
+
+    @property
+    def kept(self) -> ReadScreen:
+        """What a step keeps of it."""
+        items: list[JsonValue] = [
+            {"kind": item.kind, "text": item.text, "box": [box.x1, box.y1, box.x2, box.y2]}
+            for item in self.screen.items
+            for box in (item.box,)
+        ]
+        return ReadScreen(
+            self.lines,
+            {
+                "size": list(self.screen.size),
+                "items": items,
+                "milliseconds": dict(self.screen.milliseconds),
+            },
+        )
+
+
+def look(observation: Observation, read: Read) -> Seen:
+    """What the screenshot says. Where there is none, nothing is seen."""
+    screen = read(observation)
+    drawn = draw_boxes(observation.screenshot, screen) if observation.screenshot else None
+    return Seen(screen, screen.lines(), drawn)
+
+
+def reader_of(settings: SightSettings) -> Read:
+    """Reads screenshots as it is set. Its engines are loaded at the first look."""
+
+    def read(observation: Observation) -> ScreenText:
+        if not observation.screenshot:
+            return ScreenText((), (observation.width, observation.height))
+        cut_top = settings.cut_top
+        if cut_top is None:
+            cut_top = INSTRUCTION_AREAS.get(urlsplit(observation.url).hostname or "", 0)
+        # One picture at a time: an engine uses all cores by itself, and not all are of threads.
+        with _reading:
+            reading = import_module("webagent.vision.reading")
+            reader = reading.ScreenReader(_ocr(settings.ocr), _detector(), cut_top=cut_top)
+            screen: ScreenText = reader.read(observation.screenshot)
+            return screen
+
+    return read
+
+
+@cache
+def _ocr(name: str) -> Ocr:
+    # Web processes make agents to check their settings, and never look: no engine for them.
+    engine: Ocr = import_module("webagent.vision.ocr").open_ocr(name)
+    return engine
+
+
+@cache
+def _detector() -> Detector:
+    detector: Detector = import_module("webagent.vision.detector").load_detector()
+    return detector

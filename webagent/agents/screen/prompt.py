@@ -1,0 +1,197 @@
+"""A screen as one request that fits the model: parts with budgets, cut in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from webagent.agents.generic.history import Turn, told_history
+from webagent.agents.generic.page import Interest, cut_tree
+from webagent.agents.generic.prompt import (
+    LONGEST_REPLY_BACK,
+    REPLY_SHARE,
+    Failed,
+    Prompt,
+    PromptTooLong,
+)
+from webagent.agents.generic.wording import filled
+from webagent.agents.screen.commands import KEYS
+from webagent.agents.screen.examples import WorkedExample
+from webagent.agents.screen.reply import SCHEMA
+from webagent.agents.screen.settings import ScreenSettings
+from webagent.llm.interface import Message, Request
+from webagent.llm.registry import ModelEntry
+from webagent.llm.tokens import count_request, count_tokens, fitting
+from webagent.llm.untrusted import marked_block, visible, word_outside
+
+SCREEN_SHARE = 0.6
+"""Of what is left beside goal, commands and what stands still, the screen gets at least so much."""
+TIPS_SHARE, EXAMPLE_SHARE, ERROR_SHARE = 6, 3, 12
+"""One part of so many of the prompt at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What an agent knows of a moment: nothing of the page behind the picture."""
+
+    goal: str
+    lines: str
+    size: tuple[int, int]
+    last_error: str = ""
+    example: WorkedExample | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The texts that may be cut. An empty one is left out."""
+
+    tips: str = ""
+    example: str = ""
+    history: str = ""
+    error: str = ""
+    screen: str = ""
+
+
+class ScreenPrompts:
+    """Makes the requests of one agent."""
+
+    def __init__(self, settings: ScreenSettings, entry: ModelEntry) -> None:
+        self._settings = settings
+        self._entry = entry
+        self._words = settings.wording.words
+        self._reply = self._words.reply.strip()
+        self.budget = settings.max_prompt_tokens
+        if entry.context_tokens is not None:
+            self.budget = min(self.budget, entry.context_tokens - settings.max_reply_tokens)
+
+    def prompt(
+        self,
+        look: Look,
+        turns: Sequence[Turn] = (),
+        failed: Sequence[Failed] = (),
+        *,
+        budget: int | None = None,
+    ) -> Prompt:
+        """The request for what to do next, never over the budget.
+
+        Args:
+            failed: replies to this very request that could not be used.
+            budget: tokens, if fewer than usual.
+
+        Raises:
+            PromptTooLong: goal and commands alone are over it.
+        """
+        most = self.budget if budget is None else min(budget, self.budget)
+        standing = self._standing(look, most)
+        reply_tokens = max(0, most - self._tokens(look, standing, (), 0)) // REPLY_SHARE
+        fixed = self._tokens(look, standing, failed, reply_tokens)
+        while fixed > most and failed:
+            failed = failed[1:]
+            fixed = self._tokens(look, standing, failed, reply_tokens)
+        if fixed > most:
+            raise PromptTooLong(
+                f"the goal and the commands alone take about {fixed} tokens, but the prompt may"
+                f" have {most} (the smaller of max_prompt_tokens and what the model's context"
+                " leaves beside a reply)"
+            )
+        left = most - fixed
+        while True:
+            parts = self._told(look, turns, standing, left)
+            request = self._request(look, parts, failed, reply_tokens)
+            tokens = count_request(request, self._entry)
+            if tokens <= most:
+                return Prompt(request, tokens)
+            # What frames the parts counts too.
+            left = max(0, left - (tokens - most))
+
+    def _standing(self, look: Look, most: int) -> _Parts:
+        """What every request of the run holds in the same words, as providers' caches want it."""
+        settings = self._settings
+        left = max(0, most - self._tokens(look, _Parts(), (), 0))
+        example = "" if look.example is None else self._example(look.example)
+        fits = count_tokens(example) <= min(settings.example_tokens, left // EXAMPLE_SHARE)
+        tips = visible(settings.tips).strip().replace("</tips>", "‹/tips>")
+        return _Parts(
+            tips=fitting(tips, min(settings.tips_tokens, left // TIPS_SHARE)),
+            example=example if fits else "",
+        )
+
+    def _told(self, look: Look, turns: Sequence[Turn], standing: _Parts, left: int) -> _Parts:
+        """All parts within so many tokens beside those that stand."""
+        settings, words = self._settings, self._words
+        error = min(settings.error_tokens, left // ERROR_SHARE)
+        said = fitting(visible(look.last_error), error)
+        left -= count_tokens(said)
+        lines = visible(look.lines)
+        screen = min(settings.screen_tokens, left, count_tokens(lines))
+        assured = min(screen, int(left * SCREEN_SHARE))
+        history = told_history(turns, min(settings.history_tokens, left - assured), words)
+        screen = min(screen, left - count_tokens(history))
+        interest = Interest(texts=(look.goal,))
+        cut = cut_tree(lines, screen, interest, words.screen_left_out) if screen > 0 else ""
+        return replace(standing, history=history, error=said, screen=cut)
+
+    def _tokens(
+        self, look: Look, parts: _Parts, failed: Sequence[Failed], reply_tokens: int
+    ) -> int:
+        return count_request(self._request(look, parts, failed, reply_tokens), self._entry)
+
+    def _request(
+        self, look: Look, parts: _Parts, failed: Sequence[Failed], reply_tokens: int
+    ) -> Request:
+        settings = self._settings
+        messages = [Message.user(self._message(look, parts))]
+        for each in failed:
+            # A reply without any text is none that a provider takes back.
+            said = fitting(visible(each.text).strip()[:LONGEST_REPLY_BACK], reply_tokens)
+            problem = filled(self._words.unusable, problem=visible(each.problem), reply=self._reply)
+            messages += [Message.assistant(said or "(nothing)"), Message.user(problem.strip())]
+        return Request(
+            model=settings.model,
+            messages=tuple(messages),
+            system=self._system(look, parts),
+            schema=SCHEMA,
+            schema_name="next_commands",
+            max_tokens=settings.max_reply_tokens,
+            temperature=settings.temperature,
+            is_prefix_cached=True,
+        )
+
+    def _system(self, look: Look, parts: _Parts) -> str:
+        words = self._words
+        tips = filled(words.tips, text=parts.tips) if parts.tips else words.no_tips
+        width, height = look.size
+        keys = ", ".join(f'"{key}"' for key in KEYS)
+        system = filled(
+            words.system,
+            tips=tips.strip(),
+            width=width,
+            height=height,
+            keys=keys,
+            reply=self._reply,
+        )
+        return f"{system.strip()}{parts.example}"
+
+    def _example(self, example: WorkedExample) -> str:
+        words = self._words
+        turns = "".join(
+            filled(words.example_turn, screen=turn.screen.strip(), reply=turn.as_reply)
+            for turn in example.turns
+        )
+        return filled(words.example, goal=example.goal, turns=turns.strip("\n"))
+
+    def _message(self, look: Look, parts: _Parts) -> str:
+        words = self._words
+        goal = filled(words.goal, text=look.goal).strip()
+        mark = word_outside((goal, parts.history, parts.error, parts.screen), "screen")
+        texts = [goal]
+        if parts.history:
+            texts.append(filled(words.history, text=parts.history))
+        texts.append(filled(words.code_word, mark=mark))
+        if parts.error:
+            texts.append(filled(words.error, text=marked_block("error", mark, parts.error)))
+        if parts.screen:
+            texts.append(filled(words.screen, text=marked_block("screen", mark, parts.screen)))
+        elif not look.lines:
+            texts.append(words.nothing_seen)
+        return "\n".join((*texts, words.ending))

@@ -1,0 +1,175 @@
+"""From wishes and a screen to commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from webagent.agents.screen.commands import Pointer, PressKey, TypeText, click
+from webagent.agents.screen.reasoning.finding import (
+    FIELDS,
+    assigned,
+    field_of,
+    labelled,
+    named,
+    of_kinds,
+    value_beside,
+)
+from webagent.agents.screen.reasoning.wishes import (
+    Choose,
+    Click,
+    Copy,
+    Enter,
+    Paste,
+    Wish,
+    wishes_of,
+)
+from webagent.vision.screen import ScreenItem, ScreenText
+
+Commands = list[Pointer | PressKey | TypeText]
+
+_DATE_FIELD = re.compile(r"\bmm\s*/\s*dd\b|\bdd\s*/\s*mm\b|\byyyy\b", re.IGNORECASE)
+_DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{4}")
+LEFT_END = 8
+"""How far within a date field its first part begins, in pixels."""
+
+
+class Unclear(LookupError):
+    """No rule knows what to do; says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Commands to be carried out in a row, and why. They fulfil the first `wishes` of the goal."""
+
+    commands: tuple[Pointer | PressKey | TypeText, ...]
+    thought: str
+    wishes: int
+
+
+def commands_for(goal: str, screen: ScreenText, done: int = 0) -> Plan:
+    """All that the goal asks for and that this screen shows.
+
+    Args:
+        done: so many wishes of the goal were fulfilled on earlier screens.
+
+    Raises:
+        Unclear: the goal has no words that a rule knows, or what comes next is not on the screen.
+    """
+    wishes = wishes_of(goal)
+    if not wishes:
+        raise Unclear("no words of the goal are among those that I know")
+    carrying = _Carrying(screen)
+    thoughts: list[str] = []
+    for wish in wishes[done:]:
+        try:
+            thoughts.append(carrying.out(wish))
+        except Unclear:
+            if not carrying.commands:
+                raise
+            break
+    return Plan(tuple(carrying.commands), " ".join(thoughts), done + len(thoughts))
+
+
+def something_to_open(screen: ScreenText, opened: Collection[str]) -> tuple[str, Plan] | None:
+    """A part of the screen that may hold more, by its name, and the commands that open it."""
+    for item in of_kinds(screen, ("tab", "section header")):
+        if item.text and item.text not in opened:
+            why = f"What I look for may be behind {item.text!r}."
+            return item.text, Plan((click(*item.box.centre),), why, 0)
+    return None
+
+
+class _Carrying:
+    """One plan while it grows: fields that are filled already are not filled again."""
+
+    def __init__(self, screen: ScreenText) -> None:
+        self._screen = screen
+        self._filled: set[ScreenItem] = set()
+        self.commands: Commands = []
+
+    def out(self, wish: Wish) -> str:
+        """Add what the wish takes, and say why."""
+        match wish:
+            case Click():
+                return self._click(wish)
+            case Choose(texts=texts):
+                return self._choose(texts)
+            case Enter():
+                return self._enter(wish)
+            case Copy(number=number):
+                return self._copy(number)
+            case Paste():
+                return self._paste()
+
+    def _click(self, wish: Click) -> str:
+        if wish.text:
+            point = named(self._screen, wish.text, wish.kinds)
+            what = f"what reads {wish.text!r}"
+        else:
+            things = of_kinds(self._screen, wish.kinds)
+            number = wish.number or 1
+            point = things[number - 1].box.centre if number <= len(things) else None
+            what = f"number {number} of what is a {' or a '.join(wish.kinds)}"
+        if point is None:
+            raise Unclear(f"I do not see {what}")
+        self.commands.append(click(*point))
+        return f"I click on {what}."
+
+    def _choose(self, texts: Sequence[str]) -> str:
+        found = assigned(texts, labelled(self._screen))
+        if missing := [text for text in texts if text not in found]:
+            raise Unclear(f"I do not see {missing[0]!r}")
+        self.commands += [click(*choice.point) for choice in found.values() if not choice.is_on]
+        return f"I turn on {', '.join(texts)}."
+
+    def _enter(self, wish: Enter) -> str:
+        text = wish.text
+        if wish.looked_up:
+            value = value_beside(wish.looked_up, self._screen)
+            if value is None:
+                raise Unclear(f"I see no value of {wish.looked_up!r}")
+            text = value
+        for field in self._fields(wish):
+            self._fill(field, text)
+        return f"I enter {text!r}."
+
+    def _fields(self, wish: Enter) -> Sequence[ScreenItem]:
+        fields = [field for field in of_kinds(self._screen, FIELDS) if field not in self._filled]
+        if not fields:
+            raise Unclear("I see no field that is left to fill")
+        if wish.every:
+            return fields
+        own = field_of(wish.label, fields, self._screen) if wish.label else None
+        return [own or fields[0]]
+
+    def _fill(self, field: ScreenItem, text: str) -> None:
+        self._filled.add(field)
+        if _DATE.fullmatch(text) and (_DATE_FIELD.search(field.text) or not field.text):
+            # Such a field takes one part after the other, from where it was clicked.
+            self.commands.append(click(field.box.x1 + LEFT_END, field.box.centre[1]))
+            text = re.sub(r"\b(\d)\b", r"0\1", text).replace("/", "")
+        else:
+            self.commands.append(click(*field.box.centre))
+            if field.text:
+                self.commands.append(PressKey(key="C-a"))
+        self.commands.append(TypeText(text=text))
+
+    def _copy(self, number: int) -> str:
+        areas = of_kinds(self._screen, ("text area",)) or of_kinds(self._screen, FIELDS)
+        if number > len(areas):
+            raise Unclear(f"I do not see text area number {number}")
+        area = areas[number - 1]
+        self._filled.add(area)
+        self.commands += [click(*area.box.centre), PressKey(key="C-a"), PressKey(key="C-c")]
+        return f"I copy all of text area number {number}."
+
+    def _paste(self) -> str:
+        boxes = of_kinds(self._screen, ("text box",)) or of_kinds(self._screen, FIELDS)
+        free = [box for box in boxes if box not in self._filled]
+        if not free:
+            raise Unclear("I see no text box to paste into")
+        # Text boxes stand below what is copied.
+        self.commands += [click(*free[-1].box.centre), PressKey(key="C-v")]
+        return "I paste it into the text box."
