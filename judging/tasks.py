@@ -10,15 +10,20 @@ from judging.evaluators.registry import evaluator_of
 from judging.execution import proposing as proposing  # registers how milestones are proposed
 from judging.execution.evaluating import evaluate_runs, runs_without
 from judging.execution.evaluating_batches import carry_out
+from judging.execution.overlooked import evaluate_overlooked as look_for_overlooked
+from judging.execution.overlooked import is_due as overlooked_are_due
 from judging.execution.study_downloads import carry_out as make_download
 from judging.execution.study_downloads import sweep_downloads
 from judging.models import EvaluationBatch, EvaluatorVersion, StudyDownload
 from runs.execution.holding import sweep_work
 from runs.models import Run, RunStatus
-from runs.tasks import dispatch, swept
+from runs.tasks import ask_for, dispatch, swept
 
+EVALUATE_OVERLOOKED = "judging.tasks.evaluate_overlooked"
 EVALUATE_BATCH = "judging.tasks.evaluate_batch"
 MAKE_STUDY_DOWNLOAD = "judging.tasks.make_study_download"
+AT_ONE_GO_S = 20
+"""Other work of the queue waits no longer than this."""
 
 
 @shared_task(soft_time_limit=600, time_limit=660)
@@ -38,6 +43,19 @@ def evaluate_task(task_id: int, evaluator_id: int) -> None:
     for run_id in list(runs_without(version, ended).values_list("pk", flat=True)):
         one = runs_without(version, Run.objects.filter(pk=run_id)).select_related("task")
         evaluate_runs(one, evaluator, version)
+
+
+@shared_task(name=EVALUATE_OVERLOOKED, soft_time_limit=600, time_limit=660)
+def evaluate_overlooked() -> None:
+    """Evaluate ended runs whose message was lost; the sweep asks again till all were looked at."""
+    look_for_overlooked(limit_s=AT_ONE_GO_S)
+
+
+@swept
+def ask_for_overlooked() -> None:
+    """Have ended runs looked at that nobody may have been told of."""
+    if overlooked_are_due():
+        ask_for(EVALUATE_OVERLOOKED)
 
 
 @shared_task(name=EVALUATE_BATCH)

@@ -14,6 +14,7 @@ from judging.models.labels import (
     Success,
     Unblinding,
 )
+from judging.models.patrols import EvaluationPatrol
 from judging.models.studies import Guideline, Study, StudyItem, StudyMember
 from judging.models.ticks import MilestoneTick
 
@@ -26,6 +27,7 @@ __all__ = [
     "Evaluation",
     "EvaluationBatch",
     "EvaluationBatchItem",
+    "EvaluationPatrol",
     "EvaluatorVersion",
     "FailureReview",
     "Guideline",

@@ -54,7 +54,7 @@ def _versions_of(evaluators: list[Evaluator]) -> list[EvaluatorVersion]:
 
 def _dispatch_run(run_id: str, evaluator_id: int) -> None:
     # The run stands whether or not it can be evaluated now: a broker that is down must not
-    # undo an import, and `manage.py evaluate` makes up for what was missed.
+    # undo an import, and the sweep finds what was missed.
     try:
         evaluate_run.apply_async((run_id, evaluator_id), retry=False)
     except OperationalError as error:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from celery import current_app, shared_task
-from kombu.exceptions import OperationalError
+from celery import shared_task
 
 from runs.execution.clean_up import delete_doomed
 from runs.execution.measuring import is_due, measure_space
+from runs.tasks.asking import ask_for
 from runs.tasks.sweeping import swept
 
 MEASURE = "runs.tasks.measure_space"
@@ -43,10 +43,7 @@ def measure_when_due() -> None:
 
 def ask_for_measurement() -> None:
     """Have the store measured soon, if there is a broker."""
-    try:
-        current_app.send_task(MEASURE, queue="default", retry=False)
-    except OperationalError:
-        return
+    ask_for(MEASURE)
 
 
 @swept

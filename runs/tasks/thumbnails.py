@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from celery import current_app, shared_task
-from kombu.exceptions import OperationalError
+from celery import shared_task
 
 from runs.execution.thumbnailing import make_thumbnails as make
 from runs.execution.thumbnailing import thumbnails_wait
+from runs.tasks.asking import ask_for
 from runs.tasks.sweeping import swept
 
 MAKE_THUMBNAILS = "runs.tasks.make_thumbnails"
@@ -23,9 +23,5 @@ def make_thumbnails() -> None:
 @swept
 def ask_for_thumbnails() -> None:
     """Have those made that wait. What nobody hears is asked again at the next sweep."""
-    if not thumbnails_wait():
-        return
-    try:
-        current_app.send_task(MAKE_THUMBNAILS, queue="default", retry=False)
-    except OperationalError:
-        return
+    if thumbnails_wait():
+        ask_for(MAKE_THUMBNAILS)

@@ -23,8 +23,7 @@ MAY_SEND = {
     ("runs/tasks/dispatching.py", "dispatch"): "takes rows that are there",
     ("runs/tasks/waking.py", "wake_workers"): "asks for rows that are there",
     ("runs/tasks/sweeping.py", "ask_for_sweep"): "names no row",
-    ("runs/tasks/space.py", "ask_for_measurement"): "names no row",
-    ("runs/tasks/thumbnails.py", "ask_for_thumbnails"): "names no row",
+    ("runs/tasks/asking.py", "ask_for"): "names no row",
     ("judging/services/evaluating.py", "_dispatch_run"): "handed to on_commit",
     ("judging/services/stale_progress.py", "_dispatch"): "handed to on_commit",
 }
