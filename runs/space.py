@@ -40,6 +40,15 @@ def spaces_of(ids: Sequence[UUID]) -> list[RunSpace]:
     return [_space(run_id, files[run_id], sizes) for run_id in ids]
 
 
+def forget_runs_with(hashes: Sequence[str]) -> None:
+    """Have the runs that refer to these files measured anew, for something was added to them."""
+    for column in PICTURES:
+        steps = Step.objects.filter(**{f"{column}__in": hashes}).order_by()
+        RunSpace.objects.filter(run__in=steps.values("run")).delete()
+    attached = Attachment.objects.filter(blob__in=hashes).order_by()
+    RunSpace.objects.filter(run__in=attached.values("run")).delete()
+
+
 def bytes_of(runs: QuerySet[Run]) -> int:
     """Bytes of all the runs, each by itself; those not measured yet are measured now."""
     measure_runs(runs)

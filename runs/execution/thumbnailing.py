@@ -12,6 +12,7 @@ from django.db import DatabaseError, transaction
 
 from runs.blobs import BlobBatch, MissingBlobError, read_blob
 from runs.models import Blob
+from runs.space import forget_runs_with
 from webagent.trajectory.images import ImageError
 
 logger = logging.getLogger(__name__)
@@ -67,3 +68,4 @@ def _store(batch: BlobBatch, pictures: list[Blob]) -> None:
     for picture in pictures:
         picture.awaits_thumbnail = False
     Blob.objects.bulk_update(pictures, ["thumbnail", "awaits_thumbnail"])
+    forget_runs_with([picture.pk for picture in pictures])

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from runs.models import SpaceMeasurement
 from runs.space_page import SpacePage
-from runs.tasks import ask_for_measurement
+from runs.tasks import ask_for_measurement, measure_when_due
 from runs.views.fragments import AppRequest
 
 may_manage = permission_required("runs.manage_space", raise_exception=True)
@@ -20,6 +20,8 @@ may_manage = permission_required("runs.manage_space", raise_exception=True)
 def space(request: AppRequest) -> HttpResponse:
     """What was last measured: by kind, by experiment, by day, and the largest runs."""
     measured = SpaceMeasurement.objects.exclude(figures={}).first()
+    if measured is None:
+        measure_when_due()
     page = SpacePage(measured, request.user) if measured else None
     return render(request, "runs/space.html", {"page": page})
 

@@ -15,6 +15,7 @@ from runs.blob_checks import BlobReport, delete_orphans, find_orphans
 from runs.execution.measuring import is_due, measure_anew, measure_space
 from runs.models import Blob, Experiment, Run, RunSpace, SpaceMeasurement
 from runs.retention_page import preview
+from runs.tasks.space import MEASURE
 from tests.judging.factories import make_study
 from tests.runs.factories import make_experiment, make_picture, make_run, make_user
 from tests.runs.stores import use_store
@@ -57,11 +58,18 @@ def address(name: str, experiment: Experiment) -> str:
 
 
 class TestMeasuring:
-    def test_the_page_says_what_was_measured(self, engineer, experiment, client):
-        assert "Not measured yet" in client.get("/storage/").content.decode()
+    def test_the_page_says_what_was_measured(self, engineer, experiment, client, monkeypatch):
+        asked: list[str] = []
+        monkeypatch.setattr("runs.tasks.space.ask_for", asked.append)
+        for _looks_again_till_it_is_measured in range(2):
+            page = client.get("/storage/").content.decode()
+            assert "Not measured yet" in page
+            assert 'hx-trigger="every 2s"' in page
+        assert asked == [MEASURE]
         measured = measure_space()
         page = client.get("/storage/").content.decode()
         assert "Garden" in page
+        assert "every 2s" not in page
         assert "free on the disk" in page
         blobs = Blob.objects.all()
         assert (measured.n_files, measured.stored) == (

@@ -15,7 +15,8 @@ from PIL import Image
 from runs.blobs import BlobBatch, storage_name
 from runs.execution.storing import import_runs
 from runs.execution.thumbnailing import make_thumbnails, thumbnails_wait
-from runs.models import Blob, Step
+from runs.models import Blob, Run, RunSpace, Step
+from runs.space import measure_runs
 from tests.runs.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
 
@@ -39,6 +40,18 @@ def test_an_imported_run_waits_for_them() -> None:
     assert make_thumbnails() >= len(pictures())
     assert None not in pictures().values()
     assert not thumbnails_wait()
+
+
+def test_what_was_measured_without_them_is_measured_again() -> None:
+    list(import_runs([run_bundle(1)], thumbnails_follow=True))
+    measure_runs(Run.objects.all())
+    early = RunSpace.objects.get()
+    make_thumbnails()
+    assert measure_runs(Run.objects.all()) == 1
+    late = RunSpace.objects.get()
+    assert (early.thumbnails, late.n_files > early.n_files) == (0, True)
+    assert late.total == early.total + late.thumbnails > early.total
+    assert measure_runs(Run.objects.all()) == 0
 
 
 def test_making_them_late_or_at_once_gives_the_same() -> None:
