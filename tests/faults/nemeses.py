@@ -19,6 +19,7 @@ from tests.faults import waiting_suite
 from tests.faults.history import Answer, Kind
 from tests.faults.storm import Storm
 from tests.faults.traffic import again
+from tests.runs import live_workers
 from tests.runs.live_workers import LEASE_S, Site, pid_of_owner, wait_until
 
 Nemesis = Callable[[Storm], int]
@@ -166,7 +167,7 @@ def freeze(storm: Storm) -> int:
     """SIGSTOP to processes that carry out runs till others have their work, then SIGCONT."""
     victims = _wait_for_runs(storm)[:AT_ONCE]
     for run in victims:
-        os.kill(pid_of_owner(run), signal.SIGSTOP)
+        live_workers.freeze(pid_of_owner(run))
     frozen = [run for run in victims if not _had_ended(run)]
     try:
         storm.recover(*[_goes_on(run.pk) for run in frozen], limit_s=LEASE_S + 30)

@@ -247,6 +247,29 @@ def pid_of_owner(run: Run) -> int:
     return int(pid)
 
 
+def freeze(pid: int) -> None:
+    """SIGSTOP at a moment at which the process does not keep everybody from writing.
+
+    SQLite lets one write at a time: whatever is stopped in the middle of a write holds up all
+    others till it goes on, and no lease helps against that.
+    """
+
+    def stopped_outside_of_a_write() -> bool:
+        os.kill(pid, signal.SIGSTOP)
+        if connection.vendor != "sqlite":
+            return True
+        with closing(sqlite3.connect(connection.settings_dict["NAME"], timeout=2)) as there:
+            try:
+                there.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                os.kill(pid, signal.SIGCONT)
+                return False
+            there.execute("ROLLBACK")
+            return True
+
+    wait_until(stopped_outside_of_a_write, what=f"a moment at which {pid} does not write")
+
+
 def attempts_of(run_id: UUID) -> list[Run]:
     """The run and every later attempt at the same trial, in order."""
     found = [Run.objects.get(pk=run_id)]

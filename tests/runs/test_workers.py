@@ -20,6 +20,7 @@ from tests.runs.live_workers import (
     Worker,
     attempts_of,
     check_history,
+    freeze,
     has_ended,
     live_site,
     pid_of_owner,
@@ -158,8 +159,8 @@ def test_a_frozen_browser_does_not_outlive_its_killed_owner(site: Site, worker: 
 def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker):
     run = site.queue(steps=10)
     seen = under_way(run)
-    os.kill(pid_of_owner(seen), signal.SIGSTOP)
-    wait_until(lambda: len(attempts_of(run.pk)) == 2, what="the next attempt")
+    freeze(pid_of_owner(seen))
+    wait_until(lambda: len(attempts_of(run.pk)) > 1, what="the next attempt")
     ended = Run.objects.filter(pk=run.pk).values().get()
     steps = list(Run.objects.get(pk=run.pk).steps.values("pk", "index", "record"))
     os.kill(pid_of_owner(seen), signal.SIGCONT)
@@ -168,8 +169,9 @@ def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker
     wait_until(lambda: has_ended(run.pk), what="its end")
     assert Run.objects.filter(pk=run.pk).values().get() == ended
     assert list(Run.objects.get(pk=run.pk).steps.values("pk", "index", "record")) == steps
-    _first, second = check_history(run.pk)
-    assert second.n_steps == 10
+    # On a machine that is too busy for its leases another attempt may have been needed.
+    *_, last = check_history(run.pk)
+    assert last.n_steps == 10
     rows_hold()
     no_browser_is_left(site)
 
