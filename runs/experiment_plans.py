@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from webagent.trajectory.records import AgentRecord, Json
 MAX_RUNS = 10_000
 MAX_TRIALS = 100
 RANDOM = "random"
+SAME_PLAN = uuid.UUID("5b0c7b0e-6f0b-4d53-9a39-3a8b9a2f4c11")
+"""Under it, a name and a plan become a token: the same command launches once."""
 
 _RANGE = re.compile(r"(\d+)-(\d+)")
 _COUNTED = re.compile(r"(\d+)\+")
@@ -93,6 +96,11 @@ class Plan:
             "in_background": self.in_background,
         }
 
+    @property
+    def token(self) -> UUID:
+        """The same for the same name and plan."""
+        return uuid.uuid5(SAME_PLAN, json.dumps([self.name, self.to_json()], sort_keys=True))
+
 
 def demand_size(plan: Plan) -> None:
     """Return if the plan is neither empty nor too large.
@@ -147,6 +155,19 @@ def read_seeds(words: str, trials: int) -> Seeds:
     if highest >= MAX_SEED:
         raise PlanError(_("Seeds must be less than %(max)d.") % {"max": MAX_SEED})
     return seeds
+
+
+def seed_list(words: str) -> Seeds:
+    """As many trials as there are seeds in the words: `0-49` or `4,8,15`.
+
+    Raises:
+        PlanError: that is something else, or too large.
+    """
+    seeds = tuple(_listed(words.replace(" ", "")))
+    if len(set(seeds)) < len(seeds) or len(seeds) > MAX_TRIALS:
+        words = _("Give at most %(max)d seeds, each once.") % {"max": MAX_TRIALS}
+        raise PlanError(words)
+    return read_seeds(",".join(map(str, seeds)), len(seeds))
 
 
 def _listed(words: str) -> Iterator[int]:

@@ -19,14 +19,18 @@ from judging.experiments.figures import ExperimentFigures, Figures
 from judging.experiments.groups import GROUPINGS, Group, groups_of, placed_tasks
 from judging.experiments.lengths import lengths_of
 from judging.experiments.pairs import FLIPPED, RULES, By, Cell, Pairing, pair_all
-from judging.experiments.population import DECIDED, Standing
+from judging.experiments.population import DECIDED, Scope, Standing
 from judging.experiments.recovery import Detections, detections_of
 from judging.experiments.savings import StoppedEarly, stopped_early
 from judging.experiments.selection import joined, runs_url
+from judging.experiments.table_parts import TABLE_NAMES
 from judging.experiments.trials import selector_words, trials_of
 from judging.failure_modes.modes import Mode
 from judging.failure_modes.panel import mode_panel, read_whose
 from judging.failure_modes.told import Word
+from judging.miniwob.figures import is_suite
+from judging.miniwob.page import suite_page
+from judging.miniwob.tables import OF_SUITE
 from judging.progress_rates.asked import Options, ProgressAsked
 from judging.progress_rates.page import summary_rows
 from judging.progress_rates.sources import default_progress_source, progress_choices
@@ -334,8 +338,13 @@ def picture_query(asked: Asked, agent: int) -> dict[str, str | int]:
     return query | ({"selector": asked.selector.key} if asked.selector else {})
 
 
+def _miniwob(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    return suite_page(asked)
+
+
 PARTS: Mapping[str, Part] = {
     "accuracy": Part(drawing.QUESTIONS["accuracy"], "_experiment_accuracy", _accuracy),
+    "miniwob": Part(_("How well is MiniWoB++ solved?"), "_experiment_miniwob", _miniwob),
     "groups": Part(_("Where does it succeed?"), "_experiment_groups", _groups),
     "progress": Part(_("How far do runs get?"), "_experiment_progress_rates", _progress),
     "pairs": Part(_("What does one solve that another does not?"), "_experiment_pairs", _pairs),
@@ -354,3 +363,13 @@ PARTS: Mapping[str, Part] = {
     ),
 }
 """By name in the address, in the page's order."""
+
+
+def shown_for(scope: Scope) -> dict[str, Any]:
+    """The parts and tables that have something to say of the experiment."""
+    if is_suite(scope):
+        return {"parts": PARTS, "tables": TABLE_NAMES}
+    return {
+        "parts": {name: part for name, part in PARTS.items() if not name.startswith(OF_SUITE)},
+        "tables": {name: w for name, w in TABLE_NAMES.items() if not name.startswith(OF_SUITE)},
+    }

@@ -39,6 +39,7 @@ NAMES: Mapping[str, Promise] = {
     "template": gettext_lazy("template"),
     "level": gettext_lazy("level"),
     "kind": gettext_lazy("kind of evaluation"),
+    "task": gettext_lazy("task"),
     "steps": gettext_lazy("steps"),
     "detections": gettext_lazy("anomalies noticed"),
     "recovered": gettext_lazy("recovery"),
@@ -174,6 +175,8 @@ def _condition(key: str, value: str) -> dict[str, object]:
         return {"agent": _number(value)}
     if key == "control":
         return {"agent__name": value}
+    if key == "task":
+        return {"task__external_id": value}
     if key == "end":
         return {"end_reason": value}
     if key == "recovered":

@@ -30,6 +30,10 @@ TABLE_NAMES: Mapping[str, Promise] = {
     "pairs": gettext_lazy("Configurations in pairs"),
     "controls": gettext_lazy("Controls"),
     "infrastructure": gettext_lazy("Infrastructure errors"),
+    "miniwob": gettext_lazy("MiniWoB++: success rates"),
+    "miniwob_steps": gettext_lazy("MiniWoB++: one-step and many-step tasks"),
+    "miniwob_tasks": gettext_lazy("MiniWoB++: tasks"),
+    "miniwob_excluded": gettext_lazy("MiniWoB++: tasks left out"),
     "runs": gettext_lazy("Runs"),
 }
 """By the name in their address."""

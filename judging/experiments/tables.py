@@ -21,6 +21,12 @@ from judging.experiments.outcome_tables import (
     trials_table,
 )
 from judging.experiments.run_table import runs_table
+from judging.miniwob.tables import (
+    miniwob_excluded_table,
+    miniwob_steps_table,
+    miniwob_table,
+    miniwob_tasks_table,
+)
 from judging.reports import Table
 
 TABLES: Mapping[str, Callable[[Asked], Table]] = {
@@ -35,6 +41,10 @@ TABLES: Mapping[str, Callable[[Asked], Table]] = {
     "pairs": pairs_table,
     "controls": controls_table,
     "infrastructure": infrastructure_table,
+    "miniwob": miniwob_table,
+    "miniwob_steps": miniwob_steps_table,
+    "miniwob_tasks": miniwob_tasks_table,
+    "miniwob_excluded": miniwob_excluded_table,
     "runs": runs_table,
 }
 """By the name in their address."""

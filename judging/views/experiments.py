@@ -13,13 +13,12 @@ from judging.experiments.asked import Asked
 from judging.experiments.drawing import QUESTIONS, picture
 from judging.experiments.freshness import freshness, freshness_since
 from judging.experiments.page import experiment_page
-from judging.experiments.parts import PARTS
+from judging.experiments.parts import PARTS, shown_for
 from judging.experiments.population import Scope
 from judging.experiments.report import whole_report
 from judging.experiments.run_table import runs_table
 from judging.experiments.runs_page import listed_runs, with_names
 from judging.experiments.selection import Selection, read_selection
-from judging.experiments.table_parts import TABLE_NAMES
 from judging.experiments.tables import TABLES
 from judging.failure_pages import with_told
 from judging.forms.failure_modes import FailureForm
@@ -43,8 +42,7 @@ def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
         "experiment": scope.experiment,
         "page": experiment_page(asked, choices),
         "freshness": freshness(scope.experiment, request.user),
-        "parts": PARTS,
-        "tables": TABLE_NAMES,
+        **shown_for(scope),
         "formats": FORMATS,
     }
     return render(request, "judging/experiment.html", context)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import uuid
 from argparse import ArgumentParser
 from typing import Any
 
@@ -19,8 +18,6 @@ from runs.models import Experiment, ExperimentState, RetryPolicy, Run, RunStatus
 from runs.services.experiments import launch_experiment, plan_problem
 
 POLL_S = 1.0
-SAME_PLAN = uuid.UUID("5b0c7b0e-6f0b-4d53-9a39-3a8b9a2f4c11")
-"""Under it, a name and a plan become a token: the same command launches once."""
 
 
 class Command(BaseCommand):
@@ -61,8 +58,7 @@ class Command(BaseCommand):
             if options["dry_run"]:
                 self._tell(plan, estimate(plan, user), is_json=options["json"])
                 return
-            token = uuid.uuid5(SAME_PLAN, json.dumps([plan.name, plan.to_json()], sort_keys=True))
-            launched = launch_experiment(plan=plan, token=token, user=user)
+            launched = launch_experiment(plan=plan, token=plan.token, user=user)
         except PlanError as error:
             raise CommandError(str(error)) from None
         experiment = launched.experiment

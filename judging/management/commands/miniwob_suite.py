@@ -1,0 +1,170 @@
+"""`manage.py miniwob_suite`: an agent on MiniWoB++ over many seeds, and the tables of it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.progress import Progress, TaskID
+
+from judging.experiments.asked import Asked
+from judging.experiments.population import whole_scope
+from judging.experiments.report import written
+from judging.experiments.sources import Source
+from judging.experiments.tables import TABLES
+from judging.miniwob.tables import OF_SUITE
+from judging.reports import Table, write_json_of
+from runs.execution.foreground import active_runs, carry_out_experiment
+from runs.experiment_agents import read_agent
+from runs.experiment_plans import Plan, PlanError, seed_list
+from runs.experiment_tasks import Selection, read_names, tasks_of
+from runs.management.progress import progress_bar
+from runs.models import Experiment, Run
+from runs.services.experiments import launch_experiment, resume_experiment
+from webagent.environment.miniwob import TASK_SET
+from webagent.environment.miniwob_suite import UnknownSuiteTask, short_name, suite_tasks
+
+MOST_COMPLETIONS = 10
+"""As in the source: so often the agent may be asked in a run."""
+LONGEST_NAME = 200
+
+
+class Command(BaseCommand):
+    """Ordinary runs of an experiment, carried out here or left to the workers; then the tables."""
+
+    help = (
+        "Measure an agent on MiniWoB++: every task with every seed, as an experiment. The same"
+        " command given again goes on where it was stopped and launches nothing twice; once all"
+        " runs have ended it only prints the tables. Exit code 130: it was interrupted."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--agent", required=True, metavar="KIND[:JSON]")
+        parser.add_argument(
+            "--tasks", default="all", help="one-step, many-step, all, or names between commas"
+        )
+        parser.add_argument("--seeds", default="0-49", help="0-49 (default) or 4,8,15")
+        parser.add_argument(
+            "--include-excluded", action="store_true", help="also tasks that the source leaves out"
+        )
+        parser.add_argument("--max-steps", type=int, default=MOST_COMPLETIONS)
+        parser.add_argument("--name", default="", help="of the experiment")
+        parser.add_argument(
+            "--resume", action="store_true", help="refuse to launch: only go on with what is there"
+        )
+        parser.add_argument(
+            "--workers", action="store_true", help="leave the runs to the workers, and wait"
+        )
+        parser.add_argument("--json", action="store_true", help="print the tables as JSON")
+        parser.add_argument("--out", type=Path, metavar="FILE", help="write them as JSON here too")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            plan, left_out = _plan(options)
+            experiment = self._experiment(plan, is_resumed=options["resume"])
+        except (PlanError, UnknownSuiteTask) as error:
+            raise CommandError(str(error)) from None
+        if left_out and not options["json"]:
+            names = ", ".join(map(short_name, left_out))
+            self.stderr.write(f"Left out ({len(left_out)}, --include-excluded runs them): {names}")
+        is_over = self._carry_out(experiment, takes_part=not options["workers"])
+        tables = suite_tables(experiment)
+        as_json = write_json_of(experiment.name, tables)
+        if options["out"]:
+            _write(options["out"], as_json)
+        if options["json"]:
+            self.stdout.write(as_json, ending="")
+        else:
+            self.stdout.write("\n".join(written(table, "txt") for table in tables), ending="")
+        if not is_over:
+            to_go = active_runs(experiment).count()
+            raise CommandError(
+                f"Stopped with {to_go} runs to go. The same command goes on.", returncode=130
+            )
+
+    def _experiment(self, plan: Plan, *, is_resumed: bool) -> Experiment:
+        """The experiment of that plan, launched unless it was before."""
+        if is_resumed and not Experiment.objects.filter(token=plan.token).exists():
+            raise CommandError(f"There is nothing to go on with: {plan.name} was never launched.")
+        launched = launch_experiment(plan=plan, token=plan.token, user=None)
+        if not launched.is_new:
+            resume_experiment(experiment=launched.experiment)
+        news = f"{plan.n_runs} runs" if launched.is_new else "goes on"
+        self.stderr.write(f"{plan.name} (experiment {launched.experiment.pk}): {news}")
+        return launched.experiment
+
+    def _carry_out(self, experiment: Experiment, *, takes_part: bool) -> bool:
+        """Whether all runs have ended. A first Ctrl-C lets the run under way end."""
+        interrupted = threading.Event()
+        first = signal.getsignal(signal.SIGINT)
+
+        def stop(*_: object) -> None:
+            interrupted.set()
+            signal.signal(signal.SIGINT, first)
+
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main:
+            signal.signal(signal.SIGINT, stop)
+        try:
+            with progress_bar() as progress:
+                bar = progress.add_task("runs", total=None)
+                return carry_out_experiment(
+                    experiment,
+                    takes_part=takes_part,
+                    should_stop=interrupted.is_set,
+                    on_change=lambda: _tell(progress, bar, experiment),
+                )
+        finally:
+            if is_main:
+                signal.signal(signal.SIGINT, first)
+
+
+def suite_tables(experiment: Experiment) -> list[Table]:
+    """The experiment's tables of the suite, those without any row left out."""
+    asked = Asked(scope=whole_scope(experiment), source=Source())
+    made = [make(asked) for name, make in TABLES.items() if name.startswith(OF_SUITE)]
+    return [table for table in made if table.rows]
+
+
+def _plan(options: dict[str, Any]) -> tuple[Plan, tuple[str, ...]]:
+    """What is to run, and the tasks that are left out.
+
+    Raises:
+        PlanError: the agent or the seeds are none.
+        UnknownSuiteTask: a task is none.
+    """
+    wanted = read_names(options["tasks"])
+    run, left_out = suite_tasks(wanted, with_excluded=options["include_excluded"])
+    agent, seeds = read_agent(options["agent"]), seed_list(options["seeds"])
+    which = "with excluded, " if options["include_excluded"] else ""
+    name = options["name"] or (
+        f"MiniWoB++ {options['agent']}: {','.join(wanted)}, {which}seeds {options['seeds']}"
+    )
+    plan = Plan(
+        name=name[:LONGEST_NAME],
+        tasks=tasks_of(Selection(task_set=TASK_SET, picked=run), None) if run else (),
+        agents=(agent,),
+        trials=len(seeds.given),
+        seeds=seeds,
+        max_steps=options["max_steps"],
+    )
+    return plan, left_out
+
+
+def _tell(progress: Progress, bar: TaskID, experiment: Experiment) -> None:
+    last = Run.objects.filter(experiment=experiment).latest_attempts()
+    total, to_go = last.count(), active_runs(experiment).count()
+    solved = last.filter(reward__gt=0).count()
+    words = f"{solved} solved of {total - to_go}"
+    progress.update(bar, total=total, completed=total - to_go, description=words)
+
+
+def _write(out: Path, text: str) -> None:
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"{out} cannot be written: {error.strerror}") from None
