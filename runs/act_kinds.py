@@ -53,6 +53,8 @@ TOKEN_REVOKED = kind("token.revoked", _("revoked a token"))
 
 IMPORT_STARTED = kind("import.started", _("sent a file to import"))
 IMPORT_DISCARDED = kind("import.discarded", _("discarded a file to import"))
+UPLOAD_READ_AGAIN = kind("import.read_again", _("had a sent file read again"))
+UPLOAD_DELETED = kind("import.file_deleted", _("deleted a sent file"))
 RUNS_IMPORTED = kind("run.imported", _("imported runs"))
 RUNS_EXPORTED = kind("run.exported", _("exported runs"))
 RUNS_DELETED = kind("run.deleted", _("deleted runs"))

@@ -50,13 +50,26 @@ class ImportForm(forms.Form):
         help_text=_("Empty: as the file says."),
     )
 
+    keeps_file = forms.BooleanField(label=_("Keep the file"), required=False, initial=True)
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self._word_keeping(settings.ENV.UPLOAD_KEEP_DAYS)
         words = _("Zip the whole folder: pictures mostly lie beside the files that name them;")
         most = _("at most %(size)s.") % {
             "size": filesizeformat(settings.ENV.IMPORT_MAX_UPLOAD_BYTES)
         }
         self.fields["file"].help_text = f"{words} {most}"
+
+    def _word_keeping(self, days: float) -> None:
+        """Say for how long files are kept; no such field where none are."""
+        if not days:
+            del self.fields["keeps_file"]
+            return
+        self.fields["keeps_file"].help_text = _(
+            "For %(days)s days, as it was sent, so that better importers can read it again."
+            " Nobody can open it, but secrets in it rest here too."
+        ) % {"days": f"{days:g}"}
 
 
 class AnswerForm(forms.Form):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from runs.execution.reimporting import Became, Reimported
 from runs.execution.storing import ImportedRun
 from webagent.trajectory.bundles import Problem, Rejection
 
@@ -22,9 +23,15 @@ class ImportReport:
     problems: list[Problem] = field(default_factory=list)
     """What was left out of runs that were taken; at most `MAX_PROBLEMS` of `n_problems`."""
     n_problems: int = 0
+    read_again: list[Reimported] = field(default_factory=list)
+    """Runs of a file that was read again, but for those that are new or as before."""
+    is_reading_again: bool = False
 
-    def add(self, item: ImportedRun | Problem) -> None:
+    def add(self, item: ImportedRun | Reimported | Problem) -> None:
         """Note one more result."""
+        if isinstance(item, Reimported):
+            self.read_again.append(item)
+            return
         if isinstance(item, ImportedRun):
             (self.imported if item.is_new else self.already_there).append(item)
             self._note(*item.problems)
@@ -36,7 +43,8 @@ class ImportReport:
     @property
     def n_done(self) -> int:
         """Runs dealt with, whatever became of them."""
-        return len(self.imported) + len(self.already_there) + len(self.rejected)
+        taken = len(self.imported) + len(self.already_there)
+        return taken + len(self.rejected) + len(self.read_again)
 
     def to_json(self) -> dict[str, Any]:
         """The shape that `manage.py import_runs --json` prints."""
@@ -45,11 +53,13 @@ class ImportReport:
             "already_there": [_run(run) for run in self.already_there],
             "rejected": [rejection.to_json() for rejection in self.rejected],
             "problems": [problem.to_json() for problem in self.problems],
+            **self._again({"read_again": [run.to_json() for run in self.read_again]}),
         }
 
     def summary(self) -> dict[str, Any]:
         """Counts of everything, and so much of each list as a page shows."""
         shown = {name: items[:MAX_SHOWN] for name, items in self.to_json().items()}
+        replaced = sum(run.became is Became.REPLACED for run in self.read_again)
         counts = {
             "imported": len(self.imported),
             "already_there": len(self.already_there),
@@ -60,8 +70,13 @@ class ImportReport:
             "labels": sum(run.n_labels for run in self.imported),
             "evaluations": sum(run.n_evaluations for run in self.imported),
             "redacted": sum(run.n_redacted for run in self.imported),
+            **self._again({"replaced": replaced, "left": len(self.read_again) - replaced}),
         }
         return {"counts": counts, **shown}
+
+    def _again(self, told: dict[str, Any]) -> dict[str, Any]:
+        """What is told of a file that is read again, and of no other."""
+        return told if self.is_reading_again else {}
 
     def _note(self, *problems: Problem) -> None:
         self.n_problems += len(problems)

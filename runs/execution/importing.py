@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import logging
-from datetime import datetime, timedelta
+from collections.abc import Iterator
 from uuid import UUID
 
 from django.conf import settings
-from django.utils import timezone
 
 from runs.bounds import import_bounds
 from runs.execution.holding import Hold, WorkLostError, sweep_work
+from runs.execution.import_session import ImportSession
+from runs.execution.reading_again import ReadingAgain, remember_runs
+from runs.execution.reimporting import Reimported
 from runs.execution.storing import ImportedRun, import_runs
+from runs.execution.upload_keeping import drop_if_done_with, drop_unneeded
 from runs.import_reports import ImportReport
 from runs.interchange import run_extensions
-from runs.kept_uploads import drop_upload, kept_places, kept_upload
+from runs.kept_uploads import kept_upload
 from runs.models import ImportJob
 from runs.monitoring.counters import imported_runs
 from runs.run_bundles import is_stored
 from runs.storage import StoreUnavailableError
 from runs.workers import is_stopping
-from webagent.trajectory.reading import Rejection, RunSource, open_runs
+from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
 from webagent.trajectory.surveys import Survey, survey
 
 logger = logging.getLogger(__name__)
@@ -48,8 +51,8 @@ def import_upload(job_id: UUID) -> bool:
         try:
             state, changes = _carry_out(job, hold)
             hold.end(state, **changes)
-            if not job.only_looks or state is not ImportJob.State.FINISHED:
-                drop_upload(job.path)
+            job.state = state
+            drop_if_done_with(job)
         except _StoppingError:
             hold.hand_back()
         except StoreUnavailableError as error:
@@ -61,22 +64,12 @@ def import_upload(job_id: UUID) -> bool:
 def sweep_imports() -> None:
     """Fail what cannot be imported, and delete uploads that nobody needs any more."""
     sweep_work(ImportJob)
-    long_ago = timezone.now() - timedelta(seconds=settings.ENV.ORPHAN_GRACE_S)
-    jobs = ImportJob.objects.only("path", "state", "only_looks", "ended_at")
-    needed = {job.path: job.is_active or _awaits_word(job, long_ago) for job in jobs}
-    for place, written_at in kept_places():
-        if not needed.get(place, written_at > long_ago):
-            drop_upload(place)
-
-
-def _awaits_word(job: ImportJob, long_ago: datetime) -> bool:
-    """Whether it was looked at lately enough that its owner may still have it imported."""
-    return job.awaits_word and job.ended_at is not None and job.ended_at > long_ago
+    drop_unneeded()
 
 
 def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, object]]:
     """State and last changes of the look or the import. Raises WorkLostError."""
-    report = ImportReport()
+    report = ImportReport(is_reading_again=bool(job.reads_again_id))
     try:
         with (
             kept_upload(job.path) as path,
@@ -90,7 +83,7 @@ def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, o
         ):
             hold.renew(n_total=source.total, n_done=0)
             if job.only_looks:
-                return ImportJob.State.FINISHED, _look(source, hold)
+                return ImportJob.State.FINISHED, _look(job, source, hold)
             for extension in run_extensions():
                 extension.before_file(path, job.created_by)
             _import(job, hold, source, report)
@@ -107,32 +100,46 @@ def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, o
     return ImportJob.State.FINISHED, done
 
 
-def _look(source: RunSource, hold: Hold) -> dict[str, object]:
+def _look(job: ImportJob, source: RunSource, hold: Hold) -> dict[str, object]:
     """The changes that a first look brings. Raises WorkLostError."""
 
     def note(found: Survey) -> None:
         hold.renew(n_done=found.n_done)
         _demand_time()
 
-    found = survey(source, is_known=is_stored, on_run=note)
-    return {"survey": found.to_json(), "n_done": found.n_done, "problem": ""}
+    again = ReadingAgain(job.reads_again) if job.reads_again else None
+    found = survey(source, is_known=again.look if again else is_stored, on_run=note)
+    told = found.to_json() | ({"again": again.told()} if again else {})
+    return {"survey": told, "n_done": found.n_done, "problem": ""}
 
 
 def _import(job: ImportJob, hold: Hold, source: RunSource, report: ImportReport) -> None:
     """Store all runs, noting each in the report. Raises WorkLostError."""
-    found = import_runs(
+    try:
+        for item in _stored(job, source):
+            report.add(item)
+            _count(item)
+            # Hostile files may bring problems without end; only runs are progress.
+            if isinstance(item, ImportedRun | Reimported | Rejection):
+                hold.renew(n_done=report.n_done)
+                _demand_time()
+    finally:
+        first = job.reads_again or job
+        if first.keeps_file:
+            remember_runs(first, (*report.imported, *report.already_there))
+
+
+def _stored(job: ImportJob, source: RunSource) -> Iterator[ImportedRun | Reimported | Problem]:
+    """Each thing that was read, stored."""
+    if job.reads_again:
+        session = ImportSession(user=job.created_by, thumbnails_follow=True)
+        return ReadingAgain(job.reads_again).store(source, session)
+    return import_runs(
         source,
         experiment_name=job.experiment_name or None,
         user=job.created_by,
         thumbnails_follow=True,
     )
-    for item in found:
-        report.add(item)
-        _count(item)
-        # Hostile files may bring problems without end; only runs are progress.
-        if isinstance(item, ImportedRun | Rejection):
-            hold.renew(n_done=report.n_done)
-            _demand_time()
 
 
 def _demand_time() -> None:

@@ -24,6 +24,8 @@ from webagent.trajectory.originals import KeptTree, has_original
 from webagent.trajectory.reading import AUTO, format_names, source_of
 from webagent.trajectory.recognition import Answers
 
+PLACE = ("id", "experiment", "trial", "attempt", "retry_of", "rerun_of")
+
 
 class Became(StrEnum):
     """What became of a run that was read again."""
@@ -34,18 +36,29 @@ class Became(StrEnum):
     """It would be read otherwise now, and stays as it was, for the reason that is told."""
     NO_ORIGINAL = "no_original"
     UNREADABLE = "unreadable"
+    NEW = "new"
+    """It was not understood before, or not found."""
+    DELETED = "deleted"
+    """It was deleted since, and stays out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reimported:
     """One run that was read again."""
 
-    run_id: UUID
+    run_id: UUID | None = None
     became: Became
     reason: str = ""
+    source: str = ""
+    """Where it stands in the file, if it was read from one."""
 
     def to_json(self) -> dict[str, str]:
-        return {"run": str(self.run_id), "became": self.became.value, "reason": self.reason}
+        told = {"became": self.became.value, "reason": self.reason}
+        return told | {"run": str(self.run_id or ""), "source": self.source}
+
+    def of(self, source: str) -> Reimported:
+        """The same, with its place in the file."""
+        return replace(self, source=source)
 
 
 def reimport(run: Run, *, answers: Answers, only_look: bool = False) -> Reimported:
@@ -63,6 +76,13 @@ def reimport(run: Run, *, answers: Answers, only_look: bool = False) -> Reimport
         if not only_look:
             _store_verdicts(run, read)
         return Reimported(run_id=run.pk, became=Became.UNCHANGED)
+    return put_in_place(run, read, only_look=only_look)
+
+
+def put_in_place(run: Run, read: RunBundle, *, only_look: bool = False) -> Reimported:
+    """Store what was read under the run's own id, with all that imports said of it, or say why
+    the run stays as it was. With `only_look` nothing is changed.
+    """
     if reason := _why_kept(run):
         return Reimported(run_id=run.pk, became=Became.KEPT, reason=reason)
     if only_look:
@@ -86,14 +106,15 @@ def _read(run: Run, stored: RunBundle, answers: Answers) -> RunBundle | str:
     if len(bundles) != 1:
         refused = next((item.reason for item in found if isinstance(item, Rejection)), "")
         return refused or f"{len(bundles)} runs in place of one"
-    (read,) = bundles
-    was = stored.run
-    place = {
-        name: getattr(was, name)
-        for name in ("id", "experiment", "trial", "attempt", "retry_of", "rerun_of")
-    }
-    imported = was.source.imported_files
-    place["source"] = read.run.source.model_copy(update={"imported_files": imported})
+    read = placed_like(bundles[0], stored)
+    imported = stored.run.source.imported_files
+    origin = read.run.source.model_copy(update={"imported_files": imported})
+    return replace(read, run=read.run.model_copy(update={"source": origin}))
+
+
+def placed_like(read: RunBundle, stored: RunBundle) -> RunBundle:
+    """What was read, in the place that the stored run has among others."""
+    place = {name: getattr(stored.run, name) for name in PLACE}
     return replace(read, run=read.run.model_copy(update=place))
 
 

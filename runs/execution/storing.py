@@ -62,6 +62,7 @@ class ImportedRun:
     """A run that is here now; `is_new` tells whether it was not before."""
 
     source: str
+    id_in_file: str
     run_id: UUID
     is_new: bool
     n_steps: int
@@ -146,6 +147,7 @@ def import_bundle(
     session.links.remember(run.pk, bundle.run)
     return ImportedRun(
         source=bundle.source,
+        id_in_file=bundle.run.id,
         run_id=run.pk,
         is_new=is_new,
         n_steps=len(bundle.steps),

@@ -7,7 +7,7 @@ from runs.models.events import Event
 from runs.models.experiments import Experiment, ExperimentState
 from runs.models.fault_checks import FaultCheck
 from runs.models.hints import Hint, HintChoice, HintLevel, HintRelatedness, HintSet
-from runs.models.imports import ImportJob
+from runs.models.imports import ImportJob, RunOfImport
 from runs.models.knowledge import KnowledgeEntry, KnowledgeSet, KnowledgeSource
 from runs.models.learning import LearningItem, LearningJob
 from runs.models.leased_work import LeasedWork, PaidWork
@@ -49,6 +49,7 @@ __all__ = [
     "PaidWork",
     "RetryPolicy",
     "Run",
+    "RunOfImport",
     "RunSpace",
     "RunStatus",
     "Scope",

@@ -76,7 +76,7 @@ class HintSet(models.Model):
     relatedness = models.CharField(max_length=20, choices=HintRelatedness)
     method = models.CharField(max_length=100)
     """What the scores were computed by."""
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         ordering = ["-created_at", "pk"]

@@ -27,6 +27,12 @@ class ImportJob(LeasedWork):
     """What a first look found; see `webagent.trajectory.surveys`."""
     answers = models.JSONField(default=dict)
     report = models.JSONField(default=dict)
+    keeps_file = models.BooleanField(default=False, db_default=False)
+    """Whether the file rests here when its runs are in, for better importers to read again."""
+    reads_again = models.ForeignKey(
+        "self", models.CASCADE, null=True, blank=True, related_name="readings"
+    )
+    """The import whose file this one reads once more."""
 
     class Meta(LeasedWork.Meta):
         verbose_name = _("import")
@@ -45,3 +51,28 @@ class ImportJob(LeasedWork):
     @property
     def title(self) -> str:
         return gettext("import of %(name)s") % {"name": self.file_name}
+
+    @property
+    def owns_kept_file(self) -> bool:
+        """Whether it is through, and its file is to rest here."""
+        ended = self.state in (self.State.FINISHED, self.State.FAILED)
+        return self.keeps_file and ended and not self.awaits_word and not self.reads_again_id
+
+
+class RunOfImport(models.Model):
+    """Which run a run in a kept file became, so that reading it again knows it.
+
+    No foreign key: that a run was deleted must not make it come back.
+    """
+
+    job = models.ForeignKey(ImportJob, models.CASCADE, related_name="runs_of_file")
+    id_in_file = models.CharField(max_length=200)
+    run_id = models.UUIDField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["job", "id_in_file"], name="run_of_import_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.id_in_file

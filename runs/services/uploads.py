@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import QuerySet
@@ -29,10 +30,12 @@ def start_import(
     format: str,
     experiment_name: str = "",
     only_looks: bool = False,
+    keeps_file: bool = True,
 ) -> ImportJob:
     """Keep the file and have it imported; the row whose page shows how that goes.
 
-    With `only_looks` nothing is stored until `import_after_look`.
+    With `only_looks` nothing is stored until `import_after_look`. With `keeps_file` it can be
+    read again later (`runs.services.reading_again`), if uploads are kept here at all.
 
     Raises:
         OSError: the file cannot be kept, for instance because the disk is full.
@@ -52,6 +55,7 @@ def start_import(
                 format=format,
                 experiment_name=experiment_name,
                 only_looks=only_looks,
+                keeps_file=keeps_file and settings.ENV.UPLOAD_KEEP_DAYS > 0,
             )
             record_act(IMPORT_STARTED, about=job, words=job.file_name, user=user)
             transaction.on_commit(dispatch_imports)
@@ -84,7 +88,7 @@ def import_after_look(*, job: ImportJob, answers: Mapping[str, str]) -> None:
 
 
 def discard_after_look(*, job: ImportJob) -> None:
-    """Delete a file that was looked at; its survey stays.
+    """Delete a file that was looked at, unless it rests here for another import; the survey stays.
 
     Raises:
         GoneError: somebody has decided otherwise.
@@ -93,7 +97,8 @@ def discard_after_look(*, job: ImportJob) -> None:
         if not _looked_at(job).update(state=ImportJob.State.CANCELLED):
             raise GoneError
         record_act(IMPORT_DISCARDED, about=job, words=job.file_name)
-    drop_upload(job.path)
+    if not job.reads_again_id:
+        drop_upload(job.path)
 
 
 def _looked_at(job: ImportJob) -> QuerySet[ImportJob]:

@@ -1,6 +1,5 @@
 """Importing by upload: the form, the imports so far, the first look and the report of each."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -12,8 +11,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.import_forms import FORMAT_WORDS, AnswerForm, ImportForm
+from runs.import_forms import AnswerForm, ImportForm
+from runs.import_pages import import_context
 from runs.models import ImportJob
+from runs.services.reading_again import delete_file, read_again
 from runs.services.uploads import (
     GoneError,
     discard_after_look,
@@ -58,7 +59,7 @@ def import_detail(request: AppRequest, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(_own_jobs(request), pk=job_id)
     name = "_import_report" if wants_partial(request) else "import_detail"
     form = AnswerForm(job.survey.get("questions", ()), initial=job.answers)
-    return render(request, f"runs/{name}.html", _context(job, form))
+    return render(request, f"runs/{name}.html", import_context(job, form))
 
 
 @require_POST
@@ -68,7 +69,7 @@ def import_decide(request: AppRequest, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(_own_jobs(request), pk=job_id)
     form = AnswerForm(job.survey.get("questions", ()), request.POST)
     if not form.is_valid():
-        return render(request, "runs/import_detail.html", _context(job, form), status=422)
+        return render(request, "runs/import_detail.html", import_context(job, form), status=422)
     try:
         if "discard" in request.POST:
             discard_after_look(job=job)
@@ -79,14 +80,31 @@ def import_decide(request: AppRequest, job_id: UUID) -> HttpResponse:
     return redirect("runs:import_detail", job.pk)
 
 
-def _context(job: ImportJob, form: AnswerForm) -> dict[str, Any]:
-    """What the page of an import shows."""
-    formats = [
-        {**found, "name": FORMAT_WORDS.get(found["format"], found["format"])}
-        for found in job.survey.get("formats", ())
-    ]
-    return {"job": job, "report": job.report, "form": form, "formats": formats}
+@require_POST
+@may_import
+def import_read_again(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """Have the kept file of an import read again: looked at first."""
+    job = get_object_or_404(_own_jobs(request), pk=job_id)
+    try:
+        job = read_again(job=job, user=request.user)
+    except (GoneError, StoreUnavailableError):
+        messages.error(request, _("The file is not kept any more; send it again."))
+    return redirect("runs:import_detail", job.pk)
+
+
+@require_POST
+@may_import
+def import_forget(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """Delete the kept file of an import."""
+    job = get_object_or_404(_own_jobs(request), pk=job_id)
+    try:
+        delete_file(job=job)
+    except GoneError:
+        messages.error(request, _("The file is gone, or it is being read at the moment."))
+    else:
+        messages.success(request, _("The file is deleted. Its runs stay."))
+    return redirect("runs:import_detail", job.pk)
 
 
 def _own_jobs(request: AppRequest) -> QuerySet[ImportJob]:
-    return ImportJob.objects.filter(created_by=request.user)
+    return ImportJob.objects.filter(created_by=request.user).select_related("reads_again")

@@ -551,6 +551,14 @@ SORTS = [
     "has_anomaly",
 ]
 case(
+    "runs:run_count",
+    *[f"outcome={word}" for word in ("success", "failure")],
+    *[f"reference={word}" for word in ("success", "failure")],
+    "agent=zq-agent",
+    "anomaly=loop",
+    "status=failed",
+)
+case(
     "runs:run_list",
     *[f"sort={name}" for name in SORTS],
     "sort=-outcome",
@@ -706,6 +714,8 @@ case("runs:experiment_resume", post=lambda _: {}, pk=EXPERIMENTS)
 case("runs:experiment_cancel", post=lambda _: {}, pk=EXPERIMENTS)
 case("runs:import_list")
 case("runs:import_detail", job_id=lambda w: w.job.pk)
+case("runs:import_read_again", post=lambda _: {}, job_id=lambda w: w.job.pk)
+case("runs:import_forget", post=lambda _: {}, job_id=lambda w: w.job.pk)
 case("runs:import_decide", post=lambda _: {}, job_id=lambda w: w.job.pk)
 
 

@@ -129,6 +129,8 @@ class Environment(BaseSettings):
 
     # Bounds on what comes from outside
     IMPORT_MAX_UPLOAD_BYTES: int = Field(2 * 1024**3, ge=1)
+    UPLOAD_KEEP_DAYS: float = Field(30.0, ge=0)
+    UPLOAD_KEEP_BYTES: int = Field(20 * 1024**3, ge=0)
     UPLOAD_PATIENCE_S: float = Field(30.0, gt=0, le=600)
     IMPORT_MAX_UNPACKED_BYTES: int = Field(20 * 1024**3, ge=1)
     IMPORT_MAX_MEMBERS: int = Field(500_000, ge=1)

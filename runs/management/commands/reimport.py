@@ -1,25 +1,32 @@
-"""`manage.py reimport`: read kept originals again with the importers of today."""
+"""`manage.py reimport`: read kept originals and uploads again with the importers of today."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from runs.execution.importing import import_upload
 from runs.execution.reimporting import Became, Reimported, reimport
 from runs.management.answers import read_answers
 from runs.management.progress import progress_bar
-from runs.models import Run, RunStatus
+from runs.models import ImportJob, Run, RunStatus
+from runs.services.reading_again import read_again
+from runs.services.uploads import GoneError, discard_after_look, import_after_look
 
+POLL_S = 0.5
 WORDS = {
+    Became.NEW: "new",
     Became.UNCHANGED: "as before",
     Became.REPLACED: "read anew",
     Became.KEPT: "left as they were",
     Became.NO_ORIGINAL: "without a kept original",
     Became.UNREADABLE: "not readable any more",
+    Became.DELETED: "deleted since, which stay out",
 }
 
 
@@ -27,11 +34,13 @@ class Command(BaseCommand):
     help = (
         "Read the kept originals of imported runs again, without a new upload. Runs keep their"
         " addresses and what imports said of them. A run that is judged here, repeated, or that"
-        " hints were made from stays as it was, and the report says why."
+        " hints were made from stays as it was, and the report says why. With --import, the kept"
+        " file of an import is read again, with what was not understood in it."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--run", nargs="+", type=UUID, default=[], metavar="ID")
+        parser.add_argument("--import", type=UUID, metavar="ID", dest="job", help="its kept file")
         parser.add_argument("--format", help="runs that came in this format")
         parser.add_argument("--experiment", help="runs of this experiment")
         parser.add_argument("--answer", action="append", default=[], metavar="KEY=CHOICE")
@@ -42,6 +51,7 @@ class Command(BaseCommand):
         self,
         *,
         run: list[UUID],
+        job: UUID | None,
         format: str | None,
         experiment: str | None,
         answer: list[str],
@@ -49,6 +59,11 @@ class Command(BaseCommand):
         **options: Any,
     ) -> None:
         answers = read_answers(answer)
+        if job:
+            if run or format or experiment:
+                raise CommandError("--import goes without --run, --format and --experiment")
+            self._read_file(job, answers, only_look=dry_run, as_json=options["json"])
+            return
         chosen = Run.objects.filter(status__in=RunStatus.ended()).order_by("pk")
         wanted = {"pk__in": run, "source_format": format, "experiment__name": experiment}
         chosen = chosen.filter(**{key: value for key, value in wanted.items() if value})
@@ -60,6 +75,32 @@ class Command(BaseCommand):
                 found.append(reimport(row, answers=answers, only_look=dry_run))
                 progress.advance(bar)
         self._tell(found, as_json=options["json"])
+
+    def _read_file(
+        self, job_id: UUID, answers: dict[str, str], *, only_look: bool, as_json: bool
+    ) -> None:
+        """Have the import's file read again, and say what came of it, or would."""
+        try:
+            first = ImportJob.objects.get(pk=job_id)
+            reading = _ended(read_again(job=first, user=first.created_by))
+        except (ImportJob.DoesNotExist, GoneError) as error:
+            raise CommandError("there is no such import, or its file is not kept") from error
+        if only_look:
+            discard_after_look(job=reading)
+            told = reading.survey
+            lines = [f"{n} {WORDS[Became(key)]}." for key, n in told["again"]["counts"].items()]
+            runs = told["again"]["runs"]
+        else:
+            import_after_look(job=reading, answers=first.answers | answers)
+            told = _ended(reading).report
+            keys = ("imported", "already_there", "replaced", "left", "rejected")
+            lines = [f"{told['counts'][key]} {key.replace('_', ' ')}." for key in keys]
+            runs = told["read_again"]
+        if as_json:
+            self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
+            return
+        lines += [f"  {row['source']}: {row['reason']}" for row in runs if row["reason"]]
+        self.stdout.write("\n".join(lines))
 
     def _tell(self, found: list[Reimported], *, as_json: bool) -> None:
         if as_json:
@@ -73,3 +114,15 @@ class Command(BaseCommand):
         for each in found:
             if each.reason:
                 self.stdout.write(self.style.WARNING(f"  {each.run_id}: {each.reason}"))
+
+
+def _ended(job: ImportJob) -> ImportJob:
+    """The import, carried out here, or by the worker that was quicker."""
+    job.refresh_from_db()
+    while job.is_active:
+        if not import_upload(job.pk):
+            time.sleep(POLL_S)
+        job.refresh_from_db()
+    if job.state == ImportJob.State.FAILED:
+        raise CommandError(f"the file could not be read: {job.problem}")
+    return job
