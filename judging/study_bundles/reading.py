@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
+from judging.study_bundles.kinds import KINDS, SINCE_2
 from judging.study_bundles.records import (
     FORMAT,
-    KINDS,
     VERSION,
     EvaluationLine,
     EvaluatorLine,
@@ -123,6 +123,8 @@ class StudyBundle:
 
     def _numbered(self, kind: type[L]) -> Iterator[tuple[int, L]]:
         name = next(name for name, each in KINDS.items() if each is kind)
+        if file_of(name) not in self.head.files:
+            return
         path = f"{self._root}{file_of(name)}"
         for number, line in enumerate(read_lines(self._tree, path, self._bounds), start=1):
             yield number, kind.model_validate(read_json(line, self._bounds))
@@ -132,6 +134,8 @@ class StudyBundle:
         path = f"{self._root}{file}"
         told = self.head.files.get(file)
         if told is None:
+            if name in SINCE_2 and self.head.version == 1:
+                return []
             return [BadLine(file, 0, "", f"{HEAD} does not list it")]
         bad: list[BadLine] = []
         digest = hashlib.sha256()

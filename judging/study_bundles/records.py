@@ -16,7 +16,8 @@ from pydantic import ConfigDict, Field, JsonValue, StringConstraints
 from webagent.trajectory.records import Record, Sha256
 
 FORMAT = "crosscheck-study"
-VERSION = 1
+VERSION = 2
+"""1 had no sets of hints and of web knowledge."""
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=150)]
 Short = Annotated[str, StringConstraints(max_length=200)]
@@ -303,20 +304,3 @@ class Head(Line):
     version: int
     producer: Object
     files: dict[str, Object]
-
-
-KINDS: dict[str, type[Line]] = {
-    "study": StudyLine,
-    "task_sets": TaskSetLine,
-    "tasks": TaskLine,
-    "milestones": MilestoneLine,
-    "evaluators": EvaluatorLine,
-    "guidelines": GuidelineLine,
-    "members": MemberLine,
-    "items": ItemLine,
-    "unblindings": UnblindingLine,
-    "evaluations": EvaluationLine,
-    "reviews": ReviewLine,
-    "attachments": AttachmentLine,
-}
-"""By the name of their file, in the order in which they are written."""

@@ -99,16 +99,8 @@ class ItemStore:
                 Assignment(
                     item=item,
                     user=self._people(each.user),
-                    is_repeat=each.is_repeat,
-                    state=each.state,
-                    leased_until=each.leased_until,
-                    opened_at=each.opened_at,
                     draft=self._local(each.draft),
-                    draft_saved_at=each.draft_saved_at,
-                    seconds=each.seconds,
-                    skip_reason=each.skip_reason,
-                    skipped_at=each.skipped_at,
-                    n_skips=each.n_skips,
+                    **each.model_dump(exclude={"user", "draft"}),
                 )
                 for each in line.assignments
             ]
@@ -119,16 +111,8 @@ class ItemStore:
             id=self._free(Label, part.id, item),
             item=item,
             annotator=self._people(part.annotator),
-            is_repeat=part.is_repeat,
-            success=part.success,
-            confidence=part.confidence,
-            causes=part.causes,
-            failure_step=part.failure_step,
-            rationale=part.rationale,
-            seconds=part.seconds,
             guideline=self._guideline(part.guideline),
-            submitted_at=part.submitted_at,
-            extra=part.extra,
+            **part.model_dump(exclude={"id", "annotator", "guideline", "earlier", "ticks"}),
         )
         store_rows(
             [
@@ -145,29 +129,21 @@ class ItemStore:
                 )
                 continue
             MilestoneTick.objects.create(
-                label=label,
-                milestone_id=key,
-                achieved=tick.achieved,
-                step=tick.step,
-                lost_step=tick.lost_step,
+                label=label, milestone_id=key, **tick.model_dump(exclude={"milestone"})
             )
 
     def _dispute(self, item: StudyItem, line: ItemLine) -> None:
         if line.dispute is None:
             return
         part = line.dispute
-        dispute = Dispute(
-            item=item, opened_at=part.opened_at, order_seed=part.order_seed, version=part.version
-        )
+        dispute = Dispute(item=item, **part.model_dump(exclude={"messages"}))
         store_rows([dispute], "opened_at")
         store_rows(
             [
                 DisputeMessage(
                     dispute=dispute,
                     author=self._people(each.author),
-                    text=each.text,
-                    proposal=each.proposal,
-                    created_at=each.created_at,
+                    **each.model_dump(exclude={"author"}),
                 )
                 for each in part.messages
             ],
@@ -187,13 +163,9 @@ class ItemStore:
             id=self._free(ReferenceVerdict, part.id, item),
             item=item,
             run=run,
-            verdict=part.verdict,
-            origin=part.origin,
             decided_by=self._people.maybe(part.decided_by),
-            rationale=part.rationale,
-            decided_at=part.decided_at,
             is_authoritative=part.is_authoritative and not standing,
-            record=part.record,
+            **part.model_dump(exclude={"id", "decided_by", "is_authoritative"}),
         )
 
     def _tags(self, item: StudyItem, tags: Iterable[TagPart]) -> None:
@@ -201,18 +173,10 @@ class ItemStore:
         for part in sorted(tags, key=lambda one: one.number):
             row = CauseTag(
                 item=item,
-                evaluator_name=part.evaluator_name,
                 evaluator=self._evaluator(part.evaluator),
-                error=part.error,
-                causes=part.causes,
-                repair=part.repair,
-                note=part.note,
                 by=self._people(part.by),
-                at=part.at,
-                batch=part.batch,
                 replaces=stored[part.replaces] if part.replaces is not None else None,
-                is_undo=part.is_undo,
-                is_current=part.is_current,
+                **part.model_dump(exclude={"number", "evaluator", "by", "replaces"}),
             )
             store_rows([row], "at")
             stored[part.number] = row

@@ -16,7 +16,8 @@ from judging.models import (
     Unblinding,
 )
 from judging.models.evaluations import IMPORTED_KEY
-from judging.study_bundles.contents import StudyContents, evaluation_lines, review_lines
+from judging.study_bundles.contents import StudyContents
+from judging.study_bundles.judgement_lines import evaluation_lines, review_lines
 from judging.study_bundles.reading import BadLine, BundleError, StudyBundle
 from judging.study_bundles.records import (
     AttachmentLine,
@@ -34,6 +35,7 @@ from judging.study_bundles.records import (
 from judging.study_bundles.report import StudyReport
 from judging.study_bundles.rows import People, store_rows
 from judging.study_bundles.storing_items import ItemStore
+from judging.study_bundles.storing_learned import KnowledgeStore, store_hint_sets
 from judging.study_bundles.storing_tasks import find_task, milestones_by_key
 from runs.blobs import BlobBatch, known_hashes
 from runs.models import Attachment, Run
@@ -70,6 +72,8 @@ class StudyStore:
         self._attachments()
         self._reviews()
         self._items(study, is_new)
+        store_hint_sets(self._bundle, self._report, self.run)
+        KnowledgeStore(self._bundle, self._report, self._people, self.run).store()
         return study
 
     def run(self, ref: RunRef, file: str) -> Run:
@@ -161,15 +165,7 @@ class StudyStore:
                 evaluator_id=evaluator,
                 task=find_task(line.task),
                 is_current=is_current,
-                created_at=line.created_at,
-                verdict=line.verdict,
-                score=line.score,
-                reason=line.reason,
-                details=line.details,
-                rationale=line.rationale,
-                cost=line.cost,
-                seconds=line.seconds,
-                record=line.record,
+                **line.model_dump(exclude={"id", "run", "evaluator", "task", "is_current"}),
             )
             store_rows([row], "created_at")
             self._report.new["evaluations"] += 1
@@ -262,14 +258,7 @@ def store_evaluators(bundle: StudyBundle, report: StudyReport) -> None:
     for line in bundle.lines(EvaluatorLine):
         here = EvaluatorVersion.objects.filter(config_hash=line.config_hash).first()
         if here is None:
-            row = EvaluatorVersion(
-                name=line.name,
-                kind=line.kind,
-                version=line.version,
-                config=line.config,
-                config_hash=line.config_hash,
-                created_at=line.created_at,
-            )
+            row = EvaluatorVersion(**line.model_dump())
             store_rows([row], "created_at")
             report.new["evaluators"] += 1
         elif (here.name, here.version, here.kind) == (line.name, line.version, line.kind):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from judging.study_bundles.contents import task_line
 from judging.study_bundles.reading import StudyBundle
 from judging.study_bundles.records import MilestoneLine, TaskLine, TaskRef, TaskSetLine
 from judging.study_bundles.report import StudyReport
 from judging.study_bundles.rows import People, store_rows
+from judging.study_bundles.task_lines import task_line
 from runs.models import Milestone, Task, TaskRevision, TaskSet
 from webagent.trajectory.canonical import hashed_json
 
@@ -82,23 +82,10 @@ def _store_task(line: TaskLine, report: StudyReport) -> Task | None:
     row = Task.objects.create(
         task_set=TaskSet.objects.get(name=line.task.task_set, version=line.task.version),
         external_id=line.task.id,
-        site=line.site,
-        sites=line.sites,
-        goal=line.goal,
-        start_urls=line.start_urls,
-        intent_template=line.intent_template,
-        spec=line.spec,
-        reference=line.reference,
-        template=line.template,
-        evaluation_kind=line.evaluation_kind,
-        max_steps=line.max_steps,
-        infeasible_reason=line.infeasible_reason,
-        record=line.record,
+        **line.model_dump(exclude={"task", "original", "revision"}),
     )
-    if revision := line.revision:
-        TaskRevision.objects.create(
-            task=row, category=revision.category, why=revision.why, changes=revision.changes
-        )
+    if line.revision:
+        TaskRevision.objects.create(task=row, **line.revision.model_dump())
     report.new["tasks"] += 1
     return row
 
@@ -127,13 +114,6 @@ def _store_milestones(bundle: StudyBundle, report: StudyReport, people: People) 
 def _milestone(task: Task, line: MilestoneLine, people: People) -> Milestone:
     return Milestone(
         task=task,
-        position=line.position,
-        name=line.name,
-        weight=line.weight,
-        is_ordered=line.is_ordered,
-        rule=line.rule,
-        origin=line.origin,
         added_by=people.maybe(line.added_by),
-        added_at=line.added_at,
-        removed_at=line.removed_at,
+        **line.model_dump(exclude={"key", "task", "added_by"}),
     )

@@ -11,7 +11,8 @@ from typing import IO, BinaryIO
 
 from judging.models import Study
 from judging.study_bundles.contents import StudyContents
-from judging.study_bundles.records import FORMAT, KINDS, VERSION, AttachmentLine, Head, Line
+from judging.study_bundles.kinds import KINDS
+from judging.study_bundles.records import FORMAT, VERSION, AttachmentLine, Head, Line
 from runs.run_bundles import StoredBlobs, bundles_of
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json

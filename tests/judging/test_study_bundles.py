@@ -39,7 +39,22 @@ from judging.study_bundles.importing import import_study
 from judging.study_bundles.reading import BundleError
 from judging.study_bundles.writing import write_study
 from runs.execution.storing import import_bundle
-from runs.models import Attachment, Milestone, Run, Task, TaskSet, User
+from runs.knowledge_rows import NewEntry, fill
+from runs.models import (
+    Attachment,
+    Hint,
+    HintChoice,
+    HintSet,
+    KnowledgeEntry,
+    KnowledgeSet,
+    KnowledgeSource,
+    LearningJob,
+    Milestone,
+    Run,
+    Task,
+    TaskSet,
+    User,
+)
 from runs.records import EVALUATION_ROLE
 from tests.judging.factories import (
     adjudicators_of,
@@ -99,10 +114,14 @@ def study(db) -> Study:
     )
     Guideline.objects.create(study=made, version=2, text="Second *version*.", created_by=judge)
     _judgements(runs[0], dispute.item, judge, newer)
+    _learned(runs, judge)
     Unblinding.objects.create(study=made, item=dispute.item, user=judge, reason="page")
     Unblinding.objects.create(study=made, user=judge, reason="study closed")
     # Times that no import could make by itself.
-    for model, name in ((Study, "created_at"), (Guideline, "created_at"), (Dispute, "opened_at")):
+    for model, name in (
+        *((each, "created_at") for each in (Study, Guideline, KnowledgeSet, LearningJob)),
+        (Dispute, "opened_at"),
+    ):
         model._default_manager.update(**{name: timezone.now() - timedelta(days=400)})
     made.refresh_from_db()
     return made
@@ -147,6 +166,60 @@ def _judgements(run: Run, item: StudyItem, by: User, task: Task) -> None:
     )
 
 
+def _learned(runs: list[Run], by: User) -> None:
+    """A set of hints, and raw knowledge with a summary; each but one from these runs alone."""
+    wrote = LearningJob.objects.create(kind="hints", model="m", state="finished")
+    hint = Hint.objects.create(
+        job=wrote,
+        source=runs[0],
+        level="concrete",
+        text="Open the page.",
+        model="m",
+        prompt_version="1",
+        prompt_hash="a" * 64,
+        asks=1,
+        input_tokens=1,
+        output_tokens=1,
+        seconds=1,
+    )
+    hints = HintSet.objects.create(
+        key="k1",
+        job=wrote,
+        level="concrete",
+        relatedness="same_task",
+        method="BM25",
+        created_at=timezone.now() - timedelta(days=300),
+    )
+    HintChoice.objects.create(hint_set=hints, task=runs[1].task, hint=hint, score=1.5, n_tied=2)
+    said = LearningJob.objects.create(
+        kind="extract", model="m", state="finished", params={"runs": [str(runs[0].pk)]}, spent="0.5"
+    )
+    raw = KnowledgeSet.objects.create(name="shop", site="shop", kind="raw", job=said, version=1)
+    fill(
+        raw,
+        [
+            NewEntry(intent="buy", ok="click", ng="wait", sources={runs[0].pk: [0, 2]}),
+            NewEntry(intent="look", ok="", ng="scroll", is_enabled=False, sources={runs[1].pk: []}),
+        ],
+    )
+    KnowledgeSet.objects.freeze(raw.content_hash)
+    summed = LearningJob.objects.create(
+        kind="summarise", model="m", state="finished", params={"set": raw.pk, "name": "shop"}
+    )
+    parents = [entry.pk for entry in raw.entries.all()]
+    entry = NewEntry(
+        intent="both", ok="", ng="no", sources={run.pk: [1] for run in runs}, parents=parents
+    )
+    # Its name comes before its parent's: it must be written after it all the same.
+    made = KnowledgeSet.objects.create(
+        name="a", site="shop", kind="summarised", job=summed, parent=raw, created_by=by
+    )
+    fill(made, [entry])
+    elsewhere = Run.objects.get(pk=import_bundle(_bare(7)).run_id)
+    mixed = KnowledgeSet.objects.create(name="mixed", kind="raw")
+    fill(mixed, [replace(entry, parents=(), sources={runs[0].pk: [1], elsewhere.pk: [1]})])
+
+
 def bundle_of(study: Study, path: Path) -> Path:
     """The study's bundle at this path."""
     with path.open("wb") as file:
@@ -157,6 +230,9 @@ def bundle_of(study: Study, path: Path) -> Path:
 def wiped(study: Study) -> None:
     """Nothing is left of the study, its runs, tasks, evaluators and people."""
     usernames = list(study.members.values_list("user__username", flat=True))
+    KnowledgeSet.objects.filter(parent__isnull=False).delete()
+    for learned in (KnowledgeSet, HintSet, Hint, LearningJob):
+        learned._default_manager.all().delete()
     FailureReview.objects.all().delete()
     CauseTag.objects.filter(is_undo=True).delete()
     CauseTag.objects.all().delete()
@@ -205,10 +281,29 @@ def test_wiped_and_imported_again_it_is_the_same_bytes(study, tmp_path):
     found = import_study(first)
     assert found.study.conflicts == []
     assert len(found.study.people) == 3
+    assert (found.study.new["hint_sets"], found.study.new["knowledge_sets"]) == (1, 2)
+    assert LearningJob.objects.get(kind="summarise").params["set"] == _raw().pk
     assert not User.objects.filter(username__in=found.study.people, is_active=True).exists()
     again = bundle_of(Study.objects.get(), tmp_path / "again.zip")
     assert members(again) == members(first)
     assert again.read_bytes() == first.read_bytes()
+
+
+def _raw() -> KnowledgeSet:
+    return KnowledgeSet.objects.get(kind="raw")
+
+
+def test_a_bundle_of_an_older_version_has_no_learned_sets(study, tmp_path):
+    files = members(bundle_of(study, tmp_path / "study.zip"))
+    head = json.loads(files["study/bundle.json"]) | {"version": 1}
+    for name in ("hint_sets.jsonl", "knowledge_sets.jsonl"):
+        del head["files"][name]
+        del files[f"study/{name}"]
+    old = tmp_path / "old.zip"
+    with zipfile.ZipFile(old, "w") as archive:
+        for name, content in (files | {"study/bundle.json": json.dumps(head).encode()}).items():
+            archive.writestr(name, content)
+    assert import_study(old).study.conflicts == []
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -231,6 +326,7 @@ ROWS = (
     *(Study, StudyItem, StudyMember, Label, LabelRevision, MilestoneTick, StepComment, Dispute),
     *(DisputeMessage, ReferenceVerdict, Evaluation, EvaluatorVersion, CauseTag, FailureReview),
     *(Unblinding, Guideline, Assignment, Run, Task, TaskSet, Milestone, Attachment, User),
+    *(Hint, HintSet, HintChoice, KnowledgeSet, KnowledgeEntry, KnowledgeSource, LearningJob),
 )
 
 
@@ -288,7 +384,7 @@ def test_a_file_that_was_changed_or_is_of_a_later_version_is_refused(study, tmp_
     files = members(path)
     for change, words in (
         ({"study/members.jsonl": b""}, "it was changed"),
-        ({"study/bundle.json": b'{"format": "crosscheck-study", "version": 2}'}, "reads up to 1"),
+        ({"study/bundle.json": b'{"format": "crosscheck-study", "version": 3}'}, "reads up to 2"),
         ({"study/bundle.json": b"[]"}, "not a JSON object"),
     ):
         bad = tmp_path / "bad.zip"

@@ -1,0 +1,58 @@
+"""What was said of runs whatever the study, as lines: by evaluators, and of how they failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import QuerySet
+
+from judging.models import Evaluation, FailureReview
+from judging.study_bundles.lines_of_rows import AT_ONCE, RUN_PARTS, as_line, place_in
+from judging.study_bundles.naming import run_ref, task_ref
+from judging.study_bundles.records import AttachmentLine, EvaluationLine, ReviewLine, ReviewPart
+from runs.models import Attachment, Run
+from runs.records import EVALUATION_ROLE
+
+
+def evaluation_lines(run_ids: QuerySet[Run, Any]) -> Iterator[EvaluationLine]:
+    """What evaluators said of the runs."""
+    rows = (
+        Evaluation.objects.filter(run__in=run_ids)
+        .select_related("run", "evaluator", "task__task_set")
+        .defer(*(f"run__{name}" for name in RUN_PARTS))
+        .order_by("run", "evaluator__config_hash", "created_at", "pk")
+    )
+    for row in rows.iterator(AT_ONCE):
+        yield as_line(
+            EvaluationLine,
+            row,
+            run=run_ref(row.run),
+            evaluator=row.evaluator.config_hash,
+            task=task_ref(row.task) if row.task else None,
+        )
+
+
+def review_lines(run_ids: QuerySet[Run, Any]) -> Iterator[ReviewLine]:
+    """What people said of how the runs failed, one line a run."""
+    rows = FailureReview.objects.filter(run__in=run_ids).select_related("run", "by")
+    rows = rows.defer(*(f"run__{name}" for name in RUN_PARTS))
+    ordered = list(rows.order_by("run", "at", "pk"))
+    for run in dict.fromkeys(row.run for row in ordered):
+        own = [row for row in ordered if row.run_id == run.pk]
+        numbers = {row.pk: number for number, row in enumerate(own, start=1)}
+        reviews = [as_line(ReviewPart, row, **place_in(numbers, row)) for row in own]
+        yield ReviewLine(run=run_ref(run), reviews=reviews)
+
+
+def attachment_lines(run_ids: QuerySet[Run, Any]) -> Iterator[AttachmentLine]:
+    """The files that belong to what evaluators said."""
+    rows = Attachment.objects.filter(run__in=run_ids, role=EVALUATION_ROLE)
+    for row in rows.select_related("run", "blob").order_by("run", "step_index", "name", "blob"):
+        yield AttachmentLine(
+            run=run_ref(row.run),
+            step=row.step_index,
+            name=row.name,
+            sha256=row.blob_id,
+            media_type=row.blob.media_type,
+        )
