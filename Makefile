@@ -58,8 +58,15 @@ pure: $(TESTS)
 WALK := tests/judging/test_blinding_urls.py::test_
 TWINS := $(WALK)no_answer_holds_a_hidden_word_and_twin_sites_answer_alike
 
-# SQLite, the file-system broker and files on disk: what `make run` uses.
-ON_SQLITE := scripts/with_scratch.sh $(PYTEST) --database=with --deselect=$(TWINS)[annotator]
+# SQLite, the file-system broker and files on disk: what `make run` uses. What asks either database
+# for the same and takes long is left to PostgreSQL, which is the stricter one.
+BOTH_ALIKE := $(addprefix tests/runs/test_,integrity.py exporting.py hint_experiments.py \
+  knowledge.py retention.py) $(addprefix tests/judging/,test_integrity.py progress_rates \
+  api/test_schema.py test_what_if.py experiments/test_figures.py test_study_bundles.py \
+  commands/test_probe_judge.py test_data_tables.py audits/test_paper.py gate \
+  test_milestone_proposals.py)
+ON_SQLITE := scripts/with_scratch.sh $(PYTEST) --database=with --deselect=$(TWINS)[annotator] \
+  $(addprefix --ignore=,$(BOTH_ALIKE))
 PAGES := tests/browser tests/judging/test_blinding_urls.py
 WORKERS := $(shell grep -rl "mark[.]worker" tests --include="test_*.py")
 embedded: $(TESTS)
@@ -69,23 +76,21 @@ pages: $(TESTS)
 embedded-workers: $(TESTS)
 	$(ON_SQLITE) -m worker $(WORKERS)
 
-# The same on PostgreSQL and Redis, started for the occasion. Left out is what cannot tell them
-# apart: what pages say (the walk reads every page here too), hostile strings on them, files,
-# agents and providers.
-LOOKS := $(addprefix tests/browser/test_,accessibility.py audit.py causes.py recovery_stories.py \
-  run_compare.py run_list.py run_live.py run_page.py) \
-  $(addprefix tests/runs/test_,storages.py infrastructure_in_browser.py run_agent.py \
-  generic_agent.py) $(addprefix tests/faults/test_,files.py providers.py)
+# PostgreSQL and Redis, started for the occasion. Left out is what cannot tell them apart: browsers,
+# what pages say (the walk reads every page here too), hostile strings on them, files, agents and
+# providers.
+LOOKS := $(addprefix tests/runs/test_,storages.py infrastructure_in_browser.py run_agent.py \
+  generic_agent.py run_compare.py) $(addprefix tests/faults/test_,files.py providers.py)
 PAGE_FILES := $(addsuffix .py,$(addprefix */test_,*page *pages *views *_view *report *reports \
   *pane triangle comparison cells demo patched_tasks))
 LEFT_OUT := $(addprefix $(TWINS),[engineer] [adjudicator] [stranger]) $(WALK)administrators \
   $(WALK)the_words_are_there tests/judging/api/test_blinding.py \
   tests/security/test_every_address.py::test_hostile_strings
 ON_POSTGRESQL := scripts/with_scratch.sh $(PYTHON) scripts/with_services.py $(PYTEST) \
-  --database=with $(addprefix --ignore=,$(LOOKS)) $(addprefix --deselect=,$(LEFT_OUT)) \
-  $(addprefix --ignore-glob=,$(PAGE_FILES))
+  --database=with
 integration: $(TESTS)
-	$(ON_POSTGRESQL) -m "not worker"
+	$(ON_POSTGRESQL) -m "not worker" $(addprefix --ignore=,tests/browser $(LOOKS)) \
+	  $(addprefix --ignore-glob=,$(PAGE_FILES)) $(addprefix --deselect=,$(LEFT_OUT))
 integration-workers: $(TESTS)
 	$(ON_POSTGRESQL) -m worker $(WORKERS)
 
