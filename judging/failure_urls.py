@@ -2,9 +2,15 @@
 
 from django.urls import path
 
-from judging.views import failure_modes
+from judging.views import failure_causes, failure_modes
 
 urlpatterns = [
+    path("runs/<uuid:run_id>/failure-cause/", failure_causes.failure_cause, name="failure_cause"),
+    path(
+        "experiments/<int:experiment_id>/failure-causes/",
+        failure_causes.failure_causes,
+        name="failure_causes",
+    ),
     path("runs/<uuid:run_id>/failure/", failure_modes.failure_review, name="failure_review"),
     path("failures/", failure_modes.failure_reviews, name="failure_reviews"),
     path(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from judging.models import FailureReview, ReferenceVerdict, StudyItem
+from judging.models import FailureCauseTag, FailureReview, ReferenceVerdict, StudyItem
 from runs.keeping import Reason
 
 
@@ -19,7 +19,9 @@ class OfJudgements:
             Exists(ReferenceVerdict.objects.filter(run=OuterRef("pk")))
         )
         reviewed = Q(Exists(FailureReview.objects.filter(run=OuterRef("pk"))))
+        tagged = Q(Exists(FailureCauseTag.objects.filter(run=OuterRef("pk"))))
         return [
             Reason(_("part of a study, with its labels and verdicts"), in_study),
             Reason(_("people said how it failed"), reviewed),
+            Reason(_("people said why it failed"), tagged),
         ]

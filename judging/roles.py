@@ -1,6 +1,6 @@
 """The four roles: groups with permissions, the same on every database.
 
-Annotators and adjudicators have no permissions over runs: what they may open follows from
+Annotators and adjudicators have no permissions to see runs: what they may open follows from
 their part in a study (`judging.blinding`).
 """
 
@@ -13,6 +13,8 @@ from django.contrib.auth.models import Group, Permission
 from django.db.models import Q, QuerySet
 
 APPS = ("runs", "judging", "auth")
+TAG_FAILURES = "judging.add_failurecausetag"
+"""Says why a run failed that one is not blind on: whatever else one may open."""
 
 ENGINEER = (
     "runs.view_run",
@@ -33,6 +35,7 @@ ENGINEER = (
     "judging.add_evaluation",
     "judging.add_causetag",
     "judging.add_failurereview",
+    TAG_FAILURES,
     "judging.view_study",
     "judging.add_study",
     "judging.change_study",
@@ -54,8 +57,8 @@ def sync_roles(*, using: str = "default", **_: object) -> None:
         create_permissions(apps.get_app_config(label), verbosity=0, using=using)
     every = Permission.objects.using(using)
     granted: dict[Role, Iterable[Permission]] = {
-        Role.ANNOTATOR: [],
-        Role.ADJUDICATOR: _named(every, ("judging.adjudicate",)),
+        Role.ANNOTATOR: _named(every, (TAG_FAILURES,)),
+        Role.ADJUDICATOR: _named(every, ("judging.adjudicate", TAG_FAILURES)),
         Role.ENGINEER: _named(every, ENGINEER),
         Role.ADMIN: every.filter(content_type__app_label__in=APPS),
     }

@@ -17,11 +17,11 @@ from judging.models import EvaluatorVersion, Study
 from runs.addresses import read_number
 from runs.models import User
 
-NUMBERS = ("study", "audit")
+NUMBERS = ("study", "audit", "sample")
 WORDS = ("cell", "triangle")
 Walk = Mapping[str, str]
 """`study`, and either `audit` (the evaluator) and `cell`, or `triangle`: its own query. Beside
-`triangle` the first two only say which evaluator is looked at."""
+`triangle` the first two only say which evaluator is looked at. Or `sample`, of failures."""
 
 
 def read_walk(query: Mapping[str, str], current_url: str) -> Walk:

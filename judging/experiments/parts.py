@@ -28,6 +28,8 @@ from judging.experiments.trials import selector_words, trials_of
 from judging.failure_modes.modes import Mode
 from judging.failure_modes.panel import mode_panel, read_whose
 from judging.failure_modes.told import Word
+from judging.miniwob import published
+from judging.miniwob.causes import causes_of
 from judging.miniwob.figures import is_suite
 from judging.miniwob.page import suite_page
 from judging.miniwob.tables import OF_SUITE
@@ -342,9 +344,18 @@ def _miniwob(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     return suite_page(asked)
 
 
+def _miniwob_causes(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+    return {"samples": causes_of(asked.scope), "published": published}
+
+
 PARTS: Mapping[str, Part] = {
     "accuracy": Part(drawing.QUESTIONS["accuracy"], "_experiment_accuracy", _accuracy),
     "miniwob": Part(_("How well is MiniWoB++ solved?"), "_experiment_miniwob", _miniwob),
+    "miniwob_causes": Part(
+        _("What fails on MiniWoB++: seeing or reasoning?"),
+        "_experiment_miniwob_causes",
+        _miniwob_causes,
+    ),
     "groups": Part(_("Where does it succeed?"), "_experiment_groups", _groups),
     "progress": Part(_("How far do runs get?"), "_experiment_progress_rates", _progress),
     "pairs": Part(_("What does one solve that another does not?"), "_experiment_pairs", _pairs),

@@ -34,6 +34,7 @@ TABLE_NAMES: Mapping[str, Promise] = {
     "miniwob_steps": gettext_lazy("MiniWoB++: one-step and many-step tasks"),
     "miniwob_tasks": gettext_lazy("MiniWoB++: tasks"),
     "miniwob_excluded": gettext_lazy("MiniWoB++: tasks left out"),
+    "miniwob_causes": gettext_lazy("MiniWoB++: what failed"),
     "runs": gettext_lazy("Runs"),
 }
 """By the name in their address."""

@@ -22,6 +22,7 @@ from judging.experiments.outcome_tables import (
 )
 from judging.experiments.run_table import runs_table
 from judging.miniwob.tables import (
+    miniwob_causes_table,
     miniwob_excluded_table,
     miniwob_steps_table,
     miniwob_table,
@@ -45,6 +46,7 @@ TABLES: Mapping[str, Callable[[Asked], Table]] = {
     "miniwob_steps": miniwob_steps_table,
     "miniwob_tasks": miniwob_tasks_table,
     "miniwob_excluded": miniwob_excluded_table,
+    "miniwob_causes": miniwob_causes_table,
     "runs": runs_table,
 }
 """By the name in their address."""

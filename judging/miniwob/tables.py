@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 from judging.experiments.asked import Asked
 from judging.experiments.table_parts import CONFIGURATION, TABLE_NAMES
 from judging.miniwob import published
+from judging.miniwob.causes import causes_of
 from judging.miniwob.figures import Group, Rule, Suite, suite_of
 from judging.miniwob.words import EXCLUSIONS
 from judging.reports import Column, Table, Value
@@ -158,6 +159,45 @@ def miniwob_excluded_table(asked: Asked) -> Table:
         reason = str(EXCLUSIONS[why]) if why else None
         rows.append([name, reason, sum(each.runs for each in found if each)])
     return _titled(asked, "miniwob_excluded", columns, rows)
+
+
+def miniwob_causes_table(asked: Asked) -> Table:
+    """Why failures of the sample failed: a row a configuration and cause."""
+    columns = [
+        _ORIGIN,
+        CONFIGURATION,
+        Column("cause", gettext_lazy("what failed")),
+        Column("failures", gettext_lazy("failures")),
+        Column("n", gettext_lazy("tagged")),
+        Column("value", gettext_lazy("share")),
+        Column("low", _LOW),
+        Column("high", _HIGH),
+        Column("proposed", gettext_lazy("proposed")),
+        Column("drawn", gettext_lazy("drawn")),
+        Column("seed", gettext_lazy("seed")),
+    ]
+    samples = causes_of(asked.scope)
+    rows: list[Sequence[Value]] = [
+        [OWN, each.name, cause.value, *counted(share), proposed, each.drawn, each.sample.seed]
+        for each in samples
+        for cause, share, proposed in each.shares
+    ]
+    if samples:
+        rows += [
+            [PUBLISHED, each.name, cause, n, 100, n / 100, *[None] * 5]
+            for each in published.CAUSES
+            for cause, n in (
+                ("vision", each.vision),
+                ("reasoning", each.reasoning),
+                ("other", each.other),
+            )
+        ]
+    notes = [
+        _("Failures drawn at random; shares of those that people tagged, with Wilson's interval."),
+        _("Only vision is proposed: where the page shows that something needed was not seen."),
+        str(published.NOTE),
+    ]
+    return _titled(asked, "miniwob_causes", columns, rows, notes)
 
 
 def _titled(

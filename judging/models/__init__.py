@@ -5,6 +5,12 @@ from judging.models.batches import EvaluationBatch, EvaluationBatchItem, JudgeRe
 from judging.models.causes import Cause, CauseTag, Repair
 from judging.models.downloads import StudyDownload, StudyDownloadPart
 from judging.models.evaluations import Evaluation, EvaluatorVersion
+from judging.models.failure_causes import (
+    FailureCause,
+    FailureCauseTag,
+    FailureSample,
+    SampledFailure,
+)
 from judging.models.failure_modes import FailureReview
 from judging.models.labels import (
     Assignment,
@@ -29,7 +35,10 @@ __all__ = [
     "EvaluationBatchItem",
     "EvaluationPatrol",
     "EvaluatorVersion",
+    "FailureCause",
+    "FailureCauseTag",
     "FailureReview",
+    "FailureSample",
     "Guideline",
     "JudgeReply",
     "Label",
@@ -37,6 +46,7 @@ __all__ = [
     "MilestoneTick",
     "ReferenceVerdict",
     "Repair",
+    "SampledFailure",
     "StepComment",
     "Study",
     "StudyDownload",

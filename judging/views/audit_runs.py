@@ -20,6 +20,7 @@ from judging.cell_table import CellTable
 from judging.failure_pages import failure_beside
 from judging.forms.causes import CauseForm
 from judging.judgements import judgements_of, opened_items
+from judging.miniwob.cause_pages import walked_failure
 from judging.models import EvaluatorVersion, Study
 from judging.reports import FORMATS
 from judging.run_progress import curves_of
@@ -122,6 +123,9 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "cell_address": walk.get("cell", ""),
         "pane": walked_pane(request.user, walk, run_id) if judgements.reads_audits else None,
         "failure": failure_beside(judgements, request.user),
+        "why": None
+        if judgements.is_blind
+        else walked_failure(request.user, walk.get("sample", ""), run_id),
         # Beside the timeline a step is on the same page; alone, the pane links to the run's.
         "steps_at": "" if wants_partial(request) else reverse("runs:run_detail", args=[run_id]),
     }

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from judging.roles import ENGINEER, Role, sync_roles
+from judging.roles import ENGINEER, TAG_FAILURES, Role, sync_roles
 from runs.models import User
 
 pytestmark = pytest.mark.django_db
@@ -28,8 +28,8 @@ def test_the_groups_exist_on_every_database_with_exactly_their_permissions() -> 
             for p in group.permissions.select_related("content_type")
         }
 
-    assert permissions(Role.ANNOTATOR) == set()
-    assert permissions(Role.ADJUDICATOR) == {"judging.adjudicate"}
+    assert permissions(Role.ANNOTATOR) == {TAG_FAILURES}
+    assert permissions(Role.ADJUDICATOR) == {"judging.adjudicate", TAG_FAILURES}
     assert permissions(Role.ENGINEER) == set(ENGINEER)
     assert permissions(Role.ADMIN) > set(ENGINEER) | {"judging.adjudicate", "runs.add_user"}
 

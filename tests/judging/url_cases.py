@@ -296,6 +296,12 @@ case(
 )
 case("judging:failure_review", run_id=RUNS, post=lambda _: {"action": "confirm"})
 case(
+    "judging:failure_cause",
+    "sample=1",
+    run_id=RUNS,
+    post=lambda _: {"cause": "vision", "action": "save"},
+)
+case(
     "judging:failure_reviews",
     post=lambda w: {"run": [str(w.run.pk), str(w.rerun.pk)], "action": "say", "back": "/"},
 )
@@ -437,6 +443,9 @@ case(
     experiment_id=EXPERIMENTS,
     name=lambda _: ["configurations", "runs"],
     ending=lambda _: "json",
+)
+case(
+    "judging:failure_causes", experiment_id=EXPERIMENTS, post=lambda _: {"agent": "1", "size": "5"}
 )
 case("judging:hint_report", *SOURCES, experiment_id=EXPERIMENTS)
 case(

@@ -208,7 +208,23 @@ def _seen(
         made["screen_text"] = _blob(blobs, lines, "text/plain", "screen_text", name=f"{name}.txt")
         pieces = json.dumps(screen.elements, ensure_ascii=False).encode("utf-8", "replace")
         made["elements"] = _blob(blobs, pieces, "application/json", "elements", name=f"{name}.json")
+        # Not for the agent: so that it can be told later what it did not see, or misread.
+        page = json.dumps(page_elements(before), ensure_ascii=False).encode("utf-8", "replace")
+        made["dom"] = _blob(blobs, page, "application/json", "dom", name=f"page_step_{number}.json")
     return recorded_observation(before, blobs, number).model_copy(update=made)
+
+
+def page_elements(before: live.Observation) -> Json:
+    """What the page itself says stands where: named or acted-on elements with their boxes."""
+    elements: list[JsonValue] = []
+    for node in before.nodes:
+        box = before.boxes.get(node.bid) if node.bid else None
+        if node.bid is None or box is None:
+            continue
+        role, text = role_and_text(before.nodes, node.bid)
+        edges: list[JsonValue] = [box.x, box.y, box.x + box.width, box.y + box.height]
+        elements.append({"bid": node.bid, "role": role, "text": text or "", "box": edges})
+    return {"size": [before.width, before.height], "elements": elements}
 
 
 def recorded_actions(

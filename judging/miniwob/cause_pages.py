@@ -1,0 +1,131 @@
+"""Tagging failures with their causes: the form beside a run, and the way through a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from judging.audits.cells import Neighbours
+from judging.experiments.population import scope_for
+from judging.forms.failure_causes import FailureCauseForm
+from judging.miniwob.causes import sampled
+from judging.miniwob.proposing import Fault
+from judging.models import FailureCause, FailureCauseTag, FailureSample
+from judging.roles import TAG_FAILURES
+from runs.addresses import read_number
+from runs.models import Experiment, User
+
+FAULTS: dict[str, Promise] = {
+    Fault.NOT_DETECTED.value: _("was not detected"),
+    Fault.MISREAD.value: _("was misread"),
+}
+DEFINITIONS: dict[FailureCause, Promise] = {
+    FailureCause.VISION: _("What it was told of the screen was wrong, or left out what mattered."),
+    FailureCause.REASONING: _("It was told the screen rightly, and decided wrongly."),
+    FailureCause.OTHER: _("The environment, the judging of the task, or something else."),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingShown:
+    """What a rule found: an element that was needed and not seen as it is."""
+
+    step: int
+    role: str
+    text: str
+    fault: Promise
+    read: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureCausePane:
+    """One failure of a sample: its form, what is proposed, and what was said."""
+
+    sample: FailureSample
+    row: Any
+    """A `SampledFailure` with its `cause`."""
+    history: Sequence[FailureCauseTag]
+    form: FailureCauseForm
+    neighbours: Neighbours
+
+    @property
+    def proposed(self) -> FailureCause | None:
+        cause = self.row.proposal.get("cause")
+        return FailureCause(cause) if cause in FailureCause.values else None
+
+    @property
+    def findings(self) -> list[FindingShown]:
+        """At most a handful; what no rule wrote is left out."""
+        return [
+            FindingShown(
+                step=each["step"],
+                role=each["role"],
+                text=each["text"],
+                fault=FAULTS[each["fault"]],
+                read=each.get("read", ""),
+            )
+            for each in self.row.proposal.get("findings", [])[:5]
+        ]
+
+    @property
+    def current(self) -> FailureCauseTag | None:
+        return next((each for each in self.history if each.is_current and each.cause), None)
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(self.history)
+
+    @property
+    def definitions(self) -> list[tuple[str, Promise]]:
+        return [(str(cause.label), words) for cause, words in DEFINITIONS.items()]
+
+
+def sample_of(user: User, pk: int) -> tuple[FailureSample, Any] | None:
+    """The sample and what the person may know of its experiment; None where they may not tag."""
+    sample = FailureSample.objects.filter(pk=pk).select_related("experiment").first()
+    if sample is None or not user.has_perm(TAG_FAILURES):
+        return None
+    if not Experiment.objects.shown_to(user).filter(pk=sample.experiment_id).exists():
+        return None
+    return sample, scope_for(user, sample.experiment)
+
+
+def failure_cause_pane(
+    user: User, sample_pk: int, run_id: UUID, form: FailureCauseForm | None = None
+) -> FailureCausePane | None:
+    """The form for a run of the sample; None where there is none for this person."""
+    found = sample_of(user, sample_pk)
+    if found is None:
+        return None
+    sample, scope = found
+    rows = list(sampled(scope, sample))
+    place = next((at for at, row in enumerate(rows) if row.run_id == run_id), None)
+    if place is None:
+        return None
+    history = list(
+        FailureCauseTag.objects.filter(run=run_id).select_related("by").order_by("-at", "-id")
+    )
+    current = next((each for each in history if each.is_current and each.cause), None)
+    return FailureCausePane(
+        sample=sample,
+        row=rows[place],
+        history=history,
+        form=form or FailureCauseForm.about(current),
+        neighbours=Neighbours(
+            number=place + 1,
+            total=len(rows),
+            previous=rows[place - 1].run_id if place else None,
+            next=rows[place + 1].run_id if place + 1 < len(rows) else None,
+        ),
+    )
+
+
+def walked_failure(user: User, sample: str, run_id: UUID) -> FailureCausePane | None:
+    """The same for the sample that an address names."""
+    number = read_number(sample)
+    return None if number is None else failure_cause_pane(user, number, run_id)

@@ -1,0 +1,132 @@
+"""Mechanical proposals: where the page shows that the agent did not see what it needed.
+
+Only vision is ever proposed. That everything needed was read rightly does not tell whether it was
+reasoning that failed, or the environment: that is for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+
+from judging.miniwob.needed import folded, needed_elements
+from judging.models import FailureCause
+from runs.blobs import MissingBlobError, read_blob
+from runs.models import Run, Step
+from runs.seen_screens import Edges, PageElement, Piece, page_seen, seen_screen
+from webagent.trajectory.records import Json
+
+MOST_STEPS = 10
+ALIKE = 0.9
+"""How alike two texts must be to be the same, 0 to 1: a letter in ten may be misread."""
+LEAST_IOU = 0.3
+
+
+class Fault(StrEnum):
+    """What was wrong with how a needed element was seen."""
+
+    NOT_DETECTED = "not_detected"
+    MISREAD = "misread"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One needed element that was not seen as it is; `read` is what was read in its place."""
+
+    step: int
+    fault: Fault
+    role: str
+    text: str
+    box: Edges
+    read: str = ""
+
+    def as_json(self) -> Json:
+        return {
+            "step": self.step,
+            "fault": self.fault.value,
+            "role": self.role,
+            "text": self.text,
+            "box": list(self.box),
+            "read": self.read,
+        }
+
+
+def proposal_for(run: Run) -> Json:
+    """`cause` and `findings` where vision failed by what was recorded; empty where nothing shows.
+
+    The latest step on which something needed was not seen is the one that speaks.
+    """
+    steps = run.steps.filter(state=Step.State.LIVE).order_by("-index")[:MOST_STEPS]
+    for step in steps:
+        if findings := step_findings(step, run.goal):
+            return {
+                "cause": FailureCause.VISION.value,
+                "findings": [each.as_json() for each in findings],
+            }
+    return {}
+
+
+def step_findings(step: Step, goal: str) -> list[Finding]:
+    """What the agent needed on this screen and did not see; nothing where it cannot be told."""
+    screen, page = seen_screen(step), page_seen(step)
+    if screen is None or page is None or step.tree is None:
+        return []
+    try:
+        tree = read_blob(step.tree).decode("utf-8", "replace")
+    except MissingBlobError:
+        return []
+    needed = needed_elements(goal=goal, url=step.url, tree=tree, page=page)
+    found = (_finding(step.index, each, screen.pieces) for each in needed)
+    return [each for each in found if each is not None]
+
+
+def _finding(step: int, needed: PageElement, pieces: Sequence[Piece]) -> Finding | None:
+    about = {"step": step, "role": needed.role or "", "text": needed.text, "box": needed.box}
+    over = [each for each in pieces if _is_over(each.box, needed.box)]
+    near = [each for each in pieces if _is_beside(each.box, needed.box)]
+    if needed.text and any(_reads(each.text, needed.text) for each in near):
+        return None
+    if not over:
+        return Finding(fault=Fault.NOT_DETECTED, **about)  # type: ignore[arg-type]
+    read = " ".join(each.text for each in over if each.text)
+    # An element whose name stands nowhere on it, such as an icon's, cannot be misread.
+    if needed.text and read:
+        return Finding(fault=Fault.MISREAD, read=read, **about)  # type: ignore[arg-type]
+    return None
+
+
+def _reads(read: str, text: str) -> bool:
+    one, other = folded(read), folded(text)
+    if not other:
+        return read.strip() == text.strip()
+    if other in one:
+        return True
+    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= ALIKE
+
+
+def _is_over(seen: Edges, element: Edges) -> bool:
+    """Whether a piece stands where the element is."""
+    shared = _shared(seen, element)
+    both = _area(seen) + _area(element) - shared
+    if both > 0 and shared / both >= LEAST_IOU:
+        return True
+    x, y = (seen[0] + seen[2]) / 2, (seen[1] + seen[3]) / 2
+    return element[0] <= x <= element[2] and element[1] <= y <= element[3]
+
+
+def _is_beside(seen: Edges, element: Edges) -> bool:
+    """Whether a piece stands on the element or on its line, as labels do."""
+    middle = (element[1] + element[3]) / 2
+    return _shared(seen, element) > 0 or seen[1] <= middle <= seen[3]
+
+
+def _shared(one: Edges, other: Edges) -> float:
+    across = min(one[2], other[2]) - max(one[0], other[0])
+    down = min(one[3], other[3]) - max(one[1], other[1])
+    return max(0.0, across) * max(0.0, down)
+
+
+def _area(box: Edges) -> float:
+    return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])

@@ -1,0 +1,94 @@
+"""What of a screenshot-only agent failed: seeing, reasoning, or something else."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class FailureCause(models.TextChoices):
+    """Why a run failed, of an agent that sees by screenshots alone."""
+
+    VISION = "vision", _("vision")
+    REASONING = "reasoning", _("reasoning")
+    OTHER = "other", _("other")
+
+
+class FailureSample(models.Model):
+    """Failures of one configuration drawn at random; the newest of a configuration counts.
+
+    The same seed from the same failures draws the same runs.
+    """
+
+    experiment = models.ForeignKey(
+        "runs.Experiment", models.CASCADE, related_name="failure_samples"
+    )
+    agent = models.ForeignKey(
+        "runs.AgentConfiguration", models.PROTECT, related_name="failure_samples"
+    )
+    seed = models.BigIntegerField()
+    wanted = models.PositiveIntegerField()
+    among = models.PositiveIntegerField()
+    """How many failures there were to draw from."""
+    drawn_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    drawn_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["experiment", "agent", "-id"]
+        verbose_name = _("sample of failures")
+
+    def __str__(self) -> str:
+        return f"sample {self.pk}"
+
+
+class SampledFailure(models.Model):
+    """One run of a sample, in the order in which it was drawn."""
+
+    sample = models.ForeignKey(FailureSample, models.CASCADE, related_name="failures")
+    run = models.ForeignKey("runs.Run", models.CASCADE, related_name="sampled_as")
+    position = models.PositiveIntegerField()
+    proposal = models.JSONField(default=dict)
+    """`cause`, and `findings` that say so: see `judging.miniwob.proposing`; empty for none."""
+
+    class Meta:
+        ordering = ["sample", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["sample", "run"], name="a_failure_is_drawn_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"failure {self.position} of sample {self.sample_id}"
+
+
+class FailureCauseTag(models.Model):
+    """One person's word on why a run failed, appended and never edited; the newest is current."""
+
+    run = models.ForeignKey("runs.Run", models.CASCADE, related_name="failure_cause_tags")
+    cause = models.CharField(max_length=10, blank=True, choices=FailureCause)
+    """Empty where it was taken back."""
+    note = models.TextField(blank=True)
+    proposed = models.CharField(max_length=10, blank=True)
+    """The cause that was proposed before the person's eyes; empty for none."""
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="failure_cause_tags"
+    )
+    at = models.DateTimeField(auto_now_add=True)
+    replaces = models.OneToOneField("self", models.RESTRICT, null=True, related_name="replaced_by")
+    is_current = models.BooleanField(default=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run"],
+                condition=models.Q(is_current=True),
+                name="one_current_failure_cause",
+            ),
+        ]
+        ordering = ["run", "at", "id"]
+        verbose_name = _("cause of a failure")
+
+    def __str__(self) -> str:
+        return self.cause or "taken back"
