@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import django_tables2
-from django.db.models import Case, CharField, OuterRef, Subquery, Value, When
+from django.db.models import Case, CharField, Exists, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import ReferenceVerdict
 from runs.filter_controls import WordsFilter
+from runs.keyset import Lead
 from runs.templatetags.interface import verdict
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ class ReferenceVerdictColumn:
     def choices(self) -> dict[str, list[tuple[str, Any]]]:
         return {"reference": list(ReferenceVerdict.Verdict.choices)}
 
+    def leads(self, is_blind: str) -> dict[str, Lead]:
+        verdicts = sorted([NO_VERDICT, *ReferenceVerdict.Verdict.values])
+        return {"reference": Lead("shown_reference", is_blind, values=verdicts, where=_where)}
+
 
 class _VerdictFilter(WordsFilter):
     """Runs whose shown reference verdict is one of the words, found from the verdicts.
@@ -57,6 +62,14 @@ class _VerdictFilter(WordsFilter):
             return qs
         settled = ReferenceVerdict.objects.filter(is_authoritative=True, verdict__in=value)
         return qs.filter(is_blind=False, pk__in=settled.order_by().values("run"))
+
+
+def _where(verdict: str) -> Q:
+    """Runs with this reference verdict, or without any."""
+    settled = ReferenceVerdict.objects.filter(run=OuterRef("pk"), is_authoritative=True).order_by()
+    if verdict == NO_VERDICT:
+        return ~Q(Exists(settled))
+    return Q(Exists(settled.filter(verdict=verdict)))
 
 
 class _VerdictColumn(django_tables2.Column):

@@ -11,6 +11,8 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.functional import cached_property
 
+from runs.keyset import ADDRESS_NAMES
+
 MAX_VALUES = 50
 MAX_CHARS = 300
 
@@ -118,5 +120,6 @@ class AddressFilter(django_filters.FilterSet):
 
     def _bare_query(self) -> QueryDict:
         query = self.data.copy() if isinstance(self.data, QueryDict) else QueryDict(mutable=True)
-        query.pop("page", None)
+        for name in ADDRESS_NAMES:
+            query.pop(name, None)
         return query

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from django_filters import Filter
     from django_tables2 import Column
 
+    from runs.keyset import Lead
     from runs.models import Run, User
     from runs.querysets.runs import RunQuerySet
 
@@ -36,6 +37,10 @@ class RunListExtension(Protocol):
 
     def choices(self) -> dict[str, list[tuple[str, Any]]]:
         """What each filter offers: values with their words."""
+        ...
+
+    def leads(self, is_blind: str) -> dict[str, Lead]:
+        """What orders by its columns begin with; the flag is empty where nothing is hidden."""
         ...
 
 

@@ -6,12 +6,14 @@ from runs.views import blobs, jobs, run_compare, run_list, run_live, run_page
 
 urlpatterns = [
     path("runs/", run_list.run_list, name="run_list"),
+    path("runs/count/", run_list.run_count, name="run_count"),
     path("runs/columns/", run_list.run_columns, name="run_columns"),
     path("runs/compare/", run_compare.run_compare, name="run_compare"),
     path("runs/<uuid:run_id>/", run_page.run_detail, name="run_detail"),
     path("runs/<uuid:run_id>/live/", run_live.run_live, name="run_live"),
     path("runs/<uuid:run_id>/steps/", run_page.run_steps, name="run_steps"),
     path("runs/<uuid:run_id>/steps/<int:index>/", run_page.run_step, name="run_step"),
+    path("runs/<uuid:run_id>/steps/<int:index>/screen/", run_page.run_screen, name="run_screen"),
     path("runs/<uuid:run_id>/steps/<int:index>/calls/", run_page.run_calls, name="run_calls"),
     path(
         "runs/<uuid:run_id>/compare/", run_compare.run_compare_choices, name="run_compare_choices"

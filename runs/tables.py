@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import django_tables2 as tables
 from django.core.paginator import Paginator
 from django.db.models import Prefetch, QuerySet
+from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
+from django_tables2.rows import BoundRows
 
 from runs.filters import ANOMALIES
+from runs.keyset import read_cursor
 from runs.models import Event, Run, RunStatus, User
 from runs.querysets.runs import RunQuerySet
+from runs.row_counts import COUNTED_AT_ONCE, RowCount, count_rows
 from runs.run_list import run_list_extension
+from runs.run_orders import run_keyset
 from runs.templatetags.interface import duration, moment, money, verdict
+from runs.visibility import run_policy
 
 if TYPE_CHECKING:
     from runs.visibility import ShownRun
 
-COUNTED = 10_000
-"""Up to so many rows are counted; beyond, the page says "more than"."""
 PER_PAGE = 50
 OPTIONAL_COLUMNS = {
     "task_set": _("task set"),
@@ -54,23 +59,31 @@ DEFAULT_COLUMNS = (
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]  # only its stub takes one
-    """Pages over at most `COUNTED` rows of a table: a million are never counted for one page."""
+    """Pages over at most `COUNTED` rows of a table: more are never counted for one page."""
 
     @cached_property
-    def _counted(self) -> int:
-        rows: Any = self.object_list
-        # Without an order, so that the database may stop as soon as it has found enough.
-        counted: int = rows.data.data.order_by()[: COUNTED + 1].count()
-        return counted
-
-    @property
-    def is_capped(self) -> bool:
-        """Whether there are more rows than were counted."""
-        return self._counted > COUNTED
+    def rows(self) -> RowCount:
+        """How many rows there are."""
+        listed: Any = self.object_list
+        return count_rows(listed.data.data)
 
     @cached_property
     def count(self) -> int:
-        return min(self._counted, COUNTED)
+        return self.rows.number
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPage:
+    """A page of a table that was found by its keys."""
+
+    object_list: Any
+    number: int | None
+    previous_query: str
+    next_query: str
+
+    @property
+    def has_other_pages(self) -> bool:
+        return bool(self.previous_query or self.next_query)
 
 
 class SteadyData(TableQuerysetData):
@@ -173,6 +186,7 @@ class RunTable(tables.Table):
     """The page draws count and pages itself."""
 
     def __init__(self, runs: RunQuerySet[Run], user: User, **options: Any) -> None:
+        self.user = user
         extension = run_list_extension()
         every = extension.annotate(Run.objects.shown_to(user), user).order_by().for_list()
         rows = every.prefetch_related(
@@ -190,6 +204,28 @@ class RunTable(tables.Table):
             exclude=hidden,
             sequence=["selected", "goal", *chosen, "..."],
             **options,
+        )
+
+    def turn_to(self, query: QueryDict) -> None:
+        """Read the page that the address names, and how many rows there are on all."""
+        hidden = run_policy().hidden(self.user)
+        sees_all = hidden == (None, None) and self.user.has_perm("runs.view_run")
+        rows, every = self.data.data, self.data.every
+        self.count = count_rows(rows, may_estimate=sees_all, most=COUNTED_AT_ONCE)
+        found = run_keyset(
+            rows,
+            every.prefetch_related(None),
+            str(self.order_by[0]) if self.order_by else self._meta.order_by[0],
+            hidden=hidden,
+            is_short=self.count.is_exact,
+        ).page(read_cursor(query), PER_PAGE)
+        by_key = {row.pk: row for row in every.filter(pk__in=found.keys)}
+        shown = [by_key[key] for key in found.keys if key in by_key]
+        self.page = ShownPage(
+            BoundRows(shown, table=self),
+            found.number,
+            previous_query=found.query(query, back=True),
+            next_query=found.query(query, back=False),
         )
 
     def render_goal(self, record: Run) -> SafeString:

@@ -9,6 +9,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.experiments import Experiment
+from runs.querysets.goals import GoalStart
 from runs.querysets.runs import RunQuerySet
 from runs.querysets.turns import LANES_PER_PERSON
 
@@ -240,6 +241,9 @@ class Run(models.Model):
             models.Index(fields=["n_steps", "-created_at", "-id"], name="run_by_steps"),
             models.Index(fields=["seconds", "-created_at", "-id"], name="run_by_seconds"),
             models.Index(fields=["cost", "-created_at", "-id"], name="run_by_cost"),
+            models.Index(
+                GoalStart("goal"), F("created_at").desc(), F("id").desc(), name="run_by_goal"
+            ),
             models.Index(
                 fields=["-created_at", "-id"],
                 name="run_made_here",

@@ -12,7 +12,8 @@ from django_tables2 import RequestConfig
 
 from runs.filters import RunFilter
 from runs.models import Run, User
-from runs.tables import COUNTED, PER_PAGE, CappedPaginator, RunTable, all_columns, chosen_columns
+from runs.row_counts import count_rows
+from runs.tables import RunTable, all_columns, chosen_columns
 from runs.views.fragments import AppRequest, wants_partial
 
 
@@ -23,20 +24,27 @@ def run_list(request: AppRequest) -> HttpResponse:
     runs = Run.objects.shown_to(request.user)
     run_filter = RunFilter(request.GET, queryset=runs, user=request.user)
     table = RunTable(run_filter.qs, request.user)
-    RequestConfig(
-        request, paginate={"per_page": PER_PAGE, "paginator_class": CappedPaginator}
-    ).configure(table)
+    RequestConfig(request, paginate=False).configure(table)
+    table.turn_to(request.GET)
     shows_any = bool(table.page.object_list)
     context = {
         "table": table,
         "filter": run_filter,
-        "counted": COUNTED,
+        "count": table.count,
         "columns": _column_choices(request.user),
         "has_runs": shows_any or runs.exists(),
         "hidden_attempts": 0 if shows_any else run_filter.count_superseded(),
     }
     name = "_run_table" if wants_partial(request) else "run_list"
     return render(request, f"runs/{name}.html", context)
+
+
+@require_safe
+def run_count(request: AppRequest) -> HttpResponse:
+    """How many runs match, for a page that has counted only so far before it was shown."""
+    runs = Run.objects.shown_to(request.user)
+    found = RunFilter(request.GET, queryset=runs, user=request.user).qs
+    return render(request, "runs/_run_count.html", {"count": count_rows(found)})
 
 
 @require_POST

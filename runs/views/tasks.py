@@ -9,7 +9,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from runs.models import Task, TaskSet
-from runs.tables import COUNTED, PER_PAGE, CappedPaginator
+from runs.tables import PER_PAGE, CappedPaginator
 from runs.task_filters import TaskFilter
 from runs.task_pages import set_context, task_context
 from runs.task_table import TaskTable
@@ -29,7 +29,6 @@ def task_list(request: AppRequest) -> HttpResponse:
     context = {
         "table": table,
         "filter": task_filter,
-        "counted": COUNTED,
         "task_sets": TaskSet.objects.order_by("name", "version"),
         "has_tasks": bool(table.page.object_list) or Task.objects.exists(),
     }

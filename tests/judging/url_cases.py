@@ -594,6 +594,7 @@ case("runs:run_live", "seen=0-0", "seen=1-0", run_id=RUNS)
 case("runs:run_steps", "from=0", "from=1", run_id=RUNS)
 case("runs:run_step", run_id=RUNS, index=STEPS)
 case("runs:run_calls", run_id=RUNS, index=STEPS)
+case("runs:run_screen", run_id=RUNS, index=STEPS)
 case("runs:run_compare_choices", run_id=RUNS)
 CASES["runs:run_compare"] = lambda world: [
     Visit(f"{reverse('runs:run_compare')}?a={a}&b={b}{steps}")

@@ -1,0 +1,248 @@
+"""Pages of a long list found by their rows and not by their number: none is too deep.
+
+A page begins after a row, or ends before one, which the address names by its id alone: what the
+row is ordered by is read anew as the viewer may see it, so that an address tells nobody anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+from django.http import QueryDict
+
+AFTER, BEFORE, NUMBER = "after", "before", "page"
+ADDRESS_NAMES = (AFTER, BEFORE, NUMBER)
+"""What of an address says which page of a list is meant, and nothing about the list itself."""
+PROBED = 8
+"""Values that are looked through one by one; the others together, which sorts all their rows."""
+LARGEST_NUMBER = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """What a list is ordered by first; rows that are alike in it follow by their age."""
+
+    field: str
+    flag: str = ""
+    """Annotated and true where the viewer may not know the field: there it stands like NULL."""
+    nullable: bool = False
+    values: Iterable[Any] | None = None
+    """All values the field may have, in order, where it is no column that an index reads."""
+    order: tuple[str, ...] = ()
+    """The order of those values; `field` itself unless said otherwise."""
+    where: Callable[[Any], Q] | None = None
+    """Rows of one of the values, where that is found otherwise than by the field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The row beside which a page lies."""
+
+    row: UUID
+    is_before: bool
+    number: int | None
+    """Which page it is to whoever paged there; a word of theirs, and nothing relies on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPage:
+    """The keys of one page, and the rows beside which its neighbours lie."""
+
+    keys: Sequence[UUID]
+    previous: UUID | None
+    next: UUID | None
+    number: int | None
+
+    def query(self, given: QueryDict, *, back: bool) -> str:
+        """The address of the page before or after; empty where there is none."""
+        row = self.previous if back else self.next
+        if row is None:
+            return ""
+        query = given.copy()
+        for name in ADDRESS_NAMES:
+            query.pop(name, None)
+        query[BEFORE if back else AFTER] = str(row)
+        if self.number:
+            query[NUMBER] = str(max(self.number + (-1 if back else 1), 1))
+        return f"?{query.urlencode()}"
+
+
+def read_cursor(query: QueryDict) -> Cursor | None:
+    """The cursor of an address; None where it names none that makes sense."""
+    written = query.get(NUMBER, "")
+    number = int(written) if written.isascii() and written.isdecimal() and len(written) < 8 else 0
+    for name in (AFTER, BEFORE):
+        try:
+            row = UUID(query.get(name, ""))
+        except ValueError:
+            continue
+        known = number if 0 < number <= LARGEST_NUMBER else None
+        return Cursor(row, is_before=name == BEFORE, number=known)
+    return None
+
+
+class Keyset:
+    """A list in an order that no two rows share: the lead, then age.
+
+    A list that rises shows the newest of those alike first, one that falls the oldest, so that
+    one index serves both. Each page is read in parts, each by an index and only as far as needed:
+    what is alike in the lead, what comes after, and what has no value.
+    """
+
+    def __init__(
+        self,
+        rows: QuerySet[Any],
+        every: QuerySet[Any],
+        *,
+        lead: Lead | None,
+        falls: bool,
+        is_short: bool = False,
+    ) -> None:
+        """
+        Args:
+            rows: the list, filtered, in no order.
+            every: rows that may stand beside a page, whether they are in the list or not.
+            lead: None orders by age alone.
+            is_short: the list is short enough to be sorted as a whole.
+        """
+        self._rows, self._every, self._lead, self._falls = rows, every, lead, falls
+        self._is_short = is_short
+
+    def page(self, cursor: Cursor | None, size: int) -> KeyPage:
+        """The page beside the cursor; the first where it leads nowhere."""
+        beside = self._position(cursor) if cursor else None
+        if cursor is None or beside is None:
+            keys = self._keys(None, back=False, most=size + 1)
+            return self._ahead(keys, size, before=None, number=1)
+        keys = self._keys(beside, back=cursor.is_before, most=size + 1)
+        if cursor.is_before:
+            if len(keys) <= size:
+                return self.page(None, size)
+            shown = keys[:size][::-1]
+            return KeyPage(shown, previous=shown[0], next=shown[-1], number=cursor.number)
+        if not keys:
+            return self.page(None, size)
+        return self._ahead(keys, size, before=keys[0], number=cursor.number)
+
+    def _ahead(
+        self, keys: list[UUID], size: int, *, before: UUID | None, number: int | None
+    ) -> KeyPage:
+        is_last = len(keys) <= size
+        return KeyPage(keys[:size], before, None if is_last else keys[size - 1], number)
+
+    def parts(self, beside: tuple[Any, ...] | None, *, back: bool) -> Iterator[QuerySet[Any]]:
+        """The list from there on, as querysets in turn."""
+        lead = self._lead
+        if lead is None:
+            yield self._by_age(self._rows, beside, falls=self._falls != back)
+            return
+        falls = self._falls != back
+        ages_fall = (not self._falls) != back
+        if not lead.flag and lead.values is None and beside is None:
+            yield self._rows.order_by(*_directed((lead.field,), falls), *_ages(ages_fall))
+            return
+        value = beside[0] if beside else None
+        starts_null = beside is not None and value is None
+        nulls_last = connection.features.nulls_order_largest != falls
+        if starts_null or (beside is None and not nulls_last):
+            yield from self._nulls(beside, ages_fall)
+        if not starts_null or not nulls_last:
+            yield from self._values(None if starts_null else beside, falls, ages_fall)
+        if not starts_null and nulls_last:
+            yield from self._nulls(None, ages_fall)
+
+    def _nulls(self, beside: tuple[Any, ...] | None, falls: bool) -> Iterator[QuerySet[Any]]:
+        lead = self._lead
+        if lead is None or not (lead.flag or lead.nullable):
+            return
+        nothing = Q(**{f"{lead.field}__isnull": True}) if lead.nullable else Q()
+        if lead.flag:
+            nothing |= Q(**{lead.flag: True})
+        yield self._by_age(self._rows.filter(nothing), beside, falls=falls)
+
+    def _values(
+        self, beside: tuple[Any, ...] | None, falls: bool, ages_fall: bool
+    ) -> Iterator[QuerySet[Any]]:
+        lead = self._lead
+        if lead is None:
+            return
+        rows = self._rows.filter(**{lead.flag: False}) if lead.flag else self._rows
+        if lead.values is None:
+            after = Q(**{f"{lead.field}__isnull": False}) if lead.nullable else Q()
+            if beside:
+                yield self._by_age(rows.filter(**{lead.field: beside[0]}), beside, falls=ages_fall)
+                after = Q(**{f"{lead.field}__{'lt' if falls else 'gt'}": beside[0]})
+            order = _directed((lead.field,), falls)
+            yield rows.filter(after).order_by(*order, *_ages(ages_fall))
+            return
+        values = list(lead.values)
+        if falls:
+            values.reverse()
+        if beside:
+            values = values[values.index(beside[0]) :]
+            yield self._by_age(rows.filter(self._is(values.pop(0))), beside, falls=ages_fall)
+        probed = 0 if self._is_short else PROBED
+        for value in values[:probed]:
+            yield self._by_age(rows.filter(self._is(value)), None, falls=ages_fall)
+        if rest := values[probed:]:
+            order = _directed(lead.order or (lead.field,), falls)
+            yield rows.filter(**{f"{lead.field}__in": rest}).order_by(*order, *_ages(ages_fall))
+
+    def _is(self, value: Any) -> Q:
+        lead = self._lead
+        if lead is None or lead.where is None:
+            return Q(**{lead.field: value}) if lead else Q()
+        return lead.where(value)
+
+    def _by_age(
+        self, rows: QuerySet[Any], beside: tuple[Any, ...] | None, *, falls: bool
+    ) -> QuerySet[Any]:
+        if beside:
+            created, key = beside[-2:]
+            sign = "lt" if falls else "gt"
+            # The first condition alone is what an index can be searched by.
+            rows = rows.filter(
+                Q(**{f"created_at__{sign}": created}) | Q(**{f"pk__{sign}": key}),
+                **{f"created_at__{sign}e": created},
+            )
+        return rows.order_by(*_ages(falls))
+
+    def _keys(self, beside: tuple[Any, ...] | None, *, back: bool, most: int) -> list[UUID]:
+        keys: list[UUID] = []
+        for part in self.parts(beside, back=back):
+            keys += part.values_list("pk", flat=True)[: most - len(keys)]
+            if len(keys) == most:
+                break
+        return keys
+
+    def _position(self, cursor: Cursor) -> tuple[Any, ...] | None:
+        """Where the row stands: its lead as it is shown, its age and its key."""
+        lead = self._lead
+        names = [lead.field] if lead else []
+        flags = [lead.flag] if lead and lead.flag else []
+        found = (
+            self._every.filter(pk=cursor.row)
+            .order_by()
+            .values_list(*flags, *names, "created_at", "pk")
+            .first()
+        )
+        if found is None or lead is None:
+            return found
+        hides, place = bool(flags) and found[0], found[len(flags) :]
+        value = None if hides else place[0]
+        if value is not None and lead.values is not None and value not in list(lead.values):
+            return None
+        return (value, *place[1:])
+
+
+def _directed(names: Iterable[str], falls: bool) -> list[str]:
+    return [f"-{name}" if falls else name for name in names]
+
+
+def _ages(falls: bool) -> list[str]:
+    return _directed(("created_at", "pk"), falls)
