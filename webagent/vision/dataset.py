@@ -10,11 +10,9 @@ Beside the pictures stands `pictures.jsonl`, one line a picture.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,15 +23,15 @@ from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import ChromiumLauncher
 from webagent.environment.browsergym_picture import take_picture
 from webagent.environment.local_site import LocalSite
+from webagent.vision.labelled import INDEX, SEEN, TRAIN, UNSEEN, LabelledPicture
 from webagent.vision.screen import KINDS, Box, Element
 from webagent.vision.tasks import seen_tasks, unseen_tasks
 
 ELEMENTS = (Path(__file__).parent / "elements.js").read_text()
-INDEX = "pictures.jsonl"
 CLICKS = 2
+TRIES = 6
 CLICKED = frozenset(KINDS) - {"dialog", "image", "text area"}
 
-TRAIN, SEEN, UNSEEN = "train", "seen", "unseen"
 AT_ONCE = 4
 
 # An episode that goes on after a wrong click, so that one page shows many states.
@@ -52,34 +50,6 @@ RESTYLE = """text => {
 FONTS = ("Arial", "Georgia, serif", "Verdana", "monospace", "Tahoma", "cursive")
 LIGHT = ("#fff", "#f4f4f4", "#e8f0fe", "#fff7e0", "#eafaf1", "#fdeef4")
 STRONG = ("#1a73e8", "#2e7d32", "#c62828", "#6a1b9a", "#ef6c00", "#455a64", "#000")
-
-
-@dataclass(frozen=True)
-class LabelledPicture:
-    """A picture (PNG) of a task, with the elements on it; boxes in pixels of the picture.
-
-    `part`: "train", "seen" (other seeds of tasks trained on) or "unseen" (other tasks).
-    """
-
-    file: str
-    task: str
-    seed: int
-    clicks: int
-    styled: bool
-    part: str
-    elements: tuple[Element, ...]
-
-
-def read_index(directory: Path) -> list[LabelledPicture]:
-    """The labelled pictures of a directory, in the order in which they were taken."""
-    pictures = []
-    for line in (directory / INDEX).read_text().splitlines():
-        record = json.loads(line)
-        elements = tuple(
-            Element(found["kind"], Box(**found["box"]), 1.0) for found in record["elements"]
-        )
-        pictures.append(LabelledPicture(**{**record, "elements": elements}))
-    return pictures
 
 
 def random_style(rng: random.Random) -> str:
@@ -135,8 +105,7 @@ class Photographer:
         for clicks in range(CLICKS + 1):
             self._page.wait_for_timeout(20 if clicks == 0 else 200)
             name = f"{task_name.removeprefix('miniwob.')}-{part}-{seed}-{clicks}.png"
-            content = take_picture(self._page).content
-            elements = self._elements()
+            content, elements = self._still()
             if content != last:
                 (self._directory / name).write_bytes(content)
                 yield LabelledPicture(name, task_name, seed, clicks, styled, part, elements)
@@ -149,6 +118,18 @@ class Photographer:
             self._page.mouse.click(x / zoom, y / zoom)
             if rng.random() < 0.5:
                 self._page.keyboard.type(rng.choice(("Ada", "lisbon", "42", "hello there")))
+
+    def _still(self) -> tuple[bytes, tuple[Element, ...]]:
+        """A picture and its elements, once they no longer move under the camera."""
+        before = self._elements()
+        for _ in range(TRIES):
+            content = take_picture(self._page).content
+            elements = self._elements()
+            if elements == before:
+                break
+            before = elements
+            self._page.wait_for_timeout(100)
+        return content, elements
 
     def _elements(self) -> tuple[Element, ...]:
         zoom = _zoom(self._page)
@@ -206,7 +187,7 @@ def _take(
             else:
                 photographer.start_again(seed)
             for picture in photographer.pictures(name, seed, part, styled=styled):
-                index.write(json.dumps(asdict(picture)) + "\n")
+                index.write(picture.line() + "\n")
                 count += 1
         except playwright.sync_api.Error as error:
             sys.stderr.write(f"{name}, seed {seed}: {str(error).splitlines()[0]}\n")

@@ -104,11 +104,15 @@ class Box:
 
 @dataclass(frozen=True)
 class TextLine:
-    """A line of text that was read, with how sure the reader is, 0 to 1."""
+    """A line of text that was read, with how sure the reader is, 0 to 1.
+
+    Its words, each with a box of its own, where the reader tells them apart.
+    """
 
     text: str
     box: Box
     confidence: float
+    words: tuple[TextLine, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,9 +161,10 @@ class ScreenText:
 
     def lines(self) -> str:
         """One item a line, from the top down, then from left to right."""
-        return "\n".join(item.line() for item in sorted(self.items, key=_reading_order))
+        return "\n".join(item.line() for item in sorted(self.items, key=reading_order))
 
 
-def _reading_order(item: ScreenItem) -> tuple[int, int, int, int, str, str]:
+def reading_order(item: ScreenItem) -> tuple[int, int, int, int, str, str]:
+    """What items are sorted by: y, then x, then whatever tells two at the same place apart."""
     box = item.box
     return box.y1, box.x1, box.y2, box.x2, item.kind, item.text

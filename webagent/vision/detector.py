@@ -1,0 +1,101 @@
+"""Find the elements on a picture of a screen, with a small network run by ONNX Runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from PIL.Image import Resampling
+
+from webagent.vision.onnx import open_session
+from webagent.vision.screen import KINDS, Box, Element
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+    from PIL import Image
+
+MODEL = Path(__file__).parent / "models" / "elements.onnx"
+THRESHOLD = 0.3
+# Two boxes that share more than this are one element, whatever kinds they were taken for.
+SAME_ELEMENT = 0.6
+STRIDES = (4, 8)
+# Screenshots are seen this much smaller: enough for controls, and less than half of the work.
+SCALE = 2 / 3
+_MULTIPLE = 32
+
+
+class Detector(Protocol):
+    """Finds elements."""
+
+    def find(self, image: Image.Image) -> list[Element]:
+        """The elements on the picture, the surest first; boxes in its pixels."""
+
+
+class NoModel(FileNotFoundError):
+    """There is no model at the path given."""
+
+
+def load_detector(path: Path | None = None, *, threshold: float = THRESHOLD) -> Detector:
+    """The detector that ships with Crosscheck, or the one at the path.
+
+    Raises:
+        NoModel: there is no such file.
+    """
+    model = path or MODEL
+    if not model.is_file():
+        raise NoModel(
+            f"There is no detector model at {model}. "
+            "`python -m webagent.vision.train` makes one; see docs/vision.md."
+        )
+    return OnnxDetector(model, threshold)
+
+
+class OnnxDetector:
+    """A network that was exported by `webagent.vision.train`."""
+
+    def __init__(self, path: Path, threshold: float) -> None:
+        self._session = open_session(path)
+        self._threshold = threshold
+
+    def find(self, image: Image.Image) -> list[Element]:
+        outputs = self._session.run(None, {"pictures": fed(image)})
+        found = []
+        for level, stride in enumerate(STRIDES):
+            likely, distances = outputs[2 * level][0], outputs[2 * level + 1][0]
+            for kind, row, column in np.argwhere(likely >= self._threshold):
+                x, y = (column + 0.5) * stride, (row + 0.5) * stride
+                left, top, right, bottom = distances[:, row, column]
+                sides = (x - left, y - top, x + right, y + bottom)
+                box = _box([side / SCALE for side in sides], image.size)
+                if box is not None:
+                    confidence = round(float(likely[kind, row, column]), 4)
+                    found.append(Element(KINDS[kind], box, confidence))
+        return distinct(found)
+
+
+def fed(image: Image.Image) -> NDArray[np.float32]:
+    """The picture as the network takes it: (1, 3, height, width), 0 to 1, padded at the end."""
+    size = (round(image.width * SCALE), round(image.height * SCALE))
+    small = image.convert("RGB").resize(size, Resampling.BILINEAR)
+    pixels = np.asarray(small, np.float32) / 255
+    below, beside = -pixels.shape[0] % _MULTIPLE, -pixels.shape[1] % _MULTIPLE
+    padded = np.pad(pixels, ((0, below), (0, beside), (0, 0)), mode="edge")
+    return np.ascontiguousarray(padded.transpose(2, 0, 1)[None])
+
+
+def distinct(elements: Iterable[Element]) -> list[Element]:
+    """The elements without those that a surer one's box nearly covers, the surest first."""
+    kept: list[Element] = []
+    for element in sorted(elements, key=lambda e: (-e.confidence, e.box, e.kind)):
+        if all(element.box.iou(other.box) <= SAME_ELEMENT for other in kept):
+            kept.append(element)
+    return kept
+
+
+def _box(sides: Sequence[float], size: tuple[int, int]) -> Box | None:
+    x1, y1, x2, y2 = (round(side) for side in sides)
+    x1, y1, x2, y2 = max(0, x1), max(0, y1), min(size[0], x2), min(size[1], y2)
+    return Box(x1, y1, x2, y2) if x1 < x2 and y1 < y2 else None

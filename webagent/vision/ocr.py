@@ -1,0 +1,183 @@
+"""Read the text on a picture of a screen: one interface, two engines, both offline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from PIL import Image
+
+from webagent.vision.onnx import open_session
+from webagent.vision.screen import Box, TextLine
+
+# Controls have letters of some ten pixels: engines are trained on larger ones.
+ENLARGED = 1.5
+ENLARGED_FOR_TESSERACT = 3.0
+LEAST_CONFIDENCE = 0.5
+_MARGIN = 12
+"""Engines overlook text that touches the edge of the picture."""
+
+
+class Ocr(Protocol):
+    """Reads text."""
+
+    def read(self, image: Image.Image) -> list[TextLine]:
+        """The lines on the picture, from the top down; boxes in its pixels."""
+
+
+class OcrUnavailable(RuntimeError):
+    """The engine cannot work here; the message says what to install."""
+
+
+def open_ocr(name: str = "rapidocr") -> Ocr:
+    """The engine of that name: "rapidocr" or "tesseract".
+
+    Raises:
+        ValueError: there is none of that name.
+        OcrUnavailable: something of it is not installed.
+    """
+    try:
+        engine = _ENGINES[name]
+    except KeyError:
+        known = ", ".join(sorted(_ENGINES))
+        raise ValueError(f"There is no OCR engine {name!r}; there are: {known}.") from None
+    return engine()
+
+
+class RapidOcr:
+    """RapidOCR with the models that its package brings along; nothing is ever fetched."""
+
+    def __init__(self) -> None:
+        try:
+            import rapidocr
+            from omegaconf import flag_override
+        except ImportError as error:
+            raise OcrUnavailable(f"RapidOCR cannot be used: {error}.") from error
+        models = Path(rapidocr.__file__).parent / "models"
+        self._engine: Any = rapidocr.RapidOCR(
+            params={
+                "Global.log_level": "error",
+                "Global.use_cls": False,  # no text of a screen stands on its head
+                "Global.text_score": LEAST_CONFIDENCE,
+                "Global.min_height": 8,
+                "Det.limit_side_len": 32,
+                # Words are short: padding each to the usual width triples the time.
+                "Rec.rec_img_shape": [3, 48, 64],
+            }
+        )
+        settings = self._engine.cfg
+        with flag_override(settings, "allow_objects", True):
+            for part, kind in ((settings.Det, "det"), (settings.Rec, "rec")):
+                part.session = open_session(_bundled(models, kind))
+
+    def read(self, image: Image.Image) -> list[TextLine]:
+        enlarged = _enlarged(image, ENLARGED)
+        blue_first = np.ascontiguousarray(np.asarray(enlarged)[:, :, ::-1])
+        result = self._engine(blue_first, return_word_box=True)
+        if result.txts is None:
+            return []
+        lines = []
+        for text, score, corners, words in zip(
+            result.txts, result.scores, result.boxes, result.word_results, strict=True
+        ):
+            read = _line(text, score, corners, image.size, ENLARGED)
+            if read is not None:
+                parts = (_line(word, sure, at, image.size, ENLARGED) for word, sure, at in words)
+                lines.append(_with_words(read, parts))
+        return lines
+
+
+class Tesseract:
+    """The `tesseract` program through pytesseract; installed by whoever wants it."""
+
+    def __init__(self) -> None:
+        try:
+            import pytesseract
+        except ImportError as error:
+            raise OcrUnavailable("Install the package pytesseract to read with it.") from error
+        self._pytesseract: Any = pytesseract
+        try:
+            pytesseract.get_tesseract_version()
+        except pytesseract.TesseractNotFoundError:
+            raise OcrUnavailable(
+                "The program tesseract is not there. Install it (`apt install tesseract-ocr`), "
+                'or read with "rapidocr", which needs no program.'
+            ) from None
+
+    def read(self, image: Image.Image) -> list[TextLine]:
+        enlarged = _enlarged(image, ENLARGED_FOR_TESSERACT)
+        table: Mapping[str, list[Any]] = self._pytesseract.image_to_data(
+            enlarged,
+            config="--psm 11",
+            output_type=self._pytesseract.Output.DICT,
+        )
+        return lines_of_table(table, image.size, ENLARGED_FOR_TESSERACT)
+
+
+_ENGINES: dict[str, Callable[[], Ocr]] = {"rapidocr": RapidOcr, "tesseract": Tesseract}
+
+
+def lines_of_table(
+    table: Mapping[str, list[Any]], size: tuple[int, int], scale: float
+) -> list[TextLine]:
+    """The lines of Tesseract's table of words, which it numbers by block, paragraph and line."""
+    rows: dict[tuple[int, int, int], list[TextLine]] = {}
+    columns = ("block_num", "par_num", "line_num", "text", "conf")
+    corners = zip(table["left"], table["top"], table["width"], table["height"], strict=True)
+    for (block, paragraph, line, text, confidence), (left, top, width, height) in zip(
+        zip(*(table[column] for column in columns), strict=True), corners, strict=True
+    ):
+        sides = [(left, top), (left + width, top + height)]
+        word = _line(text, float(confidence) / 100, sides, size, scale)
+        if word is not None and word.confidence >= LEAST_CONFIDENCE:
+            rows.setdefault((block, paragraph, line), []).append(word)
+    lines = []
+    for words in rows.values():
+        box = words[0].box
+        for word in words[1:]:
+            box = box.around(word.box)
+        text = " ".join(word.text for word in words)
+        confidence = round(sum(word.confidence for word in words) / len(words), 4)
+        lines.append(TextLine(text, box, confidence, tuple(words)))
+    return sorted(lines, key=lambda line: line.box)
+
+
+def _bundled(models: Path, kind: str) -> Path:
+    """The one model of that kind in RapidOCR's package, whatever version it is of."""
+    found = sorted(models.glob(f"*_{kind}_*.onnx"))
+    if not found:
+        raise OcrUnavailable(f"RapidOCR's package holds no model for {kind!r} in {models}.")
+    return found[0]
+
+
+def _enlarged(image: Image.Image, scale: float) -> Image.Image:
+    colour = image.convert("RGB")
+    size = (round(colour.width * scale), round(colour.height * scale))
+    large = colour.resize(size, Image.Resampling.BICUBIC)
+    edge = large.getpixel((size[0] - 1, size[1] - 1))
+    framed = Image.new("RGB", (size[0] + 2 * _MARGIN, size[1] + 2 * _MARGIN), edge)
+    framed.paste(large, (_MARGIN, _MARGIN))
+    return framed
+
+
+def _line(
+    text: str, score: float, corners: Iterable[Iterable[float]], size: tuple[int, int], scale: float
+) -> TextLine | None:
+    """The text where it stands on the picture before it was enlarged; None for none."""
+    points = [[(value - _MARGIN) / scale for value in corner] for corner in corners]
+    xs, ys = [point[0] for point in points], [point[1] for point in points]
+    x1, y1 = max(0, round(min(xs))), max(0, round(min(ys)))
+    x2, y2 = min(size[0], round(max(xs))), min(size[1], round(max(ys)))
+    written = re.sub(r"\s+", " ", text).strip()
+    if not written or x1 >= x2 or y1 >= y2:
+        return None
+    return TextLine(written, Box(x1, y1, x2, y2), round(float(score), 4))
+
+
+def _with_words(line: TextLine, words: Iterable[TextLine | None]) -> TextLine:
+    return TextLine(
+        line.text, line.box, line.confidence, tuple(word for word in words if word is not None)
+    )
