@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from webagent.agents.generic.action_space import Action, BadAction, read_action
+from webagent.llm.fences import without_fence
 from webagent.trajectory.records import ActionRecord
 
 SCHEMA = {
@@ -88,9 +89,4 @@ def _read_json(text: str) -> tuple[str | None, str]:
 
 def bare(text: str) -> str:
     """The text without a code fence or back quotes around it."""
-    text = text.strip()
-    if text.startswith("```") and text.endswith("```") and len(text) >= 6:
-        first, line_break, rest = text[3:-3].partition("\n")
-        # The fence's first line may name a language.
-        text = rest if line_break and first.strip().isalnum() else text[3:-3]
-    return text.strip().strip("`").strip()
+    return without_fence(text).strip("`").strip()

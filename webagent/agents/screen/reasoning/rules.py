@@ -121,7 +121,7 @@ class _Carrying:
         found = assigned(texts, labelled(self._screen))
         if missing := [text for text in texts if text not in found]:
             raise Unclear(f"I do not see {missing[0]!r}")
-        self.commands += [click(*choice.point) for choice in found.values() if not choice.is_on]
+        self.commands += [click(*found[text].point) for text in texts if not found[text].is_on]
         return f"I turn on {', '.join(texts)}."
 
     def _enter(self, wish: Enter) -> str:
