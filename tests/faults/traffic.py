@@ -9,6 +9,7 @@ import random
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -62,6 +63,8 @@ class Traffic:
     runs: list[Run] = field(default_factory=list)
     last_done: float = 0.0
     """When a form was last answered with success, by the clock that never steps."""
+    replies: Counter[str] = field(default_factory=Counter)
+    """How many requests were answered how: by class of status, `refused` or `broken off`."""
     _threads: list[threading.Thread] = field(default_factory=list)
     _stopped: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -148,14 +151,20 @@ class Traffic:
         """The reply; None where there was none."""
         try:
             reply = request()
-        except NO_ANSWER:
+        except NO_ANSWER as error:
+            self._count("refused" if isinstance(error, ConnectionRefusedError) else "broken off")
             time.sleep(OUR_PAUSE_S)
             return None
+        self._count(f"{reply.status // 100}xx")
         if reply.status >= 500 and reply.status != 503:
             self.complaints.append(f"answered {reply.status}: {reply.body[:200]!r}")
         if reply.status == 503:
             time.sleep(OUR_PAUSE_S)
         return reply
+
+    def _count(self, kind: str) -> None:
+        with self._lock:
+            self.replies[kind] += 1
 
     def _note(self, call: Call, reply: Reply | None, done: bool) -> None:
         if done:

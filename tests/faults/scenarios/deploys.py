@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import ClassVar
 
 from runs.models import Run, RunStatus
 from tests.faults import nemeses
@@ -28,8 +29,10 @@ WORKER_LIMIT_S = 60
 class RolledWeb(Web):
     """gunicorn as the image starts it; the next one listens on the same port before this ends."""
 
+    more: ClassVar[tuple[str, ...]] = ("--reuse-port",)
+
     def start(self) -> None:
-        command = [sys.executable, "-m", "gunicorn", "webagent.wsgi", "--reuse-port"]
+        command = [sys.executable, "-m", "gunicorn", "webagent.wsgi", *self.more]
         command += ["--config", "python:webagent.web_server"]
         told = {"HOST": "127.0.0.1", "PORT": str(self.port), "WEB_THREADS": "4"}
         with self.log.open("ab") as log:
@@ -72,6 +75,7 @@ def roll_out(place: Place, times: int, findings: Findings) -> None:
                 findings.recoveries_s.append(storm.web.roll())
                 _roll_workers(storm)
                 findings.times += 1
+        findings.more.update(storm.traffic.replies)
         findings.left_over += nemeses.processes_left(storm)
     findings.check()
 

@@ -4,6 +4,7 @@ from tests.faults.scenarios.deploys import DEPLOYS
 from tests.faults.scenarios.evaluations import EVALUATIONS
 from tests.faults.scenarios.providers import PROVIDERS
 from tests.faults.scenarios.races import RACES
+from tests.faults.scenarios.restarts import RESTARTS
 from tests.faults.scenarios.storms import CLOCKS, FAKETIME, STORMS
 from tests.faults.scenarios.untold import UNTOLD
 from tests.faults.scenarios.uploads import UPLOADS
@@ -17,4 +18,5 @@ SCENARIOS = (
     *EVALUATIONS,
     *PROVIDERS,
     *DEPLOYS,
+    *RESTARTS,
 )
