@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from judging.forms.ticks import (
@@ -21,6 +22,7 @@ from judging.forms.ticks import (
 from judging.models import Assignment, Guideline, Label, Success
 from judging.services.labels import Judgement, Submission, draft_of
 from judging.taxonomy import cause_choices
+from runs.models import Step
 
 MAX_TEXT = 5000
 CONFIDENCE = [("1", _("a guess")), ("2", _("fairly sure")), ("3", _("sure"))]
@@ -74,9 +76,8 @@ class LabelForm(forms.Form):
 
     def __init__(self, data: QueryDict | None = None, *, for_: Assignment, key: str = "") -> None:
         self.for_assignment = for_
-        self.newest = newest_guideline(for_)
         self.milestones = milestones_asked(for_)
-        super().__init__(data, initial=self._initial(for_, key))
+        super().__init__(data, initial=self._initial(for_, key) if data is None else None)
         self.fields.update(tick_fields_of(self.milestones))
         causes = self.fields["causes"]
         assert isinstance(causes, forms.MultipleChoiceField)  # noqa: S101 - narrows the type
@@ -93,13 +94,19 @@ class LabelForm(forms.Form):
             "guideline": self.newest.pk if self.newest else None,
         }
 
+    @cached_property
+    def newest(self) -> Guideline | None:
+        """The guidelines in force."""
+        return self.for_assignment.item.study.guidelines.order_by("-version").first()
+
     def tick_rows(self) -> Iterator[TickRow]:
         """The fields of each milestone, for the template."""
         return tick_rows(self, self.milestones)
 
     def clean_failure_step(self) -> int | None:
         step: int | None = self.cleaned_data["failure_step"]
-        if step is not None and not self.for_assignment.item.run.steps.filter(index=step).exists():
+        steps = Step.objects.filter(run=self.for_assignment.item.run_id)
+        if step is not None and not steps.filter(index=step).exists():
             raise forms.ValidationError(_("This run has no such step."))
         return step
 
@@ -112,7 +119,7 @@ class LabelForm(forms.Form):
         if data.get("success") == Success.SUCCESS:
             data["causes"], data["failure_step"] = [], None
         if self.milestones:
-            steps = self.for_assignment.item.run.steps
+            steps = Step.objects.filter(run=self.for_assignment.item.run_id)
             known = set(steps.values_list("index", flat=True))
             refuse_unknown_steps(self, self.milestones, data, known)
             data["ticks"] = clean_ticks(self, self.milestones, data)
@@ -167,11 +174,6 @@ def existing_label(assignment: Assignment) -> Any:
         .with_version()
         .first()
     )
-
-
-def newest_guideline(assignment: Assignment) -> Guideline | None:
-    """The guidelines in force."""
-    return assignment.item.study.guidelines.order_by("-version").first()
 
 
 def read_draft(data: QueryDict) -> dict[str, Any]:

@@ -175,7 +175,8 @@ def _close(study: str, report: LabelReport) -> None:
     """
     items = StudyItem.objects.filter(study__name=study)
     for item in items.filter(status=StudyItem.Status.OPEN).select_related("study"):
-        close_if_complete(item=item, now=timezone.now())
+        close_if_complete(item=item, needed=item.study.labels_per_run, now=timezone.now())
+        item.save(update_fields=["status"])
     report.settled = items.filter(status=StudyItem.Status.SETTLED).count()
     report.disputed = items.filter(status=StudyItem.Status.DISPUTED).count()
     report.waiting = items.filter(status=StudyItem.Status.OPEN).count()

@@ -47,7 +47,8 @@ def store_adjudications(*, run: Run, records: Sequence[AdjudicationRecord]) -> I
         else:
             _store(item, record)
     for item in _unsettled(run):
-        close_if_complete(item=item, now=timezone.now())
+        close_if_complete(item=item, needed=item.study.labels_per_run, now=timezone.now())
+        item.save(update_fields=["status"])
 
 
 def adjudication_record(row: ReferenceVerdict) -> AdjudicationRecord:

@@ -160,8 +160,15 @@ def _candidate(item_id: int, taken: int, own: Assignment | None, now: datetime) 
 
 def _may_annotate(study: Study, user: User) -> bool:
     """Whether the study is open and the person an annotator of it; locks the study's row."""
-    is_open = Study.objects.select_for_update().filter(pk=study.pk, is_open=True).first()
-    return is_open is not None and is_annotator(study=study, user=user)
+    return lock_study(study.pk).is_open and is_annotator(study=study, user=user)
+
+
+def lock_study(study_id: int) -> Study:
+    """The study as it is now, whose places nobody else hands out until the transaction ends.
+
+    Rows that refer to it may come meanwhile.
+    """
+    return Study.objects.select_for_update(no_key=True).get(pk=study_id)
 
 
 def is_annotator(*, study: Study, user: User) -> bool:

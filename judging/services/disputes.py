@@ -142,7 +142,7 @@ def _end(
         words=f"study {item.study_id}",
         user=decided_by,
     )
-    return settle(
+    settled = settle(
         item=item,
         verdict=verdict,
         origin=origin,
@@ -150,3 +150,5 @@ def _end(
         decided_by=decided_by,
         rationale=rationale,
     )
+    item.save(update_fields=["status"])
+    return settled

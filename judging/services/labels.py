@@ -1,6 +1,7 @@
 """Submitting, changing and taking back labels.
 
-Locks are always taken in the order study, item, assignment, so that nobody waits in a circle.
+Locks are always taken in the order study, item, assignment, so that nobody waits in a circle. What
+a label needs is the item's lock: that closes each pair once, and people on other runs go on.
 """
 
 from collections.abc import Iterable
@@ -19,14 +20,14 @@ from judging.models import (
     Label,
     LabelRevision,
     MilestoneTick,
-    Study,
     StudyItem,
     Success,
     Unblinding,
 )
 from judging.models.labels import UNDO_S
-from judging.services.assignment import add_active_time, is_annotator, lease_length, open_candidates
+from judging.services.assignment import add_active_time, lease_length, lock_study
 from judging.services.settlement import close_if_complete, reopen
+from judging.services.standing import Standing, standing_of
 from judging.ticks import tick_fields
 from runs.act_kinds import ActKind
 from runs.models import User
@@ -113,35 +114,41 @@ def submit_label(*, assignment: Assignment, user: User, submission: Submission) 
     Raises:
         LabelRefusedError: one of its kinds, with nothing changed.
     """
+    if assignment.leased_until <= timezone.now():
+        # The place may be given to somebody else at this moment.
+        lock_study(assignment.item.study_id)
     item, assignment = _lock(assignment, user)
-    label = (
-        Label.objects.filter(item=item, annotator=user, is_repeat=assignment.is_repeat)
-        .with_version()
-        .first()
-    )
+    standing = standing_of(assignment, item)
+    label = _own_label(assignment) if standing.has_label else None
     if label and label.idempotency_key == submission.key:
         return label
-    if not item.study.is_open or not is_annotator(study=item.study, user=user):
+    if not standing.may_label:
         raise NotAnnotatorError
     if label:
         return _change(label, item, assignment, submission)
-    return _first(item, assignment, user, submission)
+    return _first(item, assignment, user, submission, standing)
 
 
 def _lock(assignment: Assignment, user: User) -> tuple[StudyItem, Assignment]:
     """The item and the assignment as they are now, nobody else's until the transaction ends."""
-    Study.objects.select_for_update().get(items__pk=assignment.item_id)
-    item = (
-        StudyItem.objects.select_for_update(of=("self",))
-        .select_related("study")
-        .get(pk=assignment.item_id)
+    rows = Assignment.objects.select_related("item")
+    locked = rows.select_for_update(of=("item", "self"), no_key=True)
+    assignment = locked.get(pk=assignment.pk, user=user)
+    return assignment.item, assignment
+
+
+def _own_label(assignment: Assignment) -> Label | None:
+    own = Label.objects.filter(
+        item=assignment.item_id, annotator=assignment.user_id, is_repeat=assignment.is_repeat
     )
-    return item, Assignment.objects.select_for_update().get(pk=assignment.pk, user=user)
+    return own.with_version().first()
 
 
-def _first(item: StudyItem, assignment: Assignment, user: User, submission: Submission) -> Label:
+def _first(
+    item: StudyItem, assignment: Assignment, user: User, submission: Submission, standing: Standing
+) -> Label:
     now = timezone.now()
-    if not assignment.is_repeat and not _has_place(item, user):
+    if not assignment.is_repeat and not standing.has_place:
         raise PlaceLostError
     add_active_time(assignment, submission.seconds, now)
     label = Label.objects.create(
@@ -158,16 +165,10 @@ def _first(item: StudyItem, assignment: Assignment, user: User, submission: Subm
     _finish(assignment)
     if not assignment.is_repeat:
         item.n_labels += 1
-        item.save(update_fields=["n_labels"])
-        close_if_complete(item=item, now=now)
+        close_if_complete(item=item, needed=standing.labels_per_run, now=now)
+        item.save(update_fields=["n_labels", "status"])
     _record(LABEL_SUBMITTED, item, user)
     return label
-
-
-def _has_place(item: StudyItem, user: User) -> bool:
-    now = timezone.now()
-    candidates = open_candidates(study=item.study, user=user, now=now)
-    return item.pk in {candidate.item_id for candidate in candidates}
 
 
 def _change(label: Label, item: StudyItem, assignment: Assignment, submission: Submission) -> Label:
@@ -215,7 +216,7 @@ def _finish(assignment: Assignment) -> None:
     assignment.state = Assignment.State.SUBMITTED
     assignment.draft = {}
     assignment.leased_until = timezone.now()
-    assignment.save()
+    assignment.save(update_fields=["state", "draft", "leased_until", "seconds"])
 
 
 def content_of(label: Label) -> dict[str, Any]:

@@ -13,12 +13,15 @@ Status = StudyItem.Status
 Origin = ReferenceVerdict.Origin
 
 
-def close_if_complete(*, item: StudyItem, now: datetime) -> None:
+def close_if_complete(*, item: StudyItem, needed: int, now: datetime) -> None:
     """Settle the run if all labels are there and agree; open a dispute if they do not.
 
-    The caller holds the item's lock.
+    The caller holds the item's lock and saves it.
+
+    Args:
+        needed: labels that the study wants of each run.
     """
-    if item.n_labels < item.study.labels_per_run:
+    if item.n_labels < needed:
         return
     said = set(Label.objects.independent().filter(item=item).values_list("success", flat=True))
     if len(said) == 1 and said <= CLEAR:
@@ -26,7 +29,6 @@ def close_if_complete(*, item: StudyItem, now: datetime) -> None:
         return
     Dispute.objects.create(item=item, order_seed=secrets.randbits(63))
     item.status = Status.DISPUTED
-    item.save(update_fields=["status"])
 
 
 def settle(
@@ -40,15 +42,14 @@ def settle(
 ) -> ReferenceVerdict:
     """The item's reference verdict; the run's too unless another study has settled it before.
 
-    The caller holds the item's lock; the run's makes two studies take turns.
+    The caller holds the item's lock and saves it; the run's makes two studies take turns.
     """
-    run = Run.objects.select_for_update(of=("self",)).get(pk=item.run_id)
+    run = Run.objects.select_for_update(of=("self",), no_key=True).only("pk").get(pk=item.run_id)
     standing = ReferenceVerdict.objects.filter(run=run, is_authoritative=True).exists()
     item.status = Status.SETTLED
-    item.save(update_fields=["status"])
     return ReferenceVerdict.objects.create(
         item=item,
-        run=run,
+        run_id=run.pk,
         verdict=verdict,
         origin=origin,
         decided_by=decided_by,

@@ -16,6 +16,7 @@ from judging.act_kinds import (
     STUDY_MADE,
 )
 from judging.models import Assignment, Guideline, Label, Study, StudyItem, StudyMember
+from judging.services.assignment import lock_study
 from judging.services.unblinding import record_closing
 from runs.models import User
 from runs.services.acts import record_act
@@ -154,8 +155,12 @@ def remove_member(*, study: Study, user: User) -> None:
 def close_study(*, study: Study) -> None:
     """End the study for good: no more labels, and what is unsettled stays without a verdict.
 
-    Its members stop being blind for its sake, which is recorded.
+    Its members stop being blind for its sake, which is recorded. Labels that are being submitted
+    come first: from here on, each finds the study closed.
     """
-    if Study.objects.filter(pk=study.pk, is_open=True).update(is_open=False):
+    if not lock_study(study.pk).is_open:
+        return
+    list(study.items.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    if Study.objects.filter(pk=study.pk).update(is_open=False):
         record_act(STUDY_CLOSED, about=study, words=study.name)
         record_closing(study=study)

@@ -30,10 +30,11 @@ def for_annotators(view: Callable[Concatenate[AppRequest, Study, P], HttpRespons
 
 def own_assignment(request: AppRequest, study: Study) -> Assignment:
     """The assignment that the posted form is about; 404 where it is not the person's own."""
-    assignments = Assignment.objects.select_related("item__study", "item__run__task")
-    return get_object_or_404(
-        assignments,
+    assignment = get_object_or_404(
+        Assignment.objects.select_related("item"),
         pk=read_number(request.POST.get("assignment", "")),
         user=request.user,
         item__study=study,
     )
+    assignment.item.study = study
+    return assignment

@@ -22,6 +22,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
     browsers,
     detecting,
     importing,
+    labels,
     matching,
     pages,
     rerunning,
@@ -29,7 +30,17 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
     walk,
 )
 
-MODULES = (detecting, matching, batches, importing, pages, stepping, browsers, rerunning)
+MODULES = (
+    detecting,
+    matching,
+    batches,
+    importing,
+    labels,
+    pages,
+    stepping,
+    browsers,
+    rerunning,
+)
 ASKED_FOR = {"audits": audits, "walk": walk}
 """Run only by their names: one judges a million times, the other needs a database that is full."""
 

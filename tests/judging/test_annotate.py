@@ -6,7 +6,9 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from judging.models import Assignment, Label, StepComment, Study
@@ -297,3 +299,19 @@ def test_the_time_left_follows_from_the_persons_own_pace() -> None:
     page = as_(user).get(url("annotate", study)).content.decode()
     assert "4 of 6" in page
     assert "about 10 min left" in page
+
+
+def test_what_a_label_asks_the_database_does_not_grow_with_the_study() -> None:
+    """Log-in and study, the form's rows, both locks and one question, and four rows to write."""
+
+    def queries(runs: int) -> int:
+        study = make_study(runs=runs)
+        user = annotators_of(study)[0]
+        client = as_(user)
+        form = form_of(client, study, success="success")
+        with CaptureQueriesContext(connection) as captured:
+            assert client.post(url("annotate", study), form).status_code == 302
+        assert Label.objects.filter(item__study=study).count() == 1
+        return len(captured)
+
+    assert queries(2) == queries(9) <= 14

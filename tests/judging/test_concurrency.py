@@ -6,14 +6,16 @@ from typing import TypeVar
 
 import pytest
 from django.db import connections
+from django.utils import timezone
 
-from judging.models import Dispute, Label, ReferenceVerdict, StudyItem
+from judging.models import Assignment, Dispute, Label, ReferenceVerdict, StudyItem
 from judging.services.assignment import next_assignment
 from judging.services.disputes import DecidedMeanwhileError, add_message, decide
-from judging.services.labels import LabelRefusedError, submit_label
+from judging.services.labels import LabelRefusedError, PlaceLostError, submit_label
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,
+    label_next,
     make_dispute,
     make_study,
     make_submission,
@@ -135,6 +137,24 @@ def test_two_studies_settling_one_run_at_once_leave_one_authoritative_verdict() 
     assert len(good(at_once(*calls))) == 2
     assert ReferenceVerdict.objects.count() == 2
     assert ReferenceVerdict.objects.filter(is_authoritative=True).count() == 1
+
+
+@pytest.mark.fault(11, "a late label comes while its place is given to somebody else")
+def test_a_place_that_ran_out_goes_to_one_of_two() -> None:
+    study = make_study(runs=1, annotators=3)
+    done, late, other = annotators_of(study)
+    label_next(study, done)
+    place = next_assignment(study=study, user=late)
+    assert place is not None
+    Assignment.objects.filter(pk=place.pk).update(leased_until=timezone.now())
+    place.refresh_from_db()
+    form = make_submission("success")
+    label, given = at_once(
+        lambda: submit_label(assignment=place, user=late, submission=form),
+        lambda: next_assignment(study=study, user=other),
+    )
+    assert isinstance(label, PlaceLostError) == isinstance(given, Assignment)
+    assert StudyItem.objects.get().n_labels == (1 if given else 2)
 
 
 @pytest.mark.fault(12, "two adjudicators decide at the same moment")

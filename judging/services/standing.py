@@ -1,0 +1,70 @@
+"""What one person may do about one run of a study, asked about that run alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Exists
+from django.utils import timezone
+
+from judging.models import Assignment, Label, StudyItem, StudyMember, Unblinding
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a person stands to a run at this moment.
+
+    Attributes:
+        may_label: the study is open, and the person an annotator of it.
+        has_label: the person has labelled the run (in the same look, the first or the second).
+        has_place: one is left for the person's label.
+        labels_per_run: as many as the study wants.
+    """
+
+    may_label: bool
+    has_label: bool
+    has_place: bool
+    labels_per_run: int
+
+
+def standing_of(assignment: Assignment, item: StudyItem) -> Standing:
+    """How the assignment's person stands to its item.
+
+    The caller holds the locks of both, and asks only now: what was read with the locks may be as
+    old as the wait for them, apart from the two rows themselves.
+    """
+    user = assignment.user_id
+    member = StudyMember.objects.filter(
+        study=item.study_id, user=user, part=StudyMember.Part.ANNOTATOR, left_at=None
+    )
+    own = Label.objects.filter(item=item, annotator=user, is_repeat=assignment.is_repeat)
+    seen = Unblinding.objects.filter(user=user, item__run=item.run_id)
+    found = (
+        StudyItem.objects.filter(pk=item.pk)
+        .annotate(member=Exists(member), own=Exists(own), seen=Exists(seen))
+        .values_list("study__is_open", "study__labels_per_run", "member", "own", "seen")
+    )
+    is_open, wanted, is_member, has_label, has_seen = found.get()
+    return Standing(
+        may_label=is_open and is_member,
+        has_label=has_label,
+        has_place=item.status == StudyItem.Status.OPEN
+        and not has_seen
+        and item.n_labels + _held_by_others(assignment) < wanted,
+        labels_per_run=wanted,
+    )
+
+
+def _held_by_others(assignment: Assignment) -> int:
+    """Places of the run that others hold and the person does not.
+
+    None while the person's own lease runs: it was given because a place was left.
+    """
+    now = timezone.now()
+    leased = Assignment.State.LEASED
+    if assignment.state == leased and assignment.leased_until > now:
+        return 0
+    held = Assignment.objects.filter(
+        item=assignment.item_id, is_repeat=False, state=leased, leased_until__gt=now
+    )
+    return held.exclude(user=assignment.user_id).count()

@@ -1,0 +1,285 @@
+"""Labels submitted by eight people at once over HTTP, against the same rows written bare by eight.
+
+The web server runs as `manage.py serve` runs it, each person is a process that sends the label
+form and waits for the answer. `BENCHMARK_LABELS` says about how many. Processor time is that of
+the web server and of the database: what the people's own processes take is apart, so that the
+figure says the same on a machine that much else runs on. The goal is meant for PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import os
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+from urllib.parse import urlencode
+
+from celery import current_app
+from django.conf import settings
+from django.db import connection, models, transaction
+from django.utils import timezone
+
+from judging.models import Assignment, Dispute, Label, ReferenceVerdict, Study, StudyItem
+from runs.models import Act, Run, Step
+from tests.benchmarks.clock import tell
+from tests.benchmarks.crowds import Pieces, at_once
+from tests.faults.web import Web, session_of
+from tests.judging.factories import annotators_of, make_study
+from tests.runs.factories import make_run
+from tests.runs.live_workers import Site
+
+CLIENTS = 8
+GOAL = 300
+PAIRS = list(itertools.combinations(range(CLIENTS), 2))
+LABELS = int(os.environ.get("BENCHMARK_LABELS", "2240"))
+TOKEN = "0123456789abcdef" * 2
+RATIONALE = "The basket holds the hose that the task asked for, in the colour it asked for."
+STEPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One label as a person sends it; in every fourth pair the second one differs."""
+
+    assignment: Assignment
+    guideline: int
+    is_second: bool
+    key: str
+
+    @property
+    def success(self) -> str:
+        differs = self.is_second and self.assignment.item_id % 4 == 0
+        return "failure" if differs else "success"
+
+    @property
+    def body(self) -> str:
+        """What the page's form holds when it is sent."""
+        failed = self.success == "failure"
+        fields = {
+            "assignment": self.assignment.pk,
+            "key": self.key,
+            "version": "",
+            "guideline": self.guideline,
+            "seconds": "31.5",
+            "success": self.success,
+            "causes": ["loop"] if failed else [],
+            "failure_step": "3" if failed else "",
+            "confidence": "2",
+            "rationale": RATIONALE,
+        }
+        return urlencode(fields, doseq=True)
+
+
+def run() -> None:
+    """What eight people reach, and what it takes of the processor."""
+    _, forms = _study()
+    bare = at_once([_bare_writes(some) for some in forms])
+    study, forms = _study()
+    with _web() as web:
+        sessions = [session_of(person) for person in annotators_of(study)]
+        address = f"/studies/{study.pk}/annotate/"
+        _warm(web, sessions)
+        before = _processor_seconds(web)
+        ours = at_once(
+            [_submits(web, *pair, address) for pair in zip(sessions, forms, strict=True)]
+        )
+        after = _processor_seconds(web)
+    _check(study)
+    took = {part: 1000 * (after[part] - before[part]) / len(ours.lengths) for part in after}
+    told = ", ".join(f"{part} {each:.2f} ms" for part, each in took.items())
+    reached = "reached" if ours.rate >= GOAL else "missed"
+    tell(f"a label by {CLIENTS} people at once", 1000 / ours.rate, 1000 / bare.rate, "ms")
+    sys.stdout.write(
+        f"  {ours.rate:.0f} labels/s (goal {GOAL}: {reached}), bare {bare.rate:.0f}/s; a person "
+        f"waits {1000 * median(ours.lengths):.0f} ms, one in twenty longer than "
+        f"{1000 * quantiles(ours.lengths, n=20)[-1]:.0f} ms\n  processor time of a label: {told}\n"
+    )
+
+
+def _study() -> tuple[Study, list[list[Form]]]:
+    """A study in which every two people have as many runs in common, and what each will send."""
+    first = make_run(pictures=False, steps=STEPS)
+    n_items = max(1, LABELS // 2 // len(PAIRS)) * len(PAIRS)
+    twins = [_twin(first) for _ in range(n_items - 1)]
+    Run.objects.bulk_create(twins)
+    Step.objects.bulk_create(
+        Step(run=twin, index=index) for twin in twins for index in range(STEPS)
+    )
+    study = make_study(runs=[first, *twins], annotators=CLIENTS)
+    people = annotators_of(study)
+    guideline = study.guidelines.get().pk
+    now = timezone.now()
+    held = {"opened_at": now - timedelta(minutes=1), "leased_until": now + timedelta(hours=1)}
+    forms: list[list[Form]] = [[] for _ in people]
+    for item, pair in zip(study.items.order_by("position"), itertools.cycle(PAIRS), strict=False):
+        for is_second, number in enumerate(pair):
+            assignment = Assignment(item=item, user=people[number], **held)
+            form = Form(assignment, guideline, bool(is_second), str(uuid.uuid4()))
+            forms[number].append(form)
+    Assignment.objects.bulk_create([form.assignment for some in forms for form in some])
+    return study, forms
+
+
+def _twin(run: Run) -> Run:
+    """Another run of the same."""
+    twin = Run.objects.get(pk=run.pk)
+    twin.pk = uuid.uuid4()
+    return twin
+
+
+@contextmanager
+def _web() -> Iterator[Web]:
+    """The site on the database at hand."""
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "webagent.settings.test"}
+    web = Web(Site(Path(settings.DATA_DIR), environment, current_app))
+    web.start()
+    try:
+        web.wait()
+        yield web
+    finally:
+        web.kill()
+
+
+class _Browser:
+    """One connection that stays open, of somebody who is logged in."""
+
+    def __init__(self, web: Web, session: str) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=120)
+        self._headers = {
+            "Cookie": f"csrftoken={TOKEN}; {settings.SESSION_COOKIE_NAME}={session}",
+            "X-CSRFToken": TOKEN,
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+
+    def ask(self, method: str, path: str, body: str = "") -> tuple[int, str]:
+        """The answer's status, and where it leads."""
+        self._connection.request(method, path, body, self._headers)
+        answer = self._connection.getresponse()
+        answer.read()
+        return answer.status, answer.headers.get("Location", "")
+
+
+def _warm(web: Web, sessions: Sequence[str]) -> None:
+    """Have each thread of the server answered something, and be connected to the database."""
+    browsers = [_Browser(web, session) for session in sessions]
+    at_once([[partial(each.ask, "GET", "/studies/")] * 10 for each in browsers])
+
+
+def _submits(web: Web, session: str, forms: Sequence[Form], address: str) -> Pieces:
+    """The person's labels."""
+    browser = _Browser(web, session)
+
+    def send(body: str) -> None:
+        answer = browser.ask("POST", address, body)
+        if answer != (302, address):  # on to the next one
+            raise RuntimeError(f"a label was answered {answer}")
+
+    return [partial(send, form.body) for form in forms]
+
+
+def _bare_writes(forms: Sequence[Form]) -> Pieces:
+    """The rows of each label by bare SQL, in a transaction."""
+
+    def write(statements: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            for statement, values in statements:
+                cursor.execute(statement, values)
+
+    return [partial(write, list(_statements(form))) for form in forms]
+
+
+def _statements(form: Form) -> Iterator[tuple[str, Sequence[Any]]]:
+    now, assignment = timezone.now(), form.assignment
+    yield (
+        "UPDATE judging_studyitem SET n_labels = n_labels + 1, status = %s WHERE id = %s",
+        ("settled" if form.is_second else "open", assignment.item_id),
+    )
+    yield _insert(
+        Label(
+            item_id=assignment.item_id,
+            annotator_id=assignment.user_id,
+            success=form.success,
+            confidence=2,
+            rationale=RATIONALE,
+            seconds=31.5,
+            guideline_id=form.guideline,
+            submitted_at=now,
+            idempotency_key=form.key,
+        )
+    )
+    yield (
+        "UPDATE judging_assignment SET state = 'submitted', draft = '{}', leased_until = %s,"
+        " seconds = 31.5 WHERE id = %s",
+        (now, assignment.pk),
+    )
+    if form.is_second:
+        yield _insert(
+            ReferenceVerdict(
+                item_id=assignment.item_id,
+                run_id=assignment.item.run_id,
+                verdict="success",
+                origin="agreed",
+                decided_at=now,
+            )
+        )
+    yield _insert(
+        Act(
+            kind="label_submitted",
+            user_id=assignment.user_id,
+            name="annotator",
+            via="page",
+            about_kind="run",
+            about_id=str(assignment.item.run_id),
+            words="study 1",
+        )
+    )
+
+
+def _insert(row: models.Model) -> tuple[str, Sequence[Any]]:
+    fields = [field for field in row._meta.concrete_fields if field.column != "id" or row.pk]
+    names = ", ".join(f'"{field.column}"' for field in fields)
+    places = ", ".join(["%s"] * len(fields))
+    values = [field.get_db_prep_save(field.pre_save(row, True), connection) for field in fields]
+    return f"INSERT INTO {row._meta.db_table} ({names}) VALUES ({places})", values  # noqa: S608 (our own names)
+
+
+def _processor_seconds(web: Web) -> dict[str, float]:
+    """What the server's processes and, on this machine, the database's took until now."""
+    took = {"web": sum(map(_seconds_of, web.children()))}
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"
+                " AND pid <> pg_backend_pid()"
+            )
+            took["database"] = sum(_seconds_of(pid) for (pid,) in cursor.fetchall())
+    return took
+
+
+def _seconds_of(pid: int) -> float:
+    with suppress(OSError):
+        told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def _check(study: Study) -> None:
+    """Raise unless every label is there and every pair was closed once."""
+    items = study.items.count()
+    found = {
+        "labels": Label.objects.filter(item__study=study).count(),
+        "closed": study.items.filter(n_labels=2).exclude(status=StudyItem.Status.OPEN).count() * 2,
+        "ended": 2 * ReferenceVerdict.objects.filter(item__study=study).count()
+        + 2 * Dispute.objects.filter(item__study=study).count(),
+    }
+    if set(found.values()) != {2 * items}:
+        raise RuntimeError(f"{2 * items} labels were sent: {found}")
