@@ -33,6 +33,7 @@ class StepRow(TypedDict):
     size: tuple[int, int] | None
     replays: NotRequired[int]
     calls: NotRequired[bool]
+    seen: NotRequired[bool]
     problem: NotRequired[str]
     box: NotRequired[list[float]]
     point: NotRequired[list[float]]
@@ -57,6 +58,7 @@ _COLUMNS = (
     "marked_screenshot_id",
     "tree_id",
     "record__replays",
+    "record__before__screen_text__sha256",
 )
 _CALLS = ("record__llm_calls", "record__messages", "record__extra__problem")
 """Who was asked and with what success: for those to whom nothing is hidden."""
@@ -102,6 +104,8 @@ def _row(values: dict[str, Any]) -> StepRow:
         row["point"] = values["point"]
     if isinstance(replays := values["record__replays"], int):
         row["replays"] = replays
+    if values["record__before__screen_text__sha256"]:
+        row["seen"] = True
     if values.get("record__llm_calls") or values.get("record__messages"):
         row["calls"] = True
     if problem := _problem(values):

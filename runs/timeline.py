@@ -63,6 +63,7 @@ def timeline_context(run: Run, user: User) -> dict[str, Any]:
             "n_given_up": n_given_up,
             # What a run that goes on has none of may still come.
             "has_marked": shown.is_active or any(step["marked"] for step in steps),
+            "has_seen": any("seen" in step for step in steps),
             "has_calls": (shown.is_active and not hides_something(shown))
             or any("calls" in step for step in steps),
         }

@@ -68,7 +68,8 @@ def causes_of(scope: Scope) -> list[SampleFigures]:
 def sampled(scope: Scope, sample: FailureSample) -> QuerySet[Any]:
     """The failures of a sample that may be told, each with its `cause`, in their order."""
     told = _told(scope, [sample.pk]).select_related("run__task", "run__agent")
-    return told.order_by("position")
+    ordered: QuerySet[Any] = told.order_by("position")
+    return ordered
 
 
 def next_untold(scope: Scope, sample: FailureSample, after: int) -> UUID | None:
@@ -84,7 +85,8 @@ def _told(scope: Scope, samples: list[int]) -> QuerySet[Any]:
     rows: QuerySet[Any] = SampledFailure.objects.filter(
         sample__in=samples, run__in=scope.told.order_by().values("pk")
     )
-    return rows.annotate(cause=Subquery(word.values("cause")))
+    told: QuerySet[Any] = rows.annotate(cause=Subquery(word.values("cause")))
+    return told
 
 
 def _proposed(proposal: Any) -> str:

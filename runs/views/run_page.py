@@ -14,6 +14,7 @@ from runs.live_view import live_context
 from runs.models import Run
 from runs.run_policy_facts import policy_facts
 from runs.run_spending import spending_facts
+from runs.screen_pages import screen_shown
 from runs.sites import sites_during
 from runs.step_calls import step_calls
 from runs.step_details import step_details
@@ -48,6 +49,14 @@ def run_step(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.shown_to(request.user), pk=run_id)
     step = get_object_or_404(run.steps, index=index)
     return render(request, "runs/_step.html", {"run": run, "details": step_details(step, run)})
+
+
+@require_safe
+def run_screen(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
+    """What the agent was told of one step's screen, as a fragment: no more than it saw and did."""
+    run = get_object_or_404(Run.objects.shown_to(request.user).defer("record"), pk=run_id)
+    step = get_object_or_404(run.steps.select_related("screenshot"), index=index)
+    return render(request, "runs/_screen.html", {"run": run, "screen": screen_shown(step)})
 
 
 @require_safe

@@ -252,6 +252,8 @@ export class Timeline {
       t: () => this.show("tree"),
       d: () => this.show("details"),
       p: () => this.show("prompts"),
+      o: () => this.show("seen"),
+      x: () => this.show(this.view === "marked" ? "before" : "marked"),
       z: () => this.stage.toggleZoom(),
     }[event.key];
     if (!act) return;

@@ -134,6 +134,8 @@ TASK_SORTS = ["task_set", "goal", "site", "kind", "shown_kind", "template", "pat
 # Accounts
 case("login")
 case("logout", post=lambda _: {})
+case("password_change")
+case("password_change_done")
 case("set_language", post=lambda _: {"language": "ja"})
 case("runs:healthz")
 

@@ -18,12 +18,13 @@ from judging.experiments.sources import Source
 from judging.experiments.tables import TABLES
 from judging.miniwob.tables import OF_SUITE
 from judging.reports import Table, write_json_of
+from judging.services.failure_causes import NoFailuresError, draw_sample
 from runs.execution.foreground import active_runs, carry_out_experiment
 from runs.experiment_agents import read_agent
 from runs.experiment_plans import Plan, PlanError, seed_list
 from runs.experiment_tasks import Selection, read_names, tasks_of
 from runs.management.progress import progress_bar
-from runs.models import Experiment, Run
+from runs.models import AgentConfiguration, Experiment, Run
 from runs.services.experiments import launch_experiment, resume_experiment
 from webagent.environment.miniwob import TASK_SET
 from webagent.environment.miniwob_suite import UnknownSuiteTask, short_name, suite_tasks
@@ -59,6 +60,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--workers", action="store_true", help="leave the runs to the workers, and wait"
         )
+        parser.add_argument(
+            "--draw",
+            type=int,
+            metavar="N",
+            help="draw so many failures to be tagged (the source: 100)",
+        )
+        parser.add_argument("--draw-seed", type=int, help="of that; drawn and kept if not given")
         parser.add_argument("--json", action="store_true", help="print the tables as JSON")
         parser.add_argument("--out", type=Path, metavar="FILE", help="write them as JSON here too")
 
@@ -72,6 +80,8 @@ class Command(BaseCommand):
             names = ", ".join(map(short_name, left_out))
             self.stderr.write(f"Left out ({len(left_out)}, --include-excluded runs them): {names}")
         is_over = self._carry_out(experiment, takes_part=not options["workers"])
+        if options["draw"]:
+            self._draw(experiment, options["draw"], options["draw_seed"])
         tables = suite_tables(experiment)
         as_json = write_json_of(experiment.name, tables)
         if options["out"]:
@@ -96,6 +106,17 @@ class Command(BaseCommand):
         news = f"{plan.n_runs} runs" if launched.is_new else "goes on"
         self.stderr.write(f"{plan.name} (experiment {launched.experiment.pk}): {news}")
         return launched.experiment
+
+    def _draw(self, experiment: Experiment, size: int, seed: int | None) -> None:
+        """A sample of the failures of each configuration."""
+        for agent in AgentConfiguration.objects.filter(runs__experiment=experiment).distinct():
+            try:
+                sample = draw_sample(experiment=experiment, agent=agent, size=size, seed=seed)
+            except NoFailuresError as error:
+                self.stderr.write(str(error))
+            else:
+                drawn = sample.failures.count()
+                self.stderr.write(f"Drew {drawn} of {sample.among} failures by seed {sample.seed}.")
 
     def _carry_out(self, experiment: Experiment, *, takes_part: bool) -> bool:
         """Whether all runs have ended. A first Ctrl-C lets the run under way end."""

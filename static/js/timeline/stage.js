@@ -2,6 +2,7 @@
 import { Finder } from "./finder.js";
 import { Fragment } from "./fragments.js";
 import { Picture } from "./picture.js";
+import { Seen } from "./seen.js";
 import { Tree } from "./tree.js";
 import { phrase } from "./words.js";
 
@@ -15,11 +16,12 @@ export class Stage {
     this.picture = new Picture(part("stage"), data);
     this.tree = new Tree(part("tree"), data);
     this.details = new Fragment(part("details"), data);
-    this.parts = { tree: part("tree"), details: part("details"), prompts: part("prompts") };
+    this.parts = { tree: part("tree"), details: part("details"), prompts: part("prompts"), seen: part("seen") };
     if (this.parts.prompts) {
       const finder = new Finder(this.parts.prompts, data.words);
       this.prompts = new Fragment(finder.frame, data, "calls/", () => finder.read());
     }
+    if (this.parts.seen) this.seen = new Seen(this.parts.seen, data);
     this.zoomButton.addEventListener("click", () => this.toggleZoom());
     this.picture.shot.addEventListener("click", (event) => this.toggleZoom(event));
   }

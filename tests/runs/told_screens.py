@@ -1,0 +1,52 @@
+"""A step of an agent that is told screens as text, with all that is kept of such a step."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from runs.models import Attachment, Run, Task
+from runs.seen_screens import LINES, PAGE, PIECES
+from tests.runs.factories import make_picture, make_run, make_text
+
+OK = {"bid": "7", "role": "button", "text": "Ok", "box": [20, 80, 60, 110]}
+NEXT = {"bid": "8", "role": "button", "text": "Next", "box": [20, 120, 80, 150]}
+TREE = "RootWebArea 'Click'\n\t[7] button 'Ok'\n\t[8] button 'Next'\n"
+
+
+def piece(text: str, box: list[int], kind: str = "button") -> dict[str, Any]:
+    return {"kind": kind, "text": text, "box": box}
+
+
+def make_told_run(
+    pieces: list[dict[str, Any]],
+    *,
+    lines: str | None = None,
+    task: Task | None = None,
+    **fields: Any,
+) -> Run:
+    """A run of one step that was told these pieces; the page has the buttons Ok and Next."""
+    if lines is None:
+        lines = "\n".join(f"{each['text']!r} {each['kind']}: {each['box']}" for each in pieces)
+    page = {"size": [320, 200], "elements": [OK, NEXT]}
+    files = {
+        LINES: make_text(lines),
+        PIECES: make_text(json.dumps({"items": pieces}), "application/json"),
+        PAGE: make_text(json.dumps(page), "application/json"),
+    }
+    step = {
+        "screenshot": make_picture("told"),
+        "tree": make_text(TREE),
+        "url": "http://miniwob.localhost/miniwob/click-button.html",
+        "action": "mouse_click(40, 95)",
+        "record": {
+            "before": {role: {"sha256": blob.pk} for role, blob in files.items()},
+            "actions": [{"raw": "mouse_click(40, 95)", "dialect": "browsergym"}],
+        },
+    }
+    goal = 'Click on the "Ok" button.'
+    run = make_run(steps=[step], task=task, goal=goal, pictures=False, **fields)
+    Attachment.objects.bulk_create(
+        Attachment(run=run, step_index=0, role=role, blob=blob) for role, blob in files.items()
+    )
+    return run
