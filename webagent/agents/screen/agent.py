@@ -9,6 +9,7 @@ from webagent.agents.agent import AgentFailure
 from webagent.agents.generic.history import Turn, learn, remember, turns_of
 from webagent.agents.generic.prompt import Failed, Prompt
 from webagent.agents.generic.tries import Tries
+from webagent.agents.screen.captions import Captions
 from webagent.agents.screen.commands import browser_action, told
 from webagent.agents.screen.looking import Read, Seen, look, reader_of
 from webagent.agents.screen.prompt import Look, ScreenPrompts
@@ -30,6 +31,7 @@ class ScreenAgent:
 
     Args:
         read: how an observation is read; the settings' way by default.
+        captions: names pictures without text.
     """
 
     def __init__(
@@ -38,10 +40,12 @@ class ScreenAgent:
         model: LanguageModel,
         entry: ModelEntry,
         read: Read | None = None,
+        captions: Captions | None = None,
     ) -> None:
         self._settings = settings
         self._entry = entry
-        self._read = read or reader_of(settings)
+        self._captions = captions
+        self._read = read or reader_of(settings, captions.captioner if captions else None)
         self._prompts = ScreenPrompts(settings, entry)
         self._tries: Tries[ScreenReply] = Tries(model, entry, self._prompts.budget)
         self._turns: list[Turn] = []
@@ -97,10 +101,10 @@ class ScreenAgent:
         try:
             tried = self._tries.ask(make, lambda text: read_reply(text, known.size), retries)
         except AgentFailure as failure:
-            failure.decision = _seeing(failure.decision, seen)
+            failure.decision = self._seeing(failure.decision, seen)
             raise
         self._completions += len(tried.failed) + (tried.reply is not None)
-        decision = _seeing(tried.spent, seen)
+        decision = self._seeing(tried.spent, seen)
         if tried.reply is None:
             remember(self._turns, None, tried.thought)
             return replace(decision, thought=tried.thought, problem=tried.problem)
@@ -111,6 +115,7 @@ class ScreenAgent:
         remember(self._turns, None if action is None else told(action), reply.said)
         return replace(decision, action=action, thought=reply.said, finished=action is None)
 
-
-def _seeing(decision: Decision, seen: Seen) -> Decision:
-    return replace(decision, screen=seen.kept, marked_screenshot=seen.drawn)
+    def _seeing(self, decision: Decision, seen: Seen) -> Decision:
+        """The decision with what was seen, and what seeing it took."""
+        whole = replace(decision, screen=seen.kept, marked_screenshot=seen.drawn)
+        return whole if self._captions is None else self._captions.told(whole)

@@ -18,6 +18,7 @@ from webagent.vision.drawing import draw_boxes
 from webagent.vision.screen import ScreenText
 
 if TYPE_CHECKING:
+    from webagent.vision.captions import Captioner
     from webagent.vision.detector import Detector
     from webagent.vision.ocr import Ocr
 
@@ -66,7 +67,7 @@ def look(observation: Observation, read: Read) -> Seen:
     return Seen(screen, screen.lines(), drawn)
 
 
-def reader_of(settings: SightSettings) -> Read:
+def reader_of(settings: SightSettings, captioner: Captioner | None = None) -> Read:
     """Reads screenshots as it is set. Its engines are loaded at the first look."""
 
     def read(observation: Observation) -> ScreenText:
@@ -78,7 +79,9 @@ def reader_of(settings: SightSettings) -> Read:
         # One picture at a time: an engine uses all cores by itself, and not all are of threads.
         with _reading:
             reading = import_module("webagent.vision.reading")
-            reader = reading.ScreenReader(_ocr(settings.ocr), _detector(), cut_top=cut_top)
+            reader = reading.ScreenReader(
+                _ocr(settings.ocr), _detector(), captioner=captioner, cut_top=cut_top
+            )
             screen: ScreenText = reader.read(observation.screenshot)
             return screen
 

@@ -4,11 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
+from PIL import Image
 
 from tests.webagent.agents.generic.made import Scripted, entry, text_of, whole
 from tests.webagent.agents.screen.made import (
     LOGIN,
     SECRET,
+    SIZE,
     agent,
     click,
     item,
@@ -21,10 +23,12 @@ from tests.webagent.agents.screen.made import (
 from webagent.agents.agent import AgentFailure
 from webagent.agents.generic.wording import wording_versions
 from webagent.agents.screen.agent import ScreenAgent
+from webagent.agents.screen.captions import Captions
 from webagent.agents.screen.examples import example_files, load_examples
 from webagent.agents.screen.wording import FOLDER, screen_wording
 from webagent.llm.interface import FailureKind, ModelFailure
-from webagent.trajectory.live import Decision, Taken
+from webagent.trajectory.live import Decision, Observation, Taken
+from webagent.vision.screen import Box, ScreenText
 
 EXAMPLE = {
     "task": "login-user",
@@ -216,3 +220,22 @@ def test_without_a_picture_there_is_nothing_to_read():
     assert decision.screen is not None
     assert decision.screen.lines == ""
     assert decision.marked_screenshot is None
+
+
+def test_what_captions_take_is_kept_with_the_step():
+    model = Scripted("red star", said(click(3, 4)))
+    captions = Captions(model, entry())
+
+    def read(_observation: Observation) -> ScreenText:
+        picture = Image.new("RGB", SIZE)
+        name = captions.captioner.caption(picture, Box(4, 4, 20, 20))
+        return screen(item("icon", name, 4, 4))
+
+    acting = ScreenAgent(settings(), model, entry(), read, captions)
+    decision = acting.act(looked())
+    assert "'red star' icon" in text_of(model.asked[1])
+    assert len(decision.llm_calls) == 2
+    for call in decision.llm_calls:
+        assert call.request is not None
+        assert call.request.sha256 in decision.blobs
+    assert len(acting.act(looked()).llm_calls) == 1, "the same picture is known"
