@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -82,6 +83,7 @@ class Storm:
             self._come_to_rest()
         finally:
             self.traffic.stop()
+            self.findings.more.update(self.traffic.replies)
             self._over.set()
             if watcher.is_alive():
                 watcher.join(30)
@@ -136,7 +138,11 @@ class Storm:
 
     def _come_to_rest(self) -> None:
         if hasattr(self, "other_worker"):
-            wait_until(lambda: again(_all_ended), REST_WITHIN_S, "the end of all work")
+            try:
+                wait_until(lambda: again(_all_ended), REST_WITHIN_S, "the end of all work")
+            except AssertionError as error:
+                left = Counter(state for state in _states().values() if state not in RULES.ends)
+                raise AssertionError(f"{error}: {dict(left)}") from None
 
     def _look(self) -> None:
         """Compare what was promised with what is there, and look through everything."""

@@ -75,7 +75,6 @@ def roll_out(place: Place, times: int, findings: Findings) -> None:
                 findings.recoveries_s.append(storm.web.roll())
                 _roll_workers(storm)
                 findings.times += 1
-        findings.more.update(storm.traffic.replies)
         findings.left_over += nemeses.processes_left(storm)
     findings.check()
 

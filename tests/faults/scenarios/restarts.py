@@ -60,7 +60,6 @@ def restart(
                 how(web)
                 storm.recover(partial(_done_since, storm, time.monotonic()), since=restarted_at)
                 findings.times += 1
-            findings.more.update(storm.traffic.replies)
             for kind in FAILED:
                 if number := storm.traffic.replies[kind]:
                     findings.complain([f"{number} requests were {kind}"])
