@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.test import Client
+from django.urls import reverse
 
 from runs import log_in_limits
 from runs.acting import client_address
@@ -87,6 +88,27 @@ def test_a_new_password_ends_every_session_but_none_of_others() -> None:
     user.set_password("another long passphrase")
     user.save()
     assert [client.get("/studies/").status_code for client in clients] == [302, 302, 200]
+
+
+@pytest.mark.django_db
+def test_everybody_changes_their_own_password_and_it_is_written_down() -> None:
+    user = make_user("annotator")
+    here, elsewhere = Client(), Client()
+    for browser in (here, elsewhere):
+        browser.force_login(user)
+    page = reverse("password_change")
+    new = "another orchard gate 7"
+    words = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
+    for wrong in ({"old_password": "no"}, {"new_password1": "1", "new_password2": "1"}):
+        assert here.post(page, words | wrong).status_code == 200
+    assert not Act.objects.filter(kind="account.password_changed").exists()
+    assert here.post(page, words).url == reverse("password_change_done")
+    assert here.get(reverse("password_change_done")).status_code == 200
+    assert elsewhere.get(page).status_code == 302
+    act = Act.objects.get(kind="account.password_changed")
+    assert (act.user, act.words) == (user, user.username)
+    assert Client().login(username=user.username, password=new)
+    assert Client().get(page).status_code == 302
 
 
 @pytest.mark.django_db
