@@ -102,6 +102,11 @@ class RunFilter(AddressFilter):
         """The address that switches superseded attempts on or off."""
         return self.toggled("superseded", "true")
 
+    @property
+    def archived_query(self) -> str:
+        """The address that shows what was put away instead of the rest, or the rest again."""
+        return self.toggled("archived", "true")
+
     def chip_words(self, name: str, words: str) -> str:
         return str(_("shown")) if name in ("superseded", "archived") else words
 

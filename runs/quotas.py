@@ -6,8 +6,8 @@ from django.db import transaction
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
-from runs.models import Experiment, Run
-from runs.space import bytes_of
+from runs.models import Experiment, Run, RunStatus
+from runs.space import bytes_of, spaces_of
 
 
 class QuotaError(Exception):
@@ -37,7 +37,8 @@ def demand_room(experiment: Experiment | None, *, n_runs: int, n_bytes: int = 0)
         )
     if held.max_bytes is None:
         return
-    used = bytes_of(runs)
+    under_way = list(runs.filter(status=RunStatus.RUNNING).values_list("pk", flat=True))
+    used = bytes_of(runs) + sum(space.total for space in spaces_of(under_way))
     if used + n_bytes > held.max_bytes or (not n_bytes and used >= held.max_bytes):
         raise QuotaError(
             _("The files of experiment %(name)s take %(n)s and may take %(max)s; these %(more)s.")

@@ -118,7 +118,7 @@ def append_step(
     Raises:
         RunEndedError: it came too late.
         StepRefusedError: another step stands at this index, or one before it is missing.
-        PushError: it cannot be kept.
+        PushError: it cannot be kept, or its experiment has no room for its files.
         OSError: its files cannot be written.
     """
     bounds = import_bounds()
@@ -134,9 +134,14 @@ def append_step(
         files=files,
     )
     batch = BlobBatch()
-    if run.is_active and index == run.n_steps:
+    is_next = run.is_active and index == run.n_steps
+    if is_next:
+        _demand_room(run, recorded)
         _write(recorded, batch)
     with transaction.atomic():
+        if is_next:
+            # Once more, as the experiment is held from here; before the run, as imports do.
+            _demand_room(run, recorded)
         row = _heard_of(run)
         if index < row.n_steps:
             _demand_same(run, recorded.step, row.n_steps)
@@ -194,6 +199,17 @@ def _task(sent: PushedTask) -> Task:
         if not (sent.goal or "").strip():
             raise PushError("task.id", "there is no such task; tell its goal to have it made")
     return store_task(new_task_record(sent))
+
+
+def _demand_room(run: Run, recorded: Recorded) -> None:
+    """Raises PushError if the experiment may not hold the step's files too."""
+    n_bytes = sum(map(len, recorded.blobs.values()))
+    if not n_bytes:
+        return
+    try:
+        demand_room(run.experiment, n_runs=0, n_bytes=n_bytes)
+    except QuotaError as error:
+        raise PushError("experiment", str(error)) from None
 
 
 def _write(recorded: Recorded, batch: BlobBatch) -> None:

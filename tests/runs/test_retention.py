@@ -63,16 +63,17 @@ def damage() -> list[Any]:
 
 class TestPuttingAway:
     def test_it_leaves_the_list_and_keeps_its_address(self, client):
-        run, other = make_run(goal="put away"), make_run(goal="still here")
+        run, other = make_run(goal="of the past"), make_run(goal="still here")
         client.force_login(make_user())
         assert archive_runs(runs=all_runs(pk=run.pk), why="a test") == 1
         page = client.get("/runs/").content.decode()
         assert "still here" in page
-        assert "put away" not in page
-        assert "put away" in client.get("/runs/?archived=true").content.decode()
+        assert "of the past" not in page
+        assert "?archived=true" in page
+        assert "of the past" in client.get("/runs/?archived=true").content.decode()
         assert client.get(f"/runs/{run.pk}/").status_code == 200
         assert restore_runs(runs=all_runs(pk=run.pk), why="a test") == 1
-        assert "put away" in client.get("/runs/").content.decode()
+        assert "of the past" in client.get("/runs/").content.decode()
         assert other
 
     def test_what_is_judged_repeated_or_learnt_from_stays(self):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID, uuid4
 
 import pytest
+from django.utils import timezone
 
 from runs.blobs import BlobBatch, read_blob
 from runs.execution.sweeping import sweep_runs
 from runs.integrity.of_runs import invariants
-from runs.models import Blob, Run, Scope, Step
+from runs.models import Blob, Experiment, Run, Scope, Step
 from runs.querysets.clock import from_now
 from runs.run_bundles import bundle_of, step_record
-from runs.signals import run_ended
+from runs.signals import runs_ended
+from runs.space import spaces_of
+from runs.storage import blob_storage
 from tests.runs.api.pushing import Pusher, opening, step
 from tests.runs.factories import make_task, make_user
 from webagent.trajectory.bundles import run_content_hash
@@ -32,12 +36,12 @@ def ended() -> Any:
     """The ids of runs whose end was announced."""
     heard: list[UUID] = []
 
-    def note(run_id: UUID, **_: object) -> None:
-        heard.append(run_id)
+    def note(run_ids: Sequence[UUID], **_: object) -> None:
+        heard.extend(run_ids)
 
-    run_ended.connect(note, weak=False)
+    runs_ended.connect(note, weak=False)
     yield heard
-    run_ended.disconnect(note)
+    runs_ended.disconnect(note)
 
 
 def silent(run: Run) -> None:
@@ -274,3 +278,31 @@ def test_structured_actions_and_those_of_other_tools(pusher: Pusher) -> None:
     assert (first.kind, first.error) == ("nav", "no network")
     assert first.action == 'navigate(url="http://x.test/")'
     assert second.record["extra"] == {"problem": "no reply"}
+
+
+def test_a_step_that_its_experiment_has_no_room_for_is_refused_whole(pusher):
+    experiment = Experiment.objects.create(name="pushed")
+    run = pusher.open()
+    assert pusher.step(run, 0).status_code == 201
+    held = spaces_of([run.pk])[0].total
+    Experiment.objects.filter(pk=experiment.pk).update(max_bytes=held + 1)
+    before = (Blob.objects.count(), sum(1 for _ in blob_storage().walk()))
+    refused = pusher.step(run, 1)
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "body.experiment"
+    assert "may take" in refused.json()["errors"][0]["reason"]
+    run.refresh_from_db()
+    assert (run.n_steps, run.is_active) == (1, True)
+    assert (Blob.objects.count(), sum(1 for _ in blob_storage().walk())) == before
+    assert pusher.step(run, 0).status_code == 200
+    Experiment.objects.filter(pk=experiment.pk).update(max_bytes=10 * held)
+    assert pusher.step(run, 1).status_code == 201
+    assert pusher.end(run).status_code == 200
+
+
+def test_the_list_of_runs_leaves_out_what_was_put_away(pusher):
+    away, here = pusher.open(), pusher.open()
+    Run.objects.filter(pk=away.pk).update(archived_at=timezone.now())
+    for query, run in (("", here), ("?archived=true", away), ("?archived=false", here)):
+        [listed] = pusher.send("GET", f"/runs{query}").json()["items"]
+        assert listed["id"] == str(run.pk)
