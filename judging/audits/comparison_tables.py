@@ -42,8 +42,8 @@ def pairs_table(study: Study) -> Table:
             pair.second.name,
             pair.flips.runs,
             *_flips(pair.flips),
-            pair.flips.test.p_value,
-            pair.adjusted,
+            pair.flips.test.told,
+            pair.adjusted if pair.flips.test.told is not None else None,
         ]
         for pair in compare_all(study, voices_of(study))
     ]
@@ -65,7 +65,7 @@ def comparison_table(study: Study, comparison: Comparison) -> Table:
             None,
             whole.runs,
             *_flips(whole),
-            whole.test.p_value,
+            whole.test.told,
             None,
             *_cells(first),
             *_cells(second),
@@ -78,7 +78,7 @@ def comparison_table(study: Study, comparison: Comparison) -> Table:
                 group.name,
                 group.flips.runs,
                 *_flips(group.flips),
-                None if group.is_small else group.flips.test.p_value,
+                None if group.is_small else group.flips.test.told,
                 group.adjusted,
                 *_cells(group.first),
                 *_cells(group.second),

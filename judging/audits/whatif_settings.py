@@ -10,7 +10,7 @@ from judging.evaluators.contract import Evaluator
 from judging.evaluators.pipelines import PIPELINES
 from judging.evaluators.registry import REGISTRY, Unasked, UnknownEvaluatorError, evaluator_of
 from judging.evaluators.task_versions import TaskVersion
-from judging.judges.calls import TWO_STAGE
+from judging.judges.names import TWO_STAGE
 from judging.judges.outcome import StageName
 from judging.matching.registry import NAMES
 from judging.matching.repaired.matcher import RepairedMatcher

@@ -14,8 +14,8 @@ from judging.evaluators.judged import finding_of
 from judging.evaluators.matchers import NO_SPECIFICATION, OTHER_SPECIFICATION, PLACEHOLDER
 from judging.evaluators.milestone_judge import MilestoneJudgeEvaluator
 from judging.evaluators.trajectories import TrajectoryJudgeEvaluator
-from judging.judges.calls import SINGLE_STAGE, TWO_STAGE
 from judging.judges.estimates import tokens_of
+from judging.judges.names import SINGLE_STAGE, TWO_STAGE
 from judging.judges.outcome import Judged
 from judging.judges.references import Reference, other_parts, read_reference
 from judging.judges.settings import SingleStageSettings, TwoStageSettings

@@ -18,7 +18,7 @@ from judging.evaluators.contract import AskingEvaluator, Evaluator, Finding, wit
 from judging.evaluators.judges import JUDGES
 from judging.evaluators.matchers import NEEDS_JUDGE, MatcherEvaluator
 from judging.evaluators.task_versions import TaskVersion, judged_task, with_task
-from judging.judges.calls import SINGLE_STAGE, TWO_STAGE
+from judging.judges.names import SINGLE_STAGE, TWO_STAGE
 from judging.matching.outcome import (
     Check,
     CheckVerdict,

@@ -150,7 +150,7 @@ def pairs_table(asked: Asked) -> Table:
                 len(pairing.only_in_first),
                 len(pairing.only_in_second),
                 number(pairing.union.value),
-                pairing.test.p_value,
+                pairing.test.told,
             ]
         )
     return titled(asked, "pairs", columns, rows)

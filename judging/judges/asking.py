@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from judging.judges.outcome import INVALID_REPLY, Stage, StageName, total_cost
 from judging.judges.prompts import Prompt, load_prompt
 from judging.matching.outcome import Verdict
+from webagent.llm.fences import without_fence
 from webagent.llm.interface import (
     LanguageModel,
     Message,
@@ -90,11 +91,8 @@ def read_json(text: str, form: type[Form]) -> Form:
     """
     if len(text) > LONGEST_REPLY:
         raise InvalidReplyError(f"it is longer than {LONGEST_REPLY} characters")
-    text = text.strip()
-    if text.startswith("```") and text.endswith("```") and "\n" in text:
-        text = text.partition("\n")[2].removesuffix("```")
     try:
-        return form.model_validate_json(text)
+        return form.model_validate_json(without_fence(text))
     except ValidationError as error:
         raise InvalidReplyError("; ".join(map(str, misfits(error)[:5]))) from error
 

@@ -74,11 +74,5 @@ def prompt_versions(family: str) -> list[str]:
     return sorted((folder.name for folder in folders if folder.name.isdecimal()), key=int)
 
 
-def prompt_hashes() -> Mapping[str, str]:
-    """The hash of every prompt file by its name."""
-    names = sorted(path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.md"))
-    return {str(name): load_prompt(*name.parts).sha256 for name in names}
-
-
 def _filled(message: str, texts: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda slot: texts[slot[1]], message)

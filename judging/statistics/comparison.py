@@ -19,6 +19,11 @@ class McNemar:
     only_second: int
     p_value: float
 
+    @property
+    def told(self) -> float | None:
+        """The p-value; None where no pair differs, since there is nothing to test then."""
+        return self.p_value if self.only_first or self.only_second else None
+
 
 def mcnemar(only_first: int, only_second: int) -> McNemar:
     """Exact McNemar test; with no discordant runs there is nothing to tell, and p is 1.

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from judging.statistics.bootstrap import (
     RESAMPLES,
     Floats,
-    bootstrap_interval,
     divide,
     percentile_interval,
     resampled_kinds,
-    totals_by_cluster,
 )
-from judging.statistics.confusion import Cell, ConfusionMatrix, cell
+from judging.statistics.confusion import Cell, ConfusionMatrix
 from judging.statistics.figures import Interval, Undefined
-
-_COLUMN = {each: column for column, each in enumerate(Cell)}
 
 
 def _f1(tp: Floats, fn: Floats, tn: Floats, fp: Floats, runs: Floats) -> Floats:
@@ -43,34 +39,6 @@ _FIGURES: dict[str, Callable[[Floats, Floats, Floats, Floats, Floats], Floats]] 
 }
 BOOTSTRAPPED = tuple(_FIGURES)
 """Names of the figures of a `ConfusionMatrix` that have an interval here."""
-
-
-def evaluator_interval(
-    figure: str,
-    pairs: Sequence[tuple[bool, bool | None]],
-    tasks: Sequence[Hashable],
-    *,
-    seed: int,
-    resamples: int = RESAMPLES,
-    level: float = 0.95,
-) -> Interval | Undefined:
-    """Interval of one of `BOOTSTRAPPED`, where runs share tasks.
-
-    Args:
-        pairs: (succeeded by reference, passed by evaluator or None) of each run.
-        tasks: the task of each run.
-    """
-    formula = _FIGURES[figure]
-    cells = np.zeros((len(pairs), len(Cell)))
-    for row, (succeeded, passed) in enumerate(pairs):
-        cells[row, _COLUMN[cell(succeeded, passed)]] = 1
-    return bootstrap_interval(
-        totals_by_cluster(cells, tasks),
-        lambda s: formula(s[:, 0], s[:, 1], s[:, 2], s[:, 3], s.sum(axis=1)),
-        seed=seed,
-        resamples=resamples,
-        level=level,
-    )
 
 
 def evaluator_intervals(

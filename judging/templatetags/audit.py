@@ -11,6 +11,7 @@ from judging.audits.agreement import Agreed
 from judging.audits.measures import Measured
 from judging.audits.stubs import stubs_of as find_stubs
 from judging.models import Study
+from judging.statistics.comparison import McNemar
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
 from runs.templatetags.interface import money
@@ -75,6 +76,21 @@ def p_value(p: float) -> str:
     if p < 0.001:
         return f"< {formats.number_format(0.001, 3)}"
     return formats.number_format(round(p, 3), 3)
+
+
+@register.filter
+def p_of(test: McNemar) -> str:
+    """The p-value of a test, or that there is nothing to test."""
+    return _("no pairs differ") if test.told is None else p_value(test.told)
+
+
+@register.filter
+def p_said(test: McNemar) -> str:
+    """The same as it stands in a sentence: p = 0.03, p < 0.001."""
+    words = p_of(test)
+    if test.told is None:
+        return words
+    return f"p {words}" if words.startswith("<") else f"p = {words}"
 
 
 @register.filter

@@ -1,6 +1,8 @@
 """Confusion matrices, shares and comparisons, against published and hand-derived figures."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,12 +13,11 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from judging.statistics.bootstrap import bootstrap_interval
+from judging.statistics.bootstrap import bootstrap_interval, totals_by_cluster
 from judging.statistics.comparison import flips, holm, mcnemar
-from judging.statistics.confusion import Cell, ConfusionMatrix
+from judging.statistics.confusion import Cell, ConfusionMatrix, cell
 from judging.statistics.evaluator_intervals import (
     BOOTSTRAPPED,
-    evaluator_interval,
     evaluator_intervals,
 )
 from judging.statistics.figures import Interval, Reason, Undefined
@@ -214,6 +215,17 @@ def test_rogan_gladen_is_guarded():
     assert rogan_gladen(1.0, 0.9, 0.9) == 1.0
 
 
+def interval_of(
+    figure: str, pairs: Sequence[Any], tasks: Sequence[Any], **drawing: int
+) -> Interval | Undefined:
+    """The figure's interval, from the runs of each task."""
+    by_task = defaultdict(list)
+    for pair, task in zip(pairs, tasks, strict=True):
+        by_task[task].append(pair)
+    counts = Counter(map(ConfusionMatrix.of, by_task.values()))
+    return evaluator_intervals(counts, [figure], **drawing)[figure]
+
+
 PAIRS = [(True, True)] * 23 + [(True, False)] * 16 + [(False, False)] * 36
 
 
@@ -221,9 +233,9 @@ PAIRS = [(True, True)] * 23 + [(True, False)] * 16 + [(False, False)] * 36
 def test_intervals_hold_their_figure_and_repeat_by_seed(figure):
     pairs = [*PAIRS, (False, True), (False, True), (True, None)]
     tasks = [index // 2 for index in range(len(pairs))]
-    found = evaluator_interval(figure, pairs, tasks, seed=7)
-    again = evaluator_interval(figure, pairs, tasks, seed=7)
-    other = evaluator_interval(figure, pairs, tasks, seed=8)
+    found = interval_of(figure, pairs, tasks, seed=7)
+    again = interval_of(figure, pairs, tasks, seed=7)
+    other = interval_of(figure, pairs, tasks, seed=8)
     assert isinstance(found, Interval)
     assert found == again
     assert found != other
@@ -236,7 +248,7 @@ def test_intervals_hold_their_figure_and_repeat_by_seed(figure):
 
 
 def test_bootstrap_of_single_trials_is_close_to_wilson():
-    found = evaluator_interval("fn_share", PAIRS, list(range(75)), seed=1, resamples=20_000)
+    found = interval_of("fn_share", PAIRS, list(range(75)), seed=1, resamples=20_000)
     assert isinstance(found, Interval)
     assert (found.low, found.high) == pytest.approx((0.136, 0.319), abs=0.02)
 
@@ -259,19 +271,17 @@ def test_drawing_kinds_of_tasks_is_drawing_tasks():
 
 
 def test_bootstrap_says_why_there_is_none():
-    assert evaluator_interval("f1", [], [], seed=1) == Undefined(Reason.NO_RUNS)
-    assert evaluator_interval("f1", PAIRS, ["t"] * 75, seed=1) == Undefined(Reason.ONE_CLUSTER)
+    assert interval_of("f1", [], [], seed=1) == Undefined(Reason.NO_RUNS)
+    assert interval_of("f1", PAIRS, ["t"] * 75, seed=1) == Undefined(Reason.ONE_CLUSTER)
     failing = [(False, False)] * 10
-    assert evaluator_interval("f1", failing, list(range(10)), seed=1) == Undefined(
-        Reason.NEVER_DEFINED
-    )
+    assert interval_of("f1", failing, list(range(10)), seed=1) == Undefined(Reason.NEVER_DEFINED)
 
 
 def test_clusters_widen_the_interval_when_repeats_agree():
     pairs = [(True, index % 3 == 0) for index in range(30) for _ in range(4)]
     tasks = [index for index in range(30) for _ in range(4)]
-    by_task = evaluator_interval("recall", pairs, tasks, seed=3)
-    by_run = evaluator_interval("recall", pairs, list(range(120)), seed=3)
+    by_task = interval_of("recall", pairs, tasks, seed=3)
+    by_run = interval_of("recall", pairs, list(range(120)), seed=3)
     assert isinstance(by_task, Interval)
     assert isinstance(by_run, Interval)
     assert by_task.high - by_task.low > 1.6 * (by_run.high - by_run.low)
@@ -283,8 +293,12 @@ def test_intervals_from_counts_by_task_are_those_from_the_runs():
     by_task = Counter(
         ConfusionMatrix.of(pairs[index : index + 2]) for index in range(0, len(pairs), 2)
     )
-    together = evaluator_intervals(by_task, seed=7)
-    assert together == {
-        figure: evaluator_interval(figure, pairs, tasks, seed=7) for figure in BOOTSTRAPPED
-    }
+    columns = list(Cell)
+    cells = np.zeros((len(pairs), len(columns)))
+    for row, pair in enumerate(pairs):
+        cells[row, columns.index(cell(*pair))] = 1
+    one_by_one = bootstrap_interval(
+        totals_by_cluster(cells, tasks), lambda s: s[:, 1] / s.sum(axis=1), seed=7
+    )
+    assert evaluator_intervals(by_task, ["fn_share"], seed=7) == {"fn_share": one_by_one}
     assert set(evaluator_intervals({}, seed=7).values()) == {Undefined(Reason.NO_RUNS)}

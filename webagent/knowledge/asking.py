@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from webagent.llm.fences import without_fence
 from webagent.llm.interface import LanguageModel, Message, Reply, Request
 from webagent.llm.untrusted import visible
 from webagent.misfits import misfits
@@ -130,10 +131,7 @@ def _narrow(value: object) -> object:
 def _read(text: str, form: type[Form]) -> Form:
     if len(text) > LONGEST_REPLY:
         raise BadReply(f"it is longer than {LONGEST_REPLY} characters")
-    text = text.strip()
-    if text.startswith("```") and text.endswith("```") and "\n" in text:
-        text = text.partition("\n")[2].removesuffix("```")
     try:
-        return form.model_validate_json(text)
+        return form.model_validate_json(without_fence(text))
     except ValidationError as error:
         raise BadReply("; ".join(map(str, misfits(error)[:5]))) from None

@@ -19,6 +19,7 @@ from judging.audits.comparison_tables import comparison_table
 from judging.audits.voices import voices_of
 from judging.statistics.comparison import holm, mcnemar
 from judging.statistics.confusion import ConfusionMatrix
+from judging.templatetags.audit import p_of, p_said
 from tests.judging import audited, papers
 from tests.judging.audits.pages import logged_in, open_page, pk
 
@@ -99,7 +100,9 @@ def test_all_pairs_with_holm() -> None:
     assert (repaired.flips.fixed_fn, repaired.flips.new_fn) == (15, 0)
     assert repaired.flips.test.p_value == pytest.approx(2 * 0.5**15)
     same = by_names["webarena-strict 1", "before 1"]
-    assert same.flips.test.p_value == 1.0
+    assert (same.flips.test.p_value, same.flips.test.told) == (1.0, None)
+    assert (p_of(same.flips.test), p_said(same.flips.test)) == ("no pairs differ",) * 2
+    assert p_said(repaired.flips.test).startswith("p ")
     assert [pair.adjusted for pair in pairs] == holm([pair.flips.test.p_value for pair in pairs])
     assert repaired.adjusted > repaired.flips.test.p_value
 
@@ -180,7 +183,7 @@ def test_nothing_flips_is_said_in_words() -> None:
     for item, verdict in zip(world.items, ("passed", "failed"), strict=True):
         audited.evaluation(item.run, audited.evaluator("two"), verdict)
     page = get(logged_in(audited.auditor()), world)
-    assert "nothing flips, so there is nothing to test" in page
+    assert "no pairs differ" in page
 
 
 def test_one_evaluator_alone_says_what_is_missing() -> None:

@@ -5,16 +5,11 @@ from __future__ import annotations
 import pytest
 
 from judging.judges.asking import InvalidReplyError
-from judging.judges.calls import answer_calls, settle_calls
 from judging.judges.single_stage import SingleStageJudge, read_final_line, read_published
 from judging.matching.outcome import (
     JudgeCall,
     JudgeKind,
-    MatchOutcome,
-    MatchTask,
-    Verdict,
 )
-from judging.matching.strict import StrictMatcher
 from tests.judging.judges.scripted import Scripted, message_of, single_stage
 from webagent.llm.interface import FailureKind, ModelFailure
 
@@ -136,27 +131,7 @@ def test_final_line_stops_at_the_first_that_fails() -> None:
     assert (judged.verdict, judged.error_kind) == ("error", "overloaded")
 
 
-def test_calls_of_a_matcher_are_answered_and_settled() -> None:
-    spec = {
-        "eval_types": ["string_match"],
-        "reference_answers": {"must_include": ["11"], "fuzzy_match": ["January: 11", "May: 8"]},
-    }
-    found = StrictMatcher().evaluate(
-        MatchTask(evaluation=spec, intent="q"), MatchOutcome(answer="11, 8")
-    )
-    for replies, verdict in [
-        (["correct", "correct"], Verdict.PASSED),
-        (["correct", "incorrect"], Verdict.FAILED),
-        (["eh", "incorrect"], Verdict.FAILED),
-    ]:
-        judged = answer_calls(found.judge_calls, Scripted(*replies), model="m")
-        assert settle_calls(found, judged) is verdict
-    assert settle_calls(found, judged, errors_win=True) is Verdict.ERROR
-
-
-def test_unknown_judges_and_settings_are_refused() -> None:
-    with pytest.raises(ValueError, match="no-such"):
-        answer_calls([CALL], Scripted(), judge="no-such", model="m")
+def test_unknown_settings_are_refused() -> None:
     for wrong in ({"prompts": "9"}, {"temprature": 0}, {"mode": "loose"}, {"max_tokens": 0}):
         with pytest.raises(ValueError, match="validation error"):
-            answer_calls([CALL], Scripted(), model="m", **wrong)
+            single_stage(**wrong)
