@@ -12,8 +12,10 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
+from webagent.agents.agent import AgentFailure
 from webagent.agents.screen.settings import SightSettings
 from webagent.trajectory.live import Observation, ReadScreen
+from webagent.trajectory.records import ErrorOrigin
 from webagent.vision.drawing import draw_boxes
 from webagent.vision.screen import ScreenText
 
@@ -78,10 +80,9 @@ def reader_of(settings: SightSettings, captioner: Captioner | None = None) -> Re
             cut_top = INSTRUCTION_AREAS.get(urlsplit(observation.url).hostname or "", 0)
         # One picture at a time: an engine uses all cores by itself, and not all are of threads.
         with _reading:
+            ocr, detector = _engines(settings.ocr)
             reading = import_module("webagent.vision.reading")
-            reader = reading.ScreenReader(
-                _ocr(settings.ocr), _detector(), captioner=captioner, cut_top=cut_top
-            )
+            reader = reading.ScreenReader(ocr, detector, captioner=captioner, cut_top=cut_top)
             screen: ScreenText = reader.read(observation.screenshot)
             return screen
 
@@ -89,13 +90,16 @@ def reader_of(settings: SightSettings, captioner: Captioner | None = None) -> Re
 
 
 @cache
-def _ocr(name: str) -> Ocr:
+def _engines(ocr: str) -> tuple[Ocr, Detector]:
+    """The engine that reads and the detector, once for the process.
+
+    Raises:
+        AgentFailure: one of them is not installed.
+    """
     # Web processes make agents to check their settings, and never look: no engine for them.
-    engine: Ocr = import_module("webagent.vision.ocr").open_ocr(name)
-    return engine
-
-
-@cache
-def _detector() -> Detector:
-    detector: Detector = import_module("webagent.vision.detector").load_detector()
-    return detector
+    try:
+        engine: Ocr = import_module("webagent.vision.ocr").open_ocr(ocr)
+        detector: Detector = import_module("webagent.vision.detector").load_detector()
+    except (ImportError, OSError, RuntimeError) as missing:
+        raise AgentFailure(str(missing), ErrorOrigin.HARNESS, retriable=False) from missing
+    return engine, detector

@@ -28,6 +28,7 @@ from webagent.agents.screen.examples import example_files, load_examples
 from webagent.agents.screen.wording import FOLDER, screen_wording
 from webagent.llm.interface import FailureKind, ModelFailure
 from webagent.trajectory.live import Decision, Observation, Taken
+from webagent.trajectory.records import ErrorOrigin
 from webagent.vision.screen import Box, ScreenText
 
 EXAMPLE = {
@@ -239,3 +240,15 @@ def test_what_captions_take_is_kept_with_the_step():
         assert call.request is not None
         assert call.request.sha256 in decision.blobs
     assert len(acting.act(looked()).llm_calls) == 1, "the same picture is known"
+
+
+def test_an_engine_that_is_missing_is_no_fault_of_the_agent(monkeypatch):
+    def missing(_name: str) -> None:
+        raise RuntimeError("Install the program tesseract.")
+
+    monkeypatch.setattr("webagent.vision.ocr.open_ocr", missing)
+    acting = ScreenAgent(settings(ocr="tesseract"), Scripted(said()), entry())
+    with pytest.raises(AgentFailure, match="Install") as caught:
+        acting.act(looked())
+    assert caught.value.origin is ErrorOrigin.HARNESS
+    assert caught.value.retriable is False
