@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Q, QuerySet
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, F, Max, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.progress import Progress, progress_of
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 MANAGE = "judging.change_study"
+ITEMS_PER_PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,14 @@ def item_counts(study: Study) -> dict[str, int]:
     return _counts([study])[study.pk]
 
 
+def items_page(study: Study, number: str | None) -> Page[StudyItem]:
+    """A page of the study's runs, found by its keys before any run is looked at."""
+    items = study.items.order_by("position")
+    page: Page[Any] = Paginator(items.values_list("pk", flat=True), ITEMS_PER_PAGE).get_page(number)
+    page.object_list = items.filter(pk__in=list(page.object_list)).select_related("run__task")
+    return page
+
+
 def runs_with_milestones(study: Study) -> int:
     """How many runs of the study are of a task that has milestones to ask for."""
     in_force = Milestone.objects.in_force().values("task")
@@ -88,32 +99,51 @@ def _counts(studies: Iterable[Study]) -> dict[int, dict[str, int]]:
 
 
 def member_rows(study: Study) -> list[MemberRow]:
-    """Members, those who left last."""
-    labels: dict[int, list[Label]] = {}
-    for label in Label.objects.filter(item__study=study).order_by("submitted_at"):
-        labels.setdefault(label.annotator_id, []).append(label)
+    """Members, those who left last. Labels are counted by the database: there may be many."""
+    labels = Label.objects.filter(item__study=study).order_by()
+    given = {
+        user: (n, n_repeats, last_at)
+        for user, n, n_repeats, last_at in labels.values_list("annotator").annotate(
+            n=Count("pk"), n_repeats=Count("pk", filter=Q(is_repeat=True)), last=Max("submitted_at")
+        )
+    }
     skipped = dict(
         Assignment.objects.filter(item__study=study, state=Assignment.State.SKIPPED)
         .values_list("user")
         .annotate(n=Count("pk"))
         .values_list("user", "n")
     )
-    members = study.members.select_related("user").order_by("part", "user__username")
-    rows = [_member_row(m, labels.get(m.user_id, []), skipped.get(m.user_id, 0)) for m in members]
+    times = _median_seconds(labels)
+    rows = []
+    for member in study.members.select_related("user").order_by("part", "user__username"):
+        user = member.user_id
+        n, n_repeats, last_at = given.get(user, (0, 0, None))
+        rows.append(
+            MemberRow(
+                member=member,
+                n_labels=n - n_repeats,
+                n_repeats=n_repeats,
+                n_skipped=skipped.get(user, 0),
+                median_seconds=times.get(user),
+                last_at=last_at,
+            )
+        )
     return sorted(rows, key=lambda row: row.member.left_at is not None)
 
 
-def _member_row(member: StudyMember, labels: Sequence[Label], n_skipped: int) -> MemberRow:
-    repeats = sum(label.is_repeat for label in labels)
-    timed = [label.seconds for label in labels if label.seconds]
-    return MemberRow(
-        member=member,
-        n_labels=len(labels) - repeats,
-        n_repeats=repeats,
-        n_skipped=n_skipped,
-        median_seconds=median(timed) if timed else None,
-        last_at=labels[-1].submitted_at if labels else None,
+def _median_seconds(labels: QuerySet[Label]) -> dict[int, float]:
+    """By person: the median of the times that were measured."""
+    ranked = labels.filter(seconds__gt=0).annotate(
+        n=Window(Count("pk"), partition_by="annotator"),
+        twice=Window(RowNumber(), partition_by="annotator", order_by="seconds") * 2,
     )
+    middle: dict[int, list[float]] = {}
+    # The one in the middle, or the two of an even number.
+    for user, seconds in ranked.filter(twice__gte=F("n"), twice__lte=F("n") + 2).values_list(
+        "annotator", "seconds"
+    ):
+        middle.setdefault(user, []).append(seconds)
+    return {user: median(found) for user, found in middle.items()}
 
 
 def own_labels(study: Study, user: User) -> QuerySet[Label]:

@@ -122,7 +122,10 @@ class StudyItem(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["study", "run"], name="run_once_per_study"),
         ]
-        indexes = [models.Index(fields=["study", "status"], name="item_by_status")]
+        indexes = [
+            models.Index(fields=["study", "status"], name="item_by_status"),
+            models.Index(fields=["study", "position"], name="item_by_position"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.study_id} #{self.position}"

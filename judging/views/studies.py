@@ -20,6 +20,7 @@ from judging.services.studies import add_guideline, close_study, create_study
 from judging.study_pages import (
     MANAGE,
     item_counts,
+    items_page,
     member_rows,
     own_labels,
     own_progress,
@@ -64,12 +65,11 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
 
 
 def _management(request: AppRequest, study: Study) -> dict[str, object]:
-    items = study.items.select_related("run__task").order_by("position")
     return {
         "counts": item_counts(study),
         "members": member_rows(study),
         "member_form": MemberForm(study=study) if request.user.has_perm(MANAGE) else None,
-        "items": Paginator(items, PER_PAGE).get_page(request.GET.get("runs")),
+        "items": items_page(study, request.GET.get("runs")),
         "knowing": _knows_outcomes(study),
     }
 

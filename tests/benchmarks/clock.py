@@ -22,17 +22,6 @@ def seconds(work: Callable[[], object], times: int = 5) -> float:
     return median(lengths)
 
 
-def side_by_side(*works: Callable[[], object], times: int = 9) -> list[float]:
-    """The shortest length of each, taken in turns: what else the machine does strikes all alike."""
-    lengths: list[list[float]] = [[] for _ in works]
-    for _ in range(times + 1):
-        for work, taken in zip(works, lengths, strict=True):
-            start = time.perf_counter()
-            work()
-            taken.append(time.perf_counter() - start)
-    return [min(taken[1:]) for taken in lengths]
-
-
 def work_side_by_side(*works: Callable[[], object], times: int = 5) -> list[float]:
     """The least that each takes of processors, here and in PostgreSQL's process for us.
 
@@ -41,13 +30,13 @@ def work_side_by_side(*works: Callable[[], object], times: int = 5) -> list[floa
     spent: list[list[float]] = [[] for _ in works]
     for _ in range(times + 1):
         for work, taken in zip(works, spent, strict=True):
-            start = _processor_seconds()
+            start = processor_seconds()
             work()
-            taken.append(_processor_seconds() - start)
+            taken.append(processor_seconds() - start)
     return [min(taken[1:]) for taken in spent]
 
 
-def _processor_seconds() -> float:
+def processor_seconds() -> float:
     """Of this process and of the database's process that answers it, where it runs here."""
     server = 0.0
     if connection.vendor == "postgresql" and (process := _server_process()):

@@ -7,9 +7,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from judging.markdown import render_markdown
-from judging.models import Study, StudyMember
+from judging.models import Label, Study, StudyMember
+from judging.study_pages import items_page, member_rows
 from runs.models import User
 from tests.judging.factories import annotators_of, label_next, make_study
 from tests.runs.factories import make_run, make_task, make_user
@@ -205,3 +207,36 @@ def test_the_list_costs_the_same_however_long_it_is() -> None:
     for _ in range(4):
         make_study(runs=1)
     assert queries() == few
+
+
+def test_members_are_counted_and_timed_by_the_database() -> None:
+    study = make_study(runs=4, adjudicators=1)
+    first, second = annotators_of(study)
+    items = list(study.items.order_by("position"))
+    given: list[tuple[User, int, int, bool]] = [
+        (first, at, seconds, False) for at, seconds in enumerate((30, 0, 10, 20))
+    ]
+    given += [(second, at, seconds, False) for at, seconds in enumerate((7, 0, 5))]
+    for person, at, seconds, is_repeat in [*given, (second, 0, 90, True)]:
+        Label.objects.create(
+            item=items[at],
+            annotator=person,
+            success="success",
+            seconds=seconds,
+            is_repeat=is_repeat,
+            submitted_at=timezone.now(),
+        )
+    rows = {row.member.user: row for row in member_rows(study)}
+    assert len(rows) == 3
+    told = {user: (r.n_labels, r.n_repeats, r.median_seconds) for user, r in rows.items()}
+    assert told.pop(first) == (4, 0, 20)
+    assert told.pop(second) == (3, 1, 7)  # of 5, 7 and 90
+    assert [*told.values()] == [(0, 0, None)]
+    assert rows[first].last_at == max(label.submitted_at for label in first.labels.all())
+
+
+def test_runs_of_a_study_are_paged_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("judging.study_pages.ITEMS_PER_PAGE", 2)
+    study = make_study(runs=3)
+    pages = [items_page(study, number) for number in ("1", "2", "9")]
+    assert [[item.position for item in page] for page in pages] == [[1, 2], [3], [3]]
