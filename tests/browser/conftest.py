@@ -34,7 +34,9 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(chromium: Browser, live_server: object, transactional_db: None) -> Iterator[OpenPage]:
-    """Opens `path` as `user`; fails the test if a page's script failed or the policy was broken."""
+    """Opens `path` as `user`; fails the test if a page's script failed, the policy was broken, or
+    anything was asked of another server.
+    """
     problems: list[str] = []
     contexts = []
 
@@ -68,6 +70,9 @@ def open_page(chromium: Browser, live_server: object, transactional_db: None) ->
                 else None
             ),
         )
+        page.on(
+            "request", lambda request: problems.extend(_elsewhere(request.url, str(live_server)))
+        )
         page.goto(path)
         return page
 
@@ -75,3 +80,9 @@ def open_page(chromium: Browser, live_server: object, transactional_db: None) ->
     for context in contexts:
         context.close()
     assert not problems
+
+
+def _elsewhere(address: str, home: str) -> list[str]:
+    """The request, if it leaves the server."""
+    inside = address.startswith((f"{home}/", "data:", "blob:", "about:"))
+    return [] if inside else [f"asked {address[:200]}"]

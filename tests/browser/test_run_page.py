@@ -6,12 +6,17 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from judging.models import Label
+from judging.services.disputes import decide
 from runs.models import Run
 from tests.browser.conftest import OpenPage
+from tests.judging.factories import adjudicators_of, make_dispute, make_evaluation, make_study
 from tests.runs.factories import make_run, make_text, make_user
+from tests.security.payloads import BREAKING_OUT, MARKUP
 
 pytestmark = pytest.mark.browser
 
+ROOMS = ("runs", "studies", "audit", "experiments", "reruns", "tasks", "acts")
 TREE = "RootWebArea 'Products'\n" + "\n".join(f"\t[a{n}] link 'product {n}'" for n in range(300))
 
 
@@ -185,15 +190,36 @@ def test_on_a_phone_one_part_is_shown_at_a_time(open_page, run):
 
 
 def test_hostile_texts_stay_texts(open_page, transactional_db):
+    """On every main page; `open_page` fails over a broken policy and over requests elsewhere."""
     evil = "<img src=x onerror=document.title='owned'><b hx-get='/logout/' hx-trigger='load'>x</b>"
+    evil += " ".join(MARKUP + BREAKING_OUT)
+    words = {"action": evil, "thought": evil, "target": evil, "error": evil}
     run = make_run(
-        steps=[{"action": evil, "thought": evil, "target": evil, "url": "javascript:alert(1)"}] * 2,
+        steps=[words | {"url": "javascript:alert(1)"}, words | {"url": "//evil.test/zx"}],
         goal=evil,
+        final_answer=evil,
+        error_message=evil,
     )
-    page = open_page(f"/runs/{run.pk}/", make_user("engineer"))
+    study = make_study(runs=[run], adjudicators=1, name=evil[:200], guidelines=evil)
+    dispute = make_dispute(study)
+    Label.objects.update(rationale=evil)
+    make_evaluation(run, "failed", reason=evil[:200], rationale=evil)
+    decide(
+        dispute=dispute,
+        adjudicator=adjudicators_of(study)[0],
+        verdict="success",
+        rationale=evil,
+        version=0,
+    )
+    page = open_page(f"/runs/{run.pk}/", make_user("admin"))
     expect(page.locator("[data-shot]")).to_be_visible()
     page.keyboard.press("d")
     expect(page.locator("[data-details]")).to_contain_text("Step 0")
-    assert page.locator("main img[src=x], main b[hx-get]").count() == 0
     assert page.locator('[data-text="url"]').get_attribute("href") is None
-    assert page.title() != "owned"
+    for path in ("", *(f"/{room}/" for room in ROOMS), f"/studies/{study.pk}/"):
+        page.goto(path or page.url)
+        expect(page.locator("main")).to_be_visible()
+        found = page.locator("main img[src=x], main b[hx-get], main [zx]").count()
+        assert (found, page.title() == "owned") == (0, False), path
+    page.goto(f"/studies/{study.pk}/audit/")
+    expect(page.locator("main")).to_contain_text("matcher")

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from tests.fuzz.damage import damaged, damaged_json
 from tests.fuzz.importers import IMPORTERS, FoundError, Importer
 from tests.fuzz.running import fuzz, within
+from tests.fuzz.storing import broken, storing
+from tests.runs.stores import use_store
 
 QUICK = (
     "native",
@@ -32,6 +34,17 @@ def test_damaged_samples_are_read_or_refused(name: str) -> None:
     tally = fuzz(IMPORTERS[name], range(6))
     assert tally.examples == 6
     assert tally.found == {}, tally.seeds
+
+
+@pytest.mark.django_db
+def test_damaged_samples_are_stored_whole_and_once(settings, tmp_path) -> None:
+    use_store(settings, tmp_path)
+    for name in ("native", "atif"):
+        importer = storing(IMPORTERS[name])
+        assert importer is not None
+        tally = fuzz(importer, range(4))
+        assert tally.found == {}, tally.seeds
+    assert broken() == []
 
 
 @given(st.integers(min_value=0))
