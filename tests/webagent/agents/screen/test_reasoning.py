@@ -104,6 +104,14 @@ def test_the_button_of_that_case_is_clicked_on():
     assert done('Click on the "Ok" button.', seen) == ["mouse_click(110, 8)"]
 
 
+def test_the_only_button_is_the_one_to_press_whatever_it_says():
+    seen = screen(item("text box", "", 4, 20), item("button", "Go", 4, 60))
+    goal = 'Enter "ada" into the text field and press Submit.'
+    assert done(goal, seen)[-1] == "mouse_click(34, 68)"
+    with pytest.raises(Unclear):
+        commands_for('Click on the "Submit" button.', seen)
+
+
 def test_a_link_within_a_line_of_text_is_found_by_its_place():
     seen = screen(item("text", "Odio nunc et", 0, 20, 120))
     assert done('Click on the link "nunc".', seen) == ["mouse_click(70, 28)"]

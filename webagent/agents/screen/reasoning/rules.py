@@ -17,6 +17,7 @@ from webagent.agents.screen.reasoning.finding import (
     value_beside,
 )
 from webagent.agents.screen.reasoning.wishes import (
+    PLAIN_BUTTON,
     Choose,
     Click,
     Copy,
@@ -105,7 +106,7 @@ class _Carrying:
 
     def _click(self, wish: Click) -> str:
         if wish.text:
-            point = named(self._screen, wish.text, wish.kinds)
+            point = named(self._screen, wish.text, wish.kinds) or self._the_only(wish.kinds)
             what = f"what reads {wish.text!r}"
         else:
             things = of_kinds(self._screen, wish.kinds)
@@ -116,6 +117,11 @@ class _Carrying:
             raise Unclear(f"I do not see {what}")
         self.commands.append(click(*point))
         return f"I click on {what}."
+
+    def _the_only(self, kinds: Sequence[str]) -> tuple[int, int] | None:
+        """The only button, where the goal says what it does rather than what is on it."""
+        buttons = of_kinds(self._screen, kinds) if tuple(kinds) == PLAIN_BUTTON else ()
+        return buttons[0].box.centre if len(buttons) == 1 else None
 
     def _choose(self, texts: Sequence[str]) -> str:
         found = assigned(texts, labelled(self._screen))

@@ -32,6 +32,8 @@ KINDS_OF_NOUNS = {
     "section": ("section header",),
 }
 """What goals call things, and what the reading of a screen calls them; longer nouns win."""
+PLAIN_BUTTON = ("button",)
+"""What "press login" means, where no noun says so."""
 
 _QUOTE = re.compile(r"\"([^\"]*)\"|“([^”]*)”")
 _HIDDEN = re.compile(r"⟦(\d+)⟧")
@@ -141,7 +143,7 @@ def _click(rest: str, said: list[str]) -> Click:
         return Click(f"{noun} {name}" if noun.lower() == "tab" else name, kinds)
     if kinds:
         return Click(kinds=kinds, number=1)
-    return Click(_without_filling(rest), ("button",))
+    return Click(_without_filling(rest), PLAIN_BUTTON)
 
 
 def _entries(rest: str, said: list[str]) -> Iterator[Enter]:
