@@ -16,6 +16,7 @@ from judging.miniwob import published
 from judging.miniwob.figures import Group, Rule, Suite, SuiteFigures, TaskFigures, suite_of
 from judging.miniwob.tables import rule_note
 from judging.miniwob.words import EXCLUSIONS, RULES, STEPS, steps_words
+from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
 from judging.triangle_links import LinkedShare
 from runs.models import Experiment
@@ -31,12 +32,14 @@ class RateShown:
     rule: Rule
 
     @property
-    def value(self) -> object:
+    def value(self) -> Figure:
         return self.group.rate(self.rule).value
 
     @property
-    def interval(self) -> object:
-        return self.group.interval(self.rule)
+    def interval(self) -> Interval | Undefined:
+        """By task; that of all runs where there is one task, or all tasks are alike."""
+        by_task = self.group.interval(self.rule)
+        return by_task if isinstance(by_task, Interval) else self.pooled.interval
 
     @property
     def pooled(self) -> Share:

@@ -22,6 +22,7 @@ MOST_STEPS = 10
 ALIKE = 0.9
 """How alike two texts must be to be the same, 0 to 1: a letter in ten may be misread."""
 LEAST_IOU = 0.3
+FIELDS = ("textbox", "searchbox", "spinbutton", "Date", "InputTime")
 
 
 class Fault(StrEnum):
@@ -91,8 +92,8 @@ def _finding(step: int, needed: PageElement, pieces: Sequence[Piece]) -> Finding
     if not over:
         return Finding(fault=Fault.NOT_DETECTED, **about)  # type: ignore[arg-type]
     read = " ".join(each.text for each in over if each.text)
-    # An element whose name stands nowhere on it, such as an icon's, cannot be misread.
-    if needed.text and read:
+    # What somebody typed into a field needs no reading, and an icon's name stands nowhere on it.
+    if folded(needed.text) and read and needed.role not in FIELDS:
         return Finding(fault=Fault.MISREAD, read=read, **about)  # type: ignore[arg-type]
     return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from judging.experiments.asked import Asked
 from judging.experiments.population import whole_scope
 from judging.experiments.sources import Source
@@ -24,7 +26,7 @@ def suite(name: str = "Suite") -> tuple[Experiment, AgentConfiguration]:
     decision), error of the site; use-slider 1."""
     of, agent = made.experiment(name), make_agent("screen-scripted", model="")
     lost = {"outcome": Run.Outcome.ERROR, "status": RunStatus.FAILED}
-    rows = [
+    rows: list[tuple[str, float | None, dict[str, Any]]] = [
         *[("click-test", reward, {"n_steps": 1}) for reward in (1.0, 1.0, 1.0, 0.0)],
         *[("click-tab", r, {"n_steps": n}) for r, n in ((1.0, 2), (0.5, 4), (0.0, 9), (-1.0, 9))],
         ("click-tab-2", 1.0, {"n_steps": 3}),
