@@ -27,6 +27,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
     pages,
     rerunning,
     stepping,
+    vision,
     walk,
 )
 
@@ -40,6 +41,7 @@ MODULES = (
     stepping,
     browsers,
     rerunning,
+    vision,
 )
 ASKED_FOR = {"audits": audits, "walk": walk}
 """Run only by their names: one judges a million times, the other needs a database that is full."""

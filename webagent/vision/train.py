@@ -29,8 +29,8 @@ from webagent.vision.network import RANGES, STRIDES, Exported, Network
 from webagent.vision.samples import SIDE, Sample, Sampler, wanted
 
 BATCH = 8
-RATE = 2e-3
-KEPT = 0.998
+RATE = 3e-3
+KEPT = 0.99
 """How much of the averaged weights each step keeps; the average is what is exported."""
 LARGEST_DIFFERENCE = 1e-3
 
@@ -110,7 +110,7 @@ def train(
         before = kept["before"]
     averaged = torch.optim.swa_utils.AveragedModel(
         network,
-        multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(KEPT),
+        avg_fn=_average,
         use_buffers=True,
     )
     distributed.init_process_group(
@@ -136,7 +136,7 @@ def train(
         recent = 0.98 * recent + 0.02 * loss.item() if step > 1 else loss.item()
         passed = torch.tensor((time.monotonic() - started) / (60 * minutes))
         distributed.broadcast(passed, src=0)  # all end with the same step
-        if rank == 0 and step % 50 == 0:
+        if rank == 0 and step % 25 == 0:
             sys.stderr.write(f"step {step}, {passed:.0%}, loss {recent:.3f}\n")
     if rank == 0:
         taken = {
@@ -148,6 +148,12 @@ def train(
         }
         torch.save({"network": averaged.module.state_dict(), "before": taken}, checkpoint)
     distributed.destroy_process_group()
+
+
+def _average(kept: torch.Tensor, now: torch.Tensor, count: torch.Tensor | int) -> torch.Tensor:
+    """The average of the last steps; at first of few, or the random start would stay in it."""
+    share = max(1 - KEPT, 1 / (int(count) / 5 + 1))
+    return kept + (now - kept) * share if now.is_floating_point() else now
 
 
 def export(network: Network, path: Path, example: Image.Image) -> float:

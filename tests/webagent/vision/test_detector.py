@@ -1,0 +1,103 @@
+"""The detector that ships, on screenshots of tasks that it was not trained on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from webagent.environment.miniwob import task_names
+from webagent.vision.detector import (
+    MODEL,
+    SAME_ELEMENT,
+    THRESHOLD,
+    Detector,
+    NoModel,
+    distinct,
+    fed,
+    load_detector,
+)
+from webagent.vision.labelled import INDEX, read_index
+from webagent.vision.measuring import Shown, figures
+from webagent.vision.screen import KINDS, Box, Element
+from webagent.vision.tasks import seen_tasks, unseen_tasks
+
+PICTURES = Path("tests/data/vision")
+
+
+@pytest.fixture(scope="module")
+def detector() -> Detector:
+    return load_detector()
+
+
+def shown(detector: Detector) -> list[Shown]:
+    pictures = []
+    for picture in read_index(PICTURES):
+        with Image.open(PICTURES / picture.file) as image:
+            pictures.append(Shown(picture.elements, detector.find(image)))
+    return pictures
+
+
+def test_four_of_five_elements_are_found_on_unseen_tasks(detector):
+    result = figures(shown(detector), THRESHOLD)
+    assert result["elements"] == 45
+    assert result["recall"] >= 0.8  # type: ignore[operator]
+    assert result["precision"] >= 0.8  # type: ignore[operator]
+
+
+def test_the_same_picture_gives_the_same_elements_the_surest_first(detector):
+    with Image.open(PICTURES / "buy-ticket-unseen-1000001-0.png") as image:
+        once, again = detector.find(image), detector.find(image)
+    assert once == again
+    sure = [element.confidence for element in once]
+    assert sure == sorted(sure, reverse=True)
+    assert all(element.kind in KINDS for element in once)
+    for index, element in enumerate(once):
+        assert 0 <= element.box.x1 < element.box.x2 <= image.width
+        assert 0 <= element.box.y1 < element.box.y2 <= image.height
+        assert all(element.box.iou(other.box) <= SAME_ELEMENT for other in once[:index])
+
+
+@pytest.mark.parametrize("size", [(1, 1), (33, 1000), (498, 321)])
+def test_pictures_of_any_size_are_looked_at(detector, size):
+    picture = Image.new("RGB", size, "white")
+    assert detector.find(picture) == []
+    given = fed(picture)
+    assert given.dtype == np.float32
+    assert given.shape[2] % 32 == given.shape[3] % 32 == 0
+
+
+def test_of_boxes_that_are_nearly_one_the_surest_stays():
+    sure = Element("button", Box(0, 0, 20, 10), 0.9)
+    near = Element("link", Box(1, 0, 20, 10), 0.8)
+    other = Element("link", Box(0, 0, 10, 10), 0.7)
+    assert distinct([other, near, sure]) == [sure, other]
+
+
+def test_without_a_model_it_says_how_to_make_one(tmp_path):
+    with pytest.raises(NoModel, match=r"webagent\.vision\.train"):
+        load_detector(tmp_path / "none.onnx")
+
+
+def test_the_model_is_small_and_its_figures_are_kept_beside_it():
+    metrics = json.loads(MODEL.with_name("metrics.json").read_text())
+    assert metrics["bytes"] == MODEL.stat().st_size < 2_000_000
+    assert metrics["export_difference"] < 1e-3
+    assert metrics["threshold"] == THRESHOLD
+    assert metrics["unseen"]["recall"] >= 0.8
+
+
+def test_tasks_are_trained_on_or_tested_on():
+    seen, unseen = set(seen_tasks()), set(unseen_tasks())
+    assert not seen & unseen
+    assert seen | unseen == set(task_names())
+    assert {picture.task for picture in read_index(PICTURES)} <= unseen
+
+
+def test_a_labelled_picture_is_read_as_it_was_written(tmp_path):
+    pictures = read_index(PICTURES)
+    (tmp_path / INDEX).write_text("".join(picture.line() + "\n" for picture in pictures))
+    assert read_index(tmp_path) == pictures
