@@ -1,18 +1,19 @@
 """What judging does when something happens to a run or a task."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.dispatch import receiver
 
-from judging.services.evaluating import evaluate_ended_run
+from judging.services.evaluating import evaluate_ended_runs
 from judging.services.stale_progress import retire_progress
-from runs.signals import milestones_changed, run_ended
+from runs.signals import milestones_changed, runs_ended
 
 
-@receiver(run_ended, dispatch_uid="judging.evaluate_ended_run")
-def on_run_ended(sender: object, run_id: UUID, **_: object) -> None:
-    """Evaluate it."""
-    evaluate_ended_run(run_id=run_id)
+@receiver(runs_ended, dispatch_uid="judging.evaluate_ended_runs")
+def on_runs_ended(sender: object, run_ids: Sequence[UUID], **_: object) -> None:
+    """Evaluate them."""
+    evaluate_ended_runs(run_ids=run_ids)
 
 
 @receiver(milestones_changed, dispatch_uid="judging.retire_progress")

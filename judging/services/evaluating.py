@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
 
@@ -19,37 +20,42 @@ from runs.models import Run
 logger = logging.getLogger(__name__)
 
 
-def evaluate_ended_run(*, run_id: UUID) -> None:
-    """Evaluate a run that has just ended by the evaluators that have something to say of it.
+def evaluate_ended_runs(*, run_ids: Sequence[UUID]) -> None:
+    """Evaluate runs that have just ended by the evaluators that have something to say of them.
 
     The cheap ones at once, the others in the background. Those that ask a model cost money, and
-    run only where somebody asks for it.
+    run only where somebody asks for it. Runs together cost as many queries as one, but for what
+    evaluators read of each.
     """
-    run = Run.objects.select_related("task").get(pk=run_id)
-    applying = [each for each in predefined_evaluators(immediate=True) if each.applies_to(run)]
-    versions = _versions_of(applying)
-    said = Evaluation.objects.filter(run=run, is_current=True)
-    known = set(said.values_list("evaluator", flat=True))
-    rows = [
-        evaluation_of(run, evaluator, version)
-        for evaluator, version in zip(applying, versions, strict=True)
-        if version.pk not in known
+    runs = list(Run.objects.select_related("task").filter(pk__in=run_ids))
+    asked = [
+        (run, evaluator)
+        for evaluator in predefined_evaluators(immediate=True)
+        for run in runs
+        if evaluator.applies_to(run)
     ]
+    versions = _versions_of([evaluator for _, evaluator in asked])
+    said = Evaluation.objects.filter(run__in=run_ids, is_current=True)
+    known = set(said.values_list("run", "evaluator"))
+    rows = []
+    for run, evaluator in asked:
+        version = versions[evaluator.identity.config_hash]
+        if (run.pk, version.pk) not in known:
+            rows.append(evaluation_of(run, evaluator, version))
     Evaluation.objects.bulk_create(rows, ignore_conflicts=True)
     for evaluator in predefined_evaluators(immediate=False):
-        if evaluator.applies_to(run):
+        if applying := [run for run in runs if evaluator.applies_to(run)]:
             version_id = version_of(evaluator).pk
-            transaction.on_commit(partial(_dispatch_run, str(run_id), version_id))
+            for run in applying:
+                transaction.on_commit(partial(_dispatch_run, str(run.pk), version_id))
 
 
-def _versions_of(evaluators: list[Evaluator]) -> list[EvaluatorVersion]:
-    """Their stored versions, in one query where all have been seen before."""
-    hashes = [evaluator.identity.config_hash for evaluator in evaluators]
-    stored = EvaluatorVersion.objects.in_bulk(hashes, field_name="config_hash")
-    return [
-        stored.get(config_hash) or version_of(evaluator)
-        for config_hash, evaluator in zip(hashes, evaluators, strict=True)
-    ]
+def _versions_of(evaluators: Sequence[Evaluator]) -> dict[str, EvaluatorVersion]:
+    """Their stored versions by hash, in one query where all have been seen before."""
+    asked = {evaluator.identity.config_hash: evaluator for evaluator in evaluators}
+    stored = EvaluatorVersion.objects.in_bulk(list(asked), field_name="config_hash")
+    new = {key: version_of(asked[key]) for key in asked.keys() - stored.keys()}
+    return {**stored, **new}
 
 
 def _dispatch_run(run_id: str, evaluator_id: int) -> None:

@@ -11,14 +11,14 @@ from django.db.models.functions import Now
 from runs.execution.terms import wait_before_next
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
 from runs.querysets.clock import from_now
-from runs.signals import announce_end
+from runs.signals import announce_ends
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.faults import Fault
 
 
 def announce(run_id: UUID) -> None:
     """Say that the run has ended, once the transaction stands."""
-    transaction.on_commit(partial(announce_end, Run, run_id))
+    transaction.on_commit(partial(announce_ends, Run, [run_id]))
 
 
 def follow_up(

@@ -10,7 +10,6 @@ from functools import partial
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import Q
 
 from runs.blobs import BlobBatch, known_hashes
 from runs.execution.import_session import ImportSession
@@ -39,7 +38,6 @@ from runs.records import (
     stored_json,
 )
 from runs.run_bundles import TASK_KEY, is_stored, stored_run
-from runs.signals import announce_end
 from runs.task_rows import differs
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.records import EndReason
@@ -85,18 +83,21 @@ def import_runs(
     thumbnails_follow: bool = False,
 ) -> Iterator[ImportedRun | Problem]:
     """Store every run as it is read; what cannot be stored comes out as a `Rejection`."""
-    session = ImportSession(user=user, thumbnails_follow=thumbnails_follow)
-    for item in found:
-        if isinstance(item, Problem):
-            yield item
-            continue
-        try:
-            yield import_bundle(item, experiment_name=experiment_name, session=session)
-        except StoringError as error:
-            yield Rejection(item.source, item.source, error.field, str(error))
-        finally:
-            if isinstance(item.blobs, BlobStash):
-                item.blobs.close()
+    session = ImportSession(user=user, thumbnails_follow=thumbnails_follow, tells_together=True)
+    try:
+        for item in found:
+            if isinstance(item, Problem):
+                yield item
+                continue
+            try:
+                yield import_bundle(item, experiment_name=experiment_name, session=session)
+            except StoringError as error:
+                yield Rejection(item.source, item.source, error.field, str(error))
+            finally:
+                if isinstance(item.blobs, BlobStash):
+                    item.blobs.close()
+    finally:
+        transaction.on_commit(session.tell)
 
 
 def import_bundle(
@@ -121,7 +122,7 @@ def import_bundle(
     content_hash = bundle.content_hash
     for tries_left in reversed(range(TRIES)):
         try:
-            _demand_room(bundle, experiment_name)
+            _demand_room(bundle, session.limited(experiment_name or bundle.run.experiment))
             blobs = _write_blobs(bundle, session.thumbnails_follow)
             with transaction.atomic():
                 run, is_new = _store(bundle, content_hash, blobs, experiment_name, session)
@@ -193,6 +194,7 @@ def _store(
     session: ImportSession,
 ) -> tuple[Run, bool]:
     if stored := stored_run(bundle, content_hash):
+        transaction.on_commit(partial(session.met, stored))
         return stored, False
     blobs.save()
     run = _store_run(bundle, content_hash, experiment_name, session)
@@ -200,7 +202,7 @@ def _store(
     Step.objects.bulk_create(steps)
     Attachment.objects.bulk_create(_attachments(run.pk, bundle, steps))
     Event.objects.bulk_create(event_rows(run.pk, bundle.run.events))
-    transaction.on_commit(partial(announce_end, Run, run.pk))
+    transaction.on_commit(partial(session.stored, run.pk))
     return run, True
 
 
@@ -231,13 +233,10 @@ def _store_run(
     )
 
 
-def _demand_room(bundle: RunBundle, experiment_name: str | None) -> None:
+def _demand_room(bundle: RunBundle, experiment: Experiment | None) -> None:
     """Raises QuotaError before any file is written; whoever stores the row asks once more."""
-    name = experiment_name or bundle.run.experiment
-    limited = Q(max_runs__isnull=False) | Q(max_bytes__isnull=False)
-    held = Experiment.objects.filter(limited, name=name[:200]).first() if name else None
-    if held and not is_stored(bundle):
-        demand_room(held, n_runs=1, n_bytes=_n_bytes(bundle))
+    if experiment and not is_stored(bundle):
+        demand_room(experiment, n_runs=1, n_bytes=_n_bytes(bundle))
 
 
 def _n_bytes(bundle: RunBundle) -> int:

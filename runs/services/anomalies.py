@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -42,35 +42,37 @@ class _Seen(NamedTuple):
 
 
 @transaction.atomic
-def mark_anomalies(*, run_id: UUID) -> int:
-    """Replace this detector's marks on the run; how many there are now.
+def mark_anomalies(*, run_ids: Sequence[UUID]) -> int:
+    """Replace this detector's marks on the runs; how many there are now.
 
     Two steps count as the same if they did the same on the same page: by its fingerprint (made
     from its tree where a run came without), else by its address. Replays are no repetition, and
     what the run itself has noticed is not marked twice.
     """
-    steps = (
-        Step.objects.filter(run_id=run_id)
+    rows = (
+        Step.objects.filter(run__in=run_ids)
         .exclude(action="")
         .exclude(state=Step.State.REPLAYED)
-        .order_by("index")
+        .order_by("run", "index")
         .values_list(
-            *("branch", "index", "action", "url", "kind", "record__before__fingerprint"),
+            *("run", "branch", "index", "action", "url", "kind", "record__before__fingerprint"),
             *("screenshot_id", "tree_id"),
         )
     )
-    branches: dict[int, list[_Seen]] = defaultdict(list)
-    for row in steps:
-        branches[row[0]].append(_Seen(*row))
-    found = [event for branch in branches.values() for event in _found(run_id, branch)]
-    stored = list(Event.objects.filter(run_id=run_id, detector__in=("", DETECTOR)))
+    branches: dict[tuple[UUID, int], list[_Seen]] = defaultdict(list)
+    for run_id, *seen in rows:
+        step = _Seen(*seen)
+        branches[run_id, step.branch].append(step)
+    found = [event for (run_id, _), steps in branches.items() for event in _found(run_id, steps)]
+    stored = list(Event.objects.filter(run__in=run_ids, detector__in=("", DETECTOR)))
     told = [event for event in stored if not event.detector]
     if len(told) < len(stored):
-        Event.objects.filter(run_id=run_id, detector=DETECTOR).delete()
+        Event.objects.filter(run__in=run_ids, detector=DETECTOR).delete()
     events = [event for event in found if not any(_meet(event, other) for other in told)]
     if events:
         Event.objects.bulk_create(events)
-        Run.objects.filter(pk=run_id, has_anomaly=False).update(has_anomaly=True)
+        marked = {event.run_id for event in events}
+        Run.objects.filter(pk__in=marked, has_anomaly=False).update(has_anomaly=True)
     return len(events)
 
 
@@ -108,7 +110,8 @@ def _page(step: _Seen) -> str | None:
 
 def _meet(one: Event, other: Event) -> bool:
     return (
-        one.kind == other.kind
+        one.run_id == other.run_id
+        and one.kind == other.kind
         and one.first_step <= other.last_step
         and other.first_step <= one.last_step
     )

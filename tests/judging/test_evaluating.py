@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.db.models import QuerySet
+from django.test.utils import CaptureQueriesContext
 from kombu.exceptions import OperationalError
 
 from judging.evaluators.registry import (
@@ -22,7 +24,7 @@ from judging.matching.registry import NAMES
 from judging.models import Evaluation, EvaluatorVersion
 from judging.tasks import evaluate_run
 from runs.models import Run, RunStatus
-from runs.signals import run_ended
+from runs.signals import runs_ended
 from tests.judging import audited
 
 pytestmark = pytest.mark.django_db
@@ -226,8 +228,8 @@ def dispatched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return calls
 
 
-def end(run: Run) -> None:
-    run_ended.send(sender=Run, run_id=run.pk)
+def end(*runs: Run) -> None:
+    runs_ended.send(sender=Run, run_ids=[run.pk for run in runs])
 
 
 def said_of_success() -> QuerySet[Evaluation]:
@@ -244,6 +246,20 @@ def test_ended_run_gets_its_reward_at_once(
         end(run)
     assert said_of_success().get().evaluator.name == "imported-reward"
     assert dispatched == []  # nothing to match: the task has no specification
+
+
+def test_runs_that_end_together_are_asked_about_together(
+    dispatched: list[tuple[str, int]],
+) -> None:
+    end(audited.run(reward=1.0))
+    one, some = audited.run(reward=1.0), [audited.run(reward=1.0) for _ in range(4)]
+    with CaptureQueriesContext(connection) as alone:
+        end(one)
+    with CaptureQueriesContext(connection) as together:
+        end(*some)
+    steps_of_the_others = 3
+    assert len(together) == len(alone) + steps_of_the_others
+    assert said_of_success().count() == 6
 
 
 def test_ended_run_is_matched_in_the_background(

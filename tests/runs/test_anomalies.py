@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from runs.models import Event, Run, Step
 from runs.services.anomalies import mark_anomalies
-from runs.signals import run_ended
+from runs.signals import runs_ended
 from tests.runs.factories import make_run
 from tests.runs.stores import store_blob
 
@@ -26,7 +26,7 @@ def looping_run(length: int = 16) -> Run:
 
 def test_loop_is_marked_with_its_steps_when_the_run_ends() -> None:
     run = looping_run()
-    run_ended.send(sender=Run, run_id=run.pk)
+    runs_ended.send(sender=Run, run_ids=[run.pk])
     event = run.events.get()
     assert (event.kind, event.first_step, event.last_step) == (Event.Kind.LOOP, 0, 15)
     run.refresh_from_db()
@@ -35,14 +35,14 @@ def test_loop_is_marked_with_its_steps_when_the_run_ends() -> None:
 
 def test_ordinary_run_is_left_unmarked() -> None:
     run = make_run(steps=5)
-    assert mark_anomalies(run_id=run.pk) == 0
+    assert mark_anomalies(run_ids=[run.pk]) == 0
     assert not run.events.exists()
 
 
 def test_looking_twice_marks_once() -> None:
     run = looping_run()
-    mark_anomalies(run_id=run.pk)
-    mark_anomalies(run_id=run.pk)
+    mark_anomalies(run_ids=[run.pk])
+    mark_anomalies(run_ids=[run.pk])
     assert run.events.count() == 1
 
 
@@ -59,7 +59,7 @@ def test_the_same_action_on_changing_pages_is_no_loop() -> None:
         )
         for index in range(20)
     )
-    assert mark_anomalies(run_id=run.pk) == 0
+    assert mark_anomalies(run_ids=[run.pk]) == 0
 
 
 def imported(*trees: str, action: str = "click('5')", kind: str = "click") -> Run:
@@ -81,15 +81,15 @@ def imported(*trees: str, action: str = "click('5')", kind: str = "click") -> Ru
 
 
 def test_pages_of_other_tools_are_told_apart_by_their_trees() -> None:
-    assert mark_anomalies(run_id=imported(*map(str, range(20))).pk) == 0
+    assert mark_anomalies(run_ids=[imported(*map(str, range(20))).pk]) == 0
     # Ids of elements are given out anew by every page, and make no difference.
-    assert mark_anomalies(run_id=imported(*["Next"] * 20).pk) == 1
+    assert mark_anomalies(run_ids=[imported(*["Next"] * 20).pk]) == 1
 
 
 def test_a_tree_that_is_gone_leaves_the_address() -> None:
     run = imported(*map(str, range(20)))
     run.steps.update(tree=store_blob(b"another", "text/plain"))
-    assert mark_anomalies(run_id=run.pk) == 1
+    assert mark_anomalies(run_ids=[run.pk]) == 1
 
 
 def test_reading_down_a_page_is_no_loop_and_scrolling_at_its_end_is() -> None:
@@ -99,8 +99,8 @@ def test_reading_down_a_page_is_no_loop_and_scrolling_at_its_end_is() -> None:
     for step in moving.steps.all():
         picture = store_blob(f"from {step.index}".encode(), "application/octet-stream")
         Step.objects.filter(pk=step.pk).update(screenshot=picture)
-    assert mark_anomalies(run_id=moving.pk) == 0
-    assert mark_anomalies(run_id=still.pk) == 1
+    assert mark_anomalies(run_ids=[moving.pk]) == 0
+    assert mark_anomalies(run_ids=[still.pk]) == 1
 
 
 def test_a_replay_repeats_nothing() -> None:
@@ -118,13 +118,13 @@ def test_a_replay_repeats_nothing() -> None:
         )
         for index in range(30)
     )
-    assert mark_anomalies(run_id=run.pk) == 0
+    assert mark_anomalies(run_ids=[run.pk]) == 0
 
 
 def test_what_the_run_noticed_itself_is_not_marked_twice() -> None:
     run = looping_run()
     Event.objects.create(run=run, kind=Event.Kind.LOOP, first_step=0, last_step=14)
-    assert mark_anomalies(run_id=run.pk) == 0
+    assert mark_anomalies(run_ids=[run.pk]) == 0
     assert run.events.count() == 1
 
 

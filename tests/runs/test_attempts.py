@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -16,7 +16,7 @@ from runs.execution.attempts import follow_up, next_attempt
 from runs.execution.sweeping import sweep_runs
 from runs.execution.terms import wait_before_next
 from runs.models import Run, RunStatus
-from runs.signals import run_ended
+from runs.signals import runs_ended
 from tests.runs.factories import make_experiment, make_run, make_user
 from webagent.trajectory.faults import Fault
 
@@ -28,12 +28,12 @@ def ended() -> Iterator[list[UUID]]:
     """The ids of runs that were said to have ended."""
     heard: list[UUID] = []
 
-    def hear(sender: object, run_id: UUID, **_: Any) -> None:
-        heard.append(run_id)
+    def hear(sender: object, run_ids: Sequence[UUID], **_: Any) -> None:
+        heard.extend(run_ids)
 
-    run_ended.connect(hear)
+    runs_ended.connect(hear)
     yield heard
-    run_ended.disconnect(hear)
+    runs_ended.disconnect(hear)
 
 
 def held(status: str = RunStatus.RUNNING, *, expired: bool = True, **fields: Any) -> Run:

@@ -71,7 +71,7 @@ def test_the_states_that_steps_came_to_are_stored(recovered: Run) -> None:
     records = tuple(StepRecord.model_validate(s.record) for s in recovered.steps.order_by("index"))
     digest = run_content_hash(task_record(recovered.task), record, records)
     assert digest == recovered.content_hash
-    assert mark_anomalies(run_id=recovered.pk) == 0
+    assert mark_anomalies(run_ids=[recovered.pk]) == 0
 
 
 def test_export_and_import_lose_nothing_of_it(recovered: Run, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from itertools import permutations
 from typing import Any
@@ -12,13 +13,13 @@ from django.apps import apps
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from runs.blobs import read_blob
-from runs.execution import storing
+from runs.execution import import_session, storing
 from runs.execution.import_session import ImportSession
 from runs.execution.storing import ImportedRun, StoringError, import_bundle, import_runs
 from runs.models import AgentConfiguration, Attachment, Blob, Event, Run, RunStatus, Step, Task
 from runs.records import action_text
 from runs.run_bundles import stored_run
-from runs.signals import run_ended
+from runs.signals import announce_ends, runs_ended
 from tests.runs.factories import make_user
 from tests.runs.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
@@ -64,6 +65,7 @@ def test_a_run_is_stored_with_all_that_belongs_to_it(store):
     assert imported == ImportedRun(
         source="run-1",
         run_id=imported.run_id,
+        id_in_file=bundle.run.id,
         is_new=True,
         n_steps=3,
         n_screenshots=3,
@@ -199,10 +201,10 @@ def test_numbers_beyond_a_column_stay_in_the_record(store):
 def test_a_run_says_on_commit_that_it_is_there(store, django_capture_on_commit_callbacks):
     heard = []
 
-    def listen(sender, run_id, **_):
-        heard.append(run_id)
+    def listen(sender, run_ids, **_):
+        heard.extend(run_ids)
 
-    run_ended.connect(listen)
+    runs_ended.connect(listen)
     try:
         with django_capture_on_commit_callbacks(execute=True):
             first = import_bundle(run_bundle(1))
@@ -210,20 +212,73 @@ def test_a_run_says_on_commit_that_it_is_there(store, django_capture_on_commit_c
         with django_capture_on_commit_callbacks(execute=True):
             import_bundle(run_bundle(1))
     finally:
-        run_ended.disconnect(listen)
+        runs_ended.disconnect(listen)
     assert heard == [first.run_id]
 
 
+@pytest.fixture
+def told():
+    """The runs that others were told of, as they were told together."""
+    heard: list[list[Any]] = []
+
+    def listen(sender, run_ids, **_):
+        heard.append(list(run_ids))
+
+    runs_ended.connect(listen)
+    yield heard
+    runs_ended.disconnect(listen)
+
+
+def test_of_runs_that_come_together_others_are_told_together(
+    store, monkeypatch, told, django_capture_on_commit_callbacks
+):
+    monkeypatch.setattr(import_session, "TOGETHER", 2)
+    with django_capture_on_commit_callbacks(execute=True):
+        found = list(import_runs(run_bundle(number) for number in range(3)))
+        assert told == []
+    first, second, third = [each.run_id for each in found]
+    assert told == [[first, second], [third]]
+
+
+def test_an_import_taken_up_tells_of_runs_that_the_dead_one_stored(
+    store, monkeypatch, told, django_capture_on_commit_callbacks
+):
+    import_bundle(run_bundle(1))
+    with django_capture_on_commit_callbacks(execute=True):
+        first, second = import_runs(run_bundle(number) for number in (1, 2))
+    assert told == [[first.run_id, second.run_id]]
+    monkeypatch.setattr(import_session, "UNTOLD_FOR", timedelta(0))
+    with django_capture_on_commit_callbacks(execute=True):
+        _, _, third = import_runs(run_bundle(number) for number in (1, 2, 3))
+    assert told[1:] == [[third.run_id]]
+
+
+def test_a_run_on_which_a_listener_breaks_does_not_take_others_with_it():
+    heard = []
+
+    def listen(sender, run_ids, **_):
+        if 2 in run_ids:
+            raise ValueError("no")
+        heard.extend(run_ids)
+
+    runs_ended.connect(listen)
+    try:
+        announce_ends(Task, [1, 2, 3])
+    finally:
+        runs_ended.disconnect(listen)
+    assert heard == [1, 3]
+
+
 def test_a_listener_that_fails_does_not_undo_the_run(store, django_capture_on_commit_callbacks):
-    def fail(sender, run_id, **_):
+    def fail(sender, run_ids, **_):
         raise ValueError("no")
 
-    run_ended.connect(fail)
+    runs_ended.connect(fail)
     try:
         with django_capture_on_commit_callbacks(execute=True):
             run_id = import_bundle(run_bundle(1)).run_id
     finally:
-        run_ended.disconnect(fail)
+        runs_ended.disconnect(fail)
     assert Run.objects.filter(pk=run_id).exists()
 
 

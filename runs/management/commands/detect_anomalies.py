@@ -21,5 +21,5 @@ class Command(BaseCommand):
         looked_at = marked = 0
         for run_id in runs.values_list("pk", flat=True).iterator():
             looked_at += 1
-            marked += bool(mark_anomalies(run_id=run_id))
+            marked += bool(mark_anomalies(run_ids=[run_id]))
         self.stdout.write(f"{looked_at} runs looked at, {marked} with anomalies.")

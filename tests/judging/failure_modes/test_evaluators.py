@@ -13,7 +13,7 @@ from judging.execution.evaluating import Again, runs_to_evaluate, version_of
 from judging.models import Evaluation
 from judging.rerun_facts import RerunFacts
 from runs.models import Event, Run, Step
-from runs.signals import run_ended
+from runs.signals import runs_ended
 from tests.judging import audited
 from tests.judging.judges.scripted import Scripted
 from tests.judging.judges.test_failures import mode, reply
@@ -49,7 +49,7 @@ def judged(*replies: str | ModelFailure, of: Run) -> Any:
 
 def test_a_run_that_ends_is_looked_at_at_once() -> None:
     ended = run(*["click('a')"] * 5, end_reason=Run.EndReason.MAX_STEPS)
-    run_ended.send(sender=Run, run_id=ended.pk)
+    runs_ended.send(sender=Run, run_ids=[ended.pk])
     assert told(ended) == {
         "repetitive": {"rule": "repeated_block", "steps": [0, 1, 2, 3, 4]},
         "max_steps": {"rule": "step_limit", "steps": []},
@@ -113,7 +113,7 @@ def test_identities_say_all_and_are_made_again() -> None:
 def test_they_are_no_judges_of_success() -> None:
     study = audited.study()
     item = study.add("failure")
-    run_ended.send(sender=Run, run_id=item.run_id)
+    runs_ended.send(sender=Run, run_ids=[item.run_id])
     names = {each.evaluator.name for each in audit_of(study.study).evaluators}
     assert "failure-modes-mechanical" not in names
     offered = {name for name, _ in RerunFacts().evaluators()}
