@@ -34,6 +34,11 @@ class UnreadableError(ValueError):
         self.field = field
 
 
+def model_names(names: Iterable[str | None]) -> tuple[str, ...]:
+    """Each name of a model once, as it can be stored."""
+    return tuple(dict.fromkeys(storable_text(name, NAME_CHARS) for name in names if name))
+
+
 def guarded(source: str, file: str, read: Callable[[], RunBundle]) -> RunBundle | Rejection:
     """The run, or why there is none: one run's odd content must not cost the others."""
     try:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Rejection, RunBundle, blobs_of
 from webagent.trajectory.records import BlobRecord, EventRecord, Record, StepRecord
+from webagent.trajectory.texts import UNSTORABLE
 
 _NAME_CHARS = 200
 _INT32 = 2**31 - 1
@@ -45,8 +46,7 @@ def _faults(bundle: RunBundle, bounds: Bounds) -> Iterator[tuple[str, str]]:
         if not 1 <= number <= _INT32:
             yield field, "not between 1 and 2147483647"
     for record in bundle.records():
-        for field, reason in _number_faults(record):
-            yield field, reason
+        yield from _value_faults(record)
     for event in run.events:
         yield from _event_faults(event)
     yield from _step_faults(bundle.steps, run.id)
@@ -82,13 +82,16 @@ def _blob_faults(blob: BlobRecord) -> Iterator[tuple[str, str]]:
         yield "blob.name", "more than 500 characters"
 
 
-def _number_faults(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Whole numbers that no column holds, anywhere in the known fields."""
+def _value_faults(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Numbers and texts that no column holds, anywhere in the known fields."""
     if isinstance(value, Record):
         for name in type(value).model_fields:
-            yield from _number_faults(getattr(value, name), f"{path}.{name}".lstrip("."))
+            yield from _value_faults(getattr(value, name), f"{path}.{name}".lstrip("."))
     elif isinstance(value, tuple):
         for item in value:
-            yield from _number_faults(item, path)
+            yield from _value_faults(item, path)
+    elif isinstance(value, str):
+        if UNSTORABLE.search(value):
+            yield path, "holds a NUL or half a character"
     elif isinstance(value, int) and not isinstance(value, bool) and abs(value) > _INT64:
         yield path, "more than 63 bits"

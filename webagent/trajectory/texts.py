@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""What neither databases nor UTF-8 hold."""
 _REPLACEMENT = "\ufffd"
 
 
@@ -16,7 +17,7 @@ def storable_text(text: str, limit: int) -> str:
     """
     if len(text) > limit:
         text = text[: limit - 1] + "…"
-    return _UNSTORABLE.sub(_REPLACEMENT, text)
+    return UNSTORABLE.sub(_REPLACEMENT, text)
 
 
 def storable_json(value: Any, limit: int, depth: int = 64) -> Any:

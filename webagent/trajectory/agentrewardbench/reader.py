@@ -38,6 +38,7 @@ from webagent.trajectory.assembling import (
     goal_of,
     guarded,
     last_url,
+    model_names,
     source_record,
 )
 from webagent.trajectory.bounds import BoundError, Bounds
@@ -234,7 +235,7 @@ class _Run:
                 name=storable_text(text(document.get("agent")) or "unknown", NAME_CHARS),
                 config=storable_json(config, files.bounds.text_chars, depth) or None,
             ),
-            models=(storable_text(model, NAME_CHARS),) if model else (),
+            models=model_names([model]),
             experiment=storable_text(text(document.get("experiment")) or "", NAME_CHARS) or None,
             goal=task.goal,
             seed=whole(document.get("seed")),

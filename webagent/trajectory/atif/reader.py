@@ -17,6 +17,7 @@ from webagent.trajectory.assembling import (
     goal_of,
     guarded,
     last_url,
+    model_names,
     source_record,
     task_name_of,
 )
@@ -216,7 +217,7 @@ def _run(
             version=version[:NAME_CHARS] if version else None,
             config=clean_json(files, config) or None,
         ),
-        models=tuple(dict.fromkeys(m[:NAME_CHARS] for m in models if m)),
+        models=model_names(models),
         goal=task.goal,
         seed=whole(extra.get("seed")),
         started_at=min(times, default=None),

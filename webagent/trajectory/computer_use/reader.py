@@ -13,6 +13,7 @@ from webagent.trajectory.assembling import (
     clean_json,
     goal_of,
     guarded,
+    model_names,
     source_record,
     task_name_of,
 )
@@ -183,7 +184,7 @@ def _run(
             name=f"{vendor} computer use",
             config=clean_json(files, {k: v for k, v in config.items() if v}) or None,
         ),
-        models=(dump.model[:NAME_CHARS],) if dump.model else (),
+        models=model_names([dump.model]),
         experiment=folder[:NAME_CHARS] or None,
         goal=task.goal,
         end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,

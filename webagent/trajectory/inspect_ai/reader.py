@@ -13,6 +13,7 @@ from webagent.trajectory.assembling import (
     goal_of,
     guarded,
     iso_moment,
+    model_names,
     source_record,
 )
 from webagent.trajectory.bounds import Bounds
@@ -225,7 +226,7 @@ def _run(
             name=("+".join(filter(None, solvers)) or "inspect")[:NAME_CHARS],
             config={key: value for key, value in config.items() if value} or None,
         ),
-        models=tuple(dict.fromkeys(m[:NAME_CHARS] for m in models if m)),
+        models=model_names(models),
         experiment=_experiment(files, log, evaluated),
         goal=task.goal,
         trial=max(whole(sample.get("epoch")) or 1, 1),

@@ -22,6 +22,7 @@ from webagent.trajectory.assembling import (
     goal_of,
     guarded,
     last_url,
+    model_names,
     source_record,
 )
 from webagent.trajectory.bounds import Bounds
@@ -186,7 +187,7 @@ class _Run:
                 name=_agent_name(settings),
                 config=clean_json(files, settings) or None,
             ),
-            models=(model[:NAME_CHARS],) if model else (),
+            models=model_names([model]),
             experiment=self._folder.name[:NAME_CHARS] or None,
             goal=task.goal,
             outcome=end.outcome,
