@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -14,12 +15,15 @@ from django.http.response import HttpResponseBase
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from judging.roles import TAG_FAILURES
+from runs.models import User
 from tests.judging.blind_world import World
 from tests.judging.url_cases import CASES, Visit
 from tests.security.conftest import client_of
 from tests.security.markup import body, wrong
 from tests.security.payloads import PAYLOADS
 from tests.security.poison import poison
+from tests.security.rooms import PARTS, nowhere, room_of
 
 OPEN = {"login", "set_language", "runs:healthz", "admin:login", "admin:jsi18n"}
 """Answer also to whoever has not logged in. The second only sets a cookie."""
@@ -91,6 +95,8 @@ def test_strangers_find_no_object_of_others(world: World) -> None:
     """Whatever has a key in its address is not there for somebody who has no part in it."""
     client = client_of(world.stranger)
     with_keys = {name for name, pattern in patterns(get_resolver()) if pattern.pattern.converters}
+    # Whoever says why runs failed may see which samples of failures there are.
+    with_keys -= {name for name in with_keys if room_of(name) == TAG_FAILURES}
     found = []
     for posts in (False, True):
         for name, visit in visits(world, 2, posts=posts):
@@ -102,6 +108,28 @@ def test_strangers_find_no_object_of_others(world: World) -> None:
     # The administration sends who may not be there to its own log-in page.
     assert [one for one in found if not one[0].startswith("admin")] == []
     assert {code for name, _, code in found if name.startswith("admin")} <= {302}
+
+
+@pytest.mark.parametrize("role", PARTS)
+def test_each_role_is_answered_what_permissions_and_parts_say(world: World, role: str) -> None:
+    """What one may not see looks like what is not there."""
+    user: User = getattr(world, role)
+    client = client_of(user)
+    keyed = {name for name, pattern in patterns(get_resolver()) if pattern.pattern.converters}
+    wrong: list[tuple[str, int, object]] = []
+    for name, visit in visits(world, 1):
+        if name not in keyed or name in LEAVES or name.startswith(("admin", "api")):
+            continue
+        room, code = room_of(name), client.get(visit.path).status_code
+        if room is not None:
+            expected = {200, 404} if user.has_perm(room) else {403}
+        else:
+            expected = {200} if re.fullmatch(PARTS[role], name) else {404}
+        if code not in expected | {405}:
+            wrong.append((name, code, expected))
+        elif code in (403, 404) and client.get(nowhere(visit.path)).status_code != code:
+            wrong.append((name, code, "tells that it exists"))
+    assert wrong == []
 
 
 def test_an_engineer_finds_no_private_object_of_others(world: World, overseer) -> None:
