@@ -12,6 +12,7 @@ from tests.webagent.agents.screen.made import LOGIN, click, looked, said, settin
 from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub_models import WHOLE
 from webagent.agents.agent import Agent
+from webagent.agents.registry import make_agent
 from webagent.agents.running import run_episode
 from webagent.agents.screen.agent import ScreenAgent
 from webagent.agents.screen.looking import INSTRUCTION_AREAS
@@ -103,6 +104,18 @@ def test_every_protocol_takes_the_schema(llm_stub, llm_client: Client, model):
     entry = llm_client.registry.entry(model)
     agent = ScreenAgent(settings(model=model), llm_client, entry, showing(LOGIN))
     assert agent.act(looked()).action == "mouse_click(34, 128)"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("task", ["click-dialog-2", "enter-text"])
+def test_the_rules_solve_tasks_by_what_was_really_read(task):
+    kept = Kept()
+    record = play(task, make_agent("screen-scripted"), kept, seed=0)
+    assert (record.outcome, record.reward) == (Outcome.SUCCESS, 1.0)
+    (lines,) = kept.text("screen_text")
+    (elements,) = map(json.loads, kept.text("elements"))
+    assert len(elements["items"]) == len(lines.splitlines())
+    assert elements["milliseconds"]["ocr"] > 0
 
 
 def test_the_host_whose_instructions_are_cut_is_the_one_that_is_served():

@@ -150,6 +150,15 @@ def test_a_label_whose_box_was_not_seen_is_clicked_on_itself():
     assert done("Select fNc and click Submit.", seen)[0] == "mouse_click(50, 28)"
 
 
+def test_a_label_that_was_taken_for_a_row_of_a_list_is_still_one():
+    seen = screen(
+        item("checkbox", "", 10, 24, 30, 20),
+        item("list item", "Ycj0QW", 7, 19, 230, 40),
+        SUBMIT,
+    )
+    assert done("Select Ycj0QW and click Submit.", seen)[0] == "mouse_click(25, 34)"
+
+
 def test_fields_are_filled_by_their_labels():
     goal = 'Enter the password "y" and the username "x" into the text fields and press login.'
     assert done(goal, LOGIN) == [

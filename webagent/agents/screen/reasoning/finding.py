@@ -20,6 +20,7 @@ CLOSING = ("x", "×", "✕")
 CLOSING_KINDS = ("close button", "icon")
 FIELDS = ("text box", "text area", "list box", "drop-down")
 TOGGLES = ("checkbox", "checked checkbox", "radio button", "selected radio button")
+LABELS = (TEXT, "list item", "link", "option", "menu item")
 TURNED_ON = ("checked checkbox", "selected radio button")
 TOUCHING = 2
 """Pixels by which boxes of neighbours may overlap."""
@@ -78,14 +79,20 @@ def named(screen: ScreenText, text: str, kinds: Sequence[str]) -> Point | None:
 
 def labelled(screen: ScreenText) -> list[Labelled]:
     """Everything that can be turned on with its label, then every text that labels nothing."""
-    texts = [item for item in screen.items if item.kind == TEXT and item.text]
+    # A label may have been taken for a row of a list, box and all.
+    texts = [item for item in screen.items if item.text and item.kind in LABELS]
     toggles = of_kinds(screen, TOGGLES)
     found, used = [], set()
     for toggle in toggles:
         if toggle.text:
             found.append(Labelled(toggle, toggle.text, toggle.box))
             continue
-        beside = [text for text in texts if _is_right_of(text.box, toggle.box)]
+        beside = [
+            text
+            for text in texts
+            if _is_right_of(text.box, toggle.box)
+            or text.box.shared(toggle.box) * 2 > toggle.box.area
+        ]
         # One that belongs to another toggle in the same row stands behind that one.
         label = min(beside, key=lambda text: text.box.x1, default=None)
         if label is not None:

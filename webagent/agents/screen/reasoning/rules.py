@@ -148,7 +148,8 @@ class _Carrying:
         if wish.every:
             return fields
         own = field_of(wish.label, fields, self._screen) if wish.label else None
-        return [own or fields[0]]
+        # What holds something already may be no field at all.
+        return [own or next((field for field in fields if not field.text), fields[0])]
 
     def _fill(self, field: ScreenItem, text: str) -> None:
         self._filled.add(field)
