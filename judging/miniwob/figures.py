@@ -17,9 +17,9 @@ from judging.statistics.figures import Interval, Undefined
 from judging.statistics.proportions import Share
 from judging.statistics.success import Mean, mean, mean_interval
 from runs.models import Run
-from webagent.environment.miniwob import TASK_SET
 from webagent.environment.miniwob_suite import (
     EXCLUDED,
+    TASK_SET,
     Exclusion,
     Steps,
     exclusion_of,

@@ -20,8 +20,7 @@ from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
 from judging.triangle_links import LinkedShare
 from runs.models import Experiment
-from webagent.environment.miniwob import TASK_SET
-from webagent.environment.miniwob_suite import Exclusion, Steps, exclusion_of, steps_of
+from webagent.environment.miniwob_suite import TASK_SET, Exclusion, Steps, exclusion_of, steps_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.browsergym_task import TaskEntrypoint
 from webagent.environment.failures import UnknownTask
+from webagent.environment.miniwob_suite import TASK_SET
 from webagent.trajectory.records import TaskRecord, TaskSetRecord
 
 # Chromium takes names under .localhost for this machine, and for a secure origin.
 HOST = "miniwob.localhost"
 BASE_URL = f"http://{HOST}/miniwob/"
-TASK_SET = "miniwob"
 
 
 @cache

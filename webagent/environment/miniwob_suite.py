@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from webagent.environment.miniwob import TASK_SET, task_names
+TASK_SET = "miniwob"
 
 
 class Exclusion(StrEnum):
@@ -221,6 +221,9 @@ def suite_tasks(
     Raises:
         UnknownSuiteTask: there is none of such a name.
     """
+    # BrowserGym and Playwright: a fifth of a web process, which only reads the names above.
+    from webagent.environment.miniwob import task_names
+
     there = set(map(short_name, task_names()))
     known = there | set(_STEPS) | set(_REASONS)
     names: dict[str, None] = {}

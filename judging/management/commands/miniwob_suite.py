@@ -26,8 +26,7 @@ from runs.experiment_tasks import Selection, read_names, tasks_of
 from runs.management.progress import progress_bar
 from runs.models import AgentConfiguration, Experiment, Run
 from runs.services.experiments import launch_experiment, resume_experiment
-from webagent.environment.miniwob import TASK_SET
-from webagent.environment.miniwob_suite import UnknownSuiteTask, short_name, suite_tasks
+from webagent.environment.miniwob_suite import TASK_SET, UnknownSuiteTask, short_name, suite_tasks
 
 MOST_COMPLETIONS = 10
 """As in the source: so often the agent may be asked in a run."""
