@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.idempotency import Answer, once
 from runs.api.problems import Problem, form_errors, invalid, not_found
-from runs.api.run_schemas import shown_status
 from runs.models import Run, RunStatus, Scope
 from runs.querysets.runs import RunQuerySet
 from runs.rerun_forms import MAX_TRIALS, RerunForm
@@ -217,7 +216,7 @@ def _run_out(run: Any) -> RerunOut:
         rerun_of=run.rerun_of_id,
         trial=run.trial,
         attempt=run.attempt,
-        status=shown_status(run),
+        status=run.shown_status,
         outcome=run.shown_outcome,
         is_cancelling=run.is_active and run.cancel_requested_at is not None,
     )

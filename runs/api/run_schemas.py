@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from runs.api.paging import Page
-from runs.models import Attachment, Event, Run, RunStatus, Step
+from runs.models import Attachment, Event, Run, Step
 from runs.timeline_marks import events_shown
 from runs.views.blobs import BLIND_ROLES
 from runs.visibility import hides_something
@@ -191,12 +191,6 @@ def step_out(step: Step, run: Run) -> StepOut:
     )
 
 
-def shown_status(run: Run) -> str:
-    """The status; that a run broke is its outcome, which a blind person does not see."""
-    is_over = run.status in RunStatus.ended()
-    return RunStatus.FINISHED.value if cast("ShownRun", run).is_blind and is_over else run.status
-
-
 def _fields(shown: ShownRun) -> dict[str, Any]:
     return {
         "id": shown.pk,
@@ -207,7 +201,7 @@ def _fields(shown: ShownRun) -> dict[str, Any]:
             site=shown.task.site,
         ),
         "goal": shown.goal or shown.task.goal,
-        "status": shown_status(shown),
+        "status": shown.shown_status,
         "outcome": shown.shown_outcome,
         "reward": shown.shown_reward,
         "end_reason": shown.shown_end_reason,

@@ -10,8 +10,9 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from celery import current_app, shared_task
-from kombu.exceptions import OperationalError
+from celery import shared_task
+
+from runs.tasks.asking import ask_for
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,5 @@ def sweep() -> None:
 
 def ask_for_sweep() -> None:
     """Have a sweep soon; without a broker there is one anyway, a little later."""
-    try:
-        current_app.send_task(SWEEP, queue="sweep", retry=False)
-    except OperationalError:
+    if not ask_for(SWEEP, queue="sweep"):
         logger.warning("The broker cannot be reached; the next sweep comes by the clock.")

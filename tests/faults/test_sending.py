@@ -22,7 +22,6 @@ SENDS = {"delay", "delay_on_commit", "apply_async", "apply_async_on_commit", "se
 MAY_SEND = {
     ("runs/tasks/dispatching.py", "dispatch"): "takes rows that are there",
     ("runs/tasks/waking.py", "wake_workers"): "asks for rows that are there",
-    ("runs/tasks/sweeping.py", "ask_for_sweep"): "names no row",
     ("runs/tasks/asking.py", "ask_for"): "names no row",
     ("judging/services/evaluating.py", "_dispatch_run"): "handed to on_commit",
     ("judging/services/stale_progress.py", "_dispatch"): "handed to on_commit",
