@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
+from uuid import uuid4
 
 import pytest
 from django.db import connection
 from django.db.models import QuerySet
 from django.http import QueryDict
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from runs.filters import RunFilter
+from runs.keyset import Keyset
 from runs.models import Run, RunStatus
 from runs.ordered_parts import OrderedParts
-from runs.tables import RunTable, all_columns
+from runs.run_orders import run_keyset
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
 pytestmark = pytest.mark.django_db
@@ -31,24 +35,49 @@ BY_INDEX = {
     "sort=status": "run_by_status",
     "sort=-status": "run_by_status",
     "sort=anomalies": "run_by_anomaly",
+    "sort=goal": "run_by_goal",
+    "sort=-goal": "run_by_goal",
     "status=failed": "run_by_status",
     "anomaly=loop": "run_by_anomaly",
     "outcome=success": "run_by_outcome",
 }
 
 
-def rows_of(query: str) -> QuerySet[Any, UUID]:
-    """The queryset behind a page of the table, as the page orders it."""
+FOLLOWING = {
+    "created": ("run_newest", ()),
+    "n_steps": ("run_by_steps", (7,)),
+    "cost": ("run_by_cost", (7,)),
+    "goal": ("run_by_goal", ("Find",)),
+}
+"""By order: the index that reads on from a run, and what that run is ordered by."""
+OF_WORKERS: dict[str, Callable[[], object]] = {
+    "take": lambda: Run.objects.claim_next(owner="a worker", lease_s=60),
+    "count what waits": lambda: Run.objects.due_somewhere(100),
+    "count what runs": lambda: Run.objects.held_here().count(),
+    "put back": lambda: Run.objects.requeue_expired(),
+    "find what is lost": lambda: list(Run.objects.expired().order_by()),
+    "call off": lambda: Run.objects.call_off(),
+    "end what was called off": lambda: Run.objects.end_cancelled(),
+}
+FOR_WORKERS = re.compile("run_waiting|run_in_lane|run_by_status|run_last_claimed|pkey|autoindex")
+
+
+def keyset_of(query: str) -> Keyset:
+    """The list as the page orders it, for somebody from whom nothing is hidden."""
     user = make_user("engineer")
-    user.preferences["run_columns"] = list(all_columns())
-    found = RunFilter(QueryDict(query), queryset=Run.objects.shown_to(user), user=user)
-    table = RunTable(found.qs, user, order_by=QueryDict(query).get("sort", "-created"))
-    rows: QuerySet[Any, UUID] = table.data.data.values_list("pk", flat=True)
-    return rows[:50]
+    every = Run.objects.shown_to(user)
+    found = RunFilter(QueryDict(query), queryset=every, user=user).qs
+    sort = QueryDict(query).get("sort", "-created")
+    return run_keyset(found, every, sort, hidden=(None, None), is_short=False)
 
 
-@pytest.mark.parametrize(("query", "index"), BY_INDEX.items())
-def test_a_page_is_found_by_its_index(query: str, index: str) -> None:
+def plan_of(rows: QuerySet[Any]) -> str:
+    return rows.values_list("pk", flat=True)[:50].explain()
+
+
+@pytest.fixture
+def by_index() -> None:
+    """Rows enough, and a planner that reads by an index what can be read by one."""
     if connection.vendor == "postgresql":
         keep_runs(300)
         with connection.cursor() as cursor:
@@ -57,7 +86,43 @@ def test_a_page_is_found_by_its_index(query: str, index: str) -> None:
             cursor.execute("SET LOCAL enable_seqscan = off")
             cursor.execute("SET LOCAL enable_sort = off")
             cursor.execute("SET LOCAL enable_bitmapscan = off")
-    assert index in rows_of(query).explain()
+
+
+@pytest.mark.parametrize(("query", "index"), BY_INDEX.items())
+def test_a_page_is_found_by_its_index(by_index: None, query: str, index: str) -> None:
+    assert index in plan_of(next(keyset_of(query).parts(None, back=False)))
+
+
+@pytest.mark.parametrize("order", FOLLOWING)
+def test_the_pages_after_and_before_a_run_are_found_by_its_index(
+    by_index: None, order: str
+) -> None:
+    index, lead = FOLLOWING[order]
+    for sort in (order, f"-{order}"):
+        keyset = keyset_of(f"sort={sort}")
+        for back in (True, False):
+            parts = list(keyset.parts((*lead, timezone.now(), uuid4()), back=back))
+            # Of those that are alike there may be so few that any index will do.
+            plan = plan_of(parts[1 if lead else 0])
+            assert index in plan, (sort, back)
+            assert "TEMP B-TREE" not in plan
+
+
+@pytest.mark.parametrize("work", OF_WORKERS)
+def test_workers_look_at_no_run_that_neither_waits_nor_runs(by_index: None, work: str) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        OF_WORKERS[work]()
+    explain = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
+    for query in queries:
+        sql = query["sql"].strip()
+        if not sql.startswith(("SELECT", "UPDATE", "WITH")) or '"runs_run"' not in sql:
+            continue
+        with connection.cursor() as cursor:
+            cursor.execute(f"{explain} {sql}")
+            plan = [" ".join(map(str, row)) for row in cursor.fetchall()]
+        for line in plan:
+            if re.search(r"(Scan|SCAN|SEARCH).* (on )?runs_run\b", line):
+                assert FOR_WORKERS.search(line), line
 
 
 def keep_runs(count: int) -> None:
