@@ -11,12 +11,16 @@ from django.contrib.auth.views import (
 from django.urls import include, path
 from django.views.i18n import set_language
 
+from runs.password_form import OwnPasswordForm
+
 urlpatterns = [
     path("login/", LoginView.as_view(template_name="login.html"), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path(
         "account/password/",
-        PasswordChangeView.as_view(template_name="password_change.html"),
+        PasswordChangeView.as_view(
+            template_name="password_change.html", form_class=OwnPasswordForm
+        ),
         name="password_change",
     ),
     path(
