@@ -136,7 +136,7 @@ def miniwob_tasks_table(asked: Asked) -> Table:
         for one in suite_of(asked.scope).configurations
         for each in one.tasks
     ]
-    note = _("Low and high are the ends of Wilson's 95 % interval; steps are of successes above 0.")
+    note = _("Low and high are the ends of Wilson's interval (95 %); steps are of successes above 0.")
     return _titled(asked, "miniwob_tasks", columns, rows, [note])
 
 
@@ -228,7 +228,7 @@ def rule_note() -> str:
 
 def _rates_note() -> str:
     return _(
-        "Mean rate: of the tasks' success rates, low and high its 95 % interval by task "
+        "Mean rate: of the tasks' success rates, low and high its interval (95 %) by task "
         "(Student's); share: of all runs, with Wilson's interval. Steps are of successes."
     )
 
