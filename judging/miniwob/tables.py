@@ -136,7 +136,9 @@ def miniwob_tasks_table(asked: Asked) -> Table:
         for one in suite_of(asked.scope).configurations
         for each in one.tasks
     ]
-    note = _("Low and high are the ends of Wilson's interval (95 %); steps are of successes above 0.")
+    note = _(
+        "Low and high are the ends of Wilson's interval (95 %); steps are of successes above 0."
+    )
     return _titled(asked, "miniwob_tasks", columns, rows, [note])
 
 

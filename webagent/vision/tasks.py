@@ -39,6 +39,7 @@ UNSEEN = frozenset(
     }
 )
 
+
 def seen_tasks() -> tuple[str, ...]:
     """The tasks whose pictures the detector is trained on."""
     return tuple(name for name in task_names() if name not in UNSEEN)
