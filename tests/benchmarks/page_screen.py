@@ -6,7 +6,7 @@ from playwright.sync_api import Page
 
 from webagent.agents.screen.looking import Read
 from webagent.trajectory.live import Observation
-from webagent.vision.dataset import ELEMENTS
+from webagent.vision.photographer import ELEMENTS
 from webagent.vision.screen import HOLDERS, TEXT, Box, ScreenItem, ScreenText
 
 SCALE = 1.5

@@ -3,149 +3,37 @@
     python -m webagent.vision.dataset DIRECTORY
 
 Each task is shown in a real browser as an agent sees it, with the seeds given, and then some
-clicks further: menus open, boxes ticked, dialogs there. The DOM says what is where.
+clicks further: menus open, boxes ticked, dialogs there. Between them come pages of our own, made
+at random, to train on. The DOM says what is where.
 Beside the pictures stands `pictures.jsonl`, one line a picture.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import playwright.sync_api
 
 from webagent.environment import miniwob
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import ChromiumLauncher
-from webagent.environment.browsergym_picture import take_picture
 from webagent.environment.local_site import LocalSite
-from webagent.vision.labelled import INDEX, SEEN, TRAIN, UNSEEN, LabelledPicture
-from webagent.vision.screen import KINDS, Box, Element
+from webagent.vision.labelled import INDEX, MADE, SEEN, TRAIN, UNSEEN
+from webagent.vision.photographer import Photographer
 from webagent.vision.tasks import seen_tasks, unseen_tasks
 
-ELEMENTS = (Path(__file__).parent / "elements.js").read_text()
-CLICKS = 2
-TRIES = 6
-CLICKED = frozenset(KINDS) - {"dialog", "image", "text area"}
-
 AT_ONCE = 4
-
-# An episode that goes on after a wrong click, so that one page shows many states.
-ENDLESS = "core.endEpisode = () => {};"
-
-RESTYLE = """text => {
-  let style = document.getElementById("other-design");
-  if (!style) {
-    style = document.head.appendChild(document.createElement("style"));
-    style.id = "other-design";
-  }
-  style.textContent = text;
-}"""
-
-# Other designs of the same page: without them the detector would know one style sheet only.
-FONTS = ("Arial", "Georgia, serif", "Verdana", "monospace", "Tahoma", "cursive")
-LIGHT = ("#fff", "#f4f4f4", "#e8f0fe", "#fff7e0", "#eafaf1", "#fdeef4")
-STRONG = ("#1a73e8", "#2e7d32", "#c62828", "#6a1b9a", "#ef6c00", "#455a64", "#000")
+# Any task: made pages are shown in the size and zoom of tasks.
+ANCHOR = "miniwob.click-test"
 
 
-def random_style(rng: random.Random) -> str:
-    """A style sheet that draws the controls of a page another way."""
-    strong, light = rng.choice(STRONG), rng.choice(LIGHT)
-    filled = rng.random() < 0.5
-    border = f"{rng.choice((1, 1, 2))}px solid {rng.choice(('#999', '#ccc', strong))}"
-    radius = rng.choice((0, 2, 4, 8, 14))
-    return f"""
-      #area, #area * {{ font-family: {rng.choice(FONTS)} !important; }}
-      #area {{ font-size: {rng.choice((9, 10, 11, 12))}px; background: {rng.choice(LIGHT)}; }}
-      #area button {{ border: {border}; border-radius: {radius}px;
-        background: {strong if filled else light}; color: {"#fff" if filled else "#222"};
-        padding: {rng.choice((1, 3, 5))}px {rng.choice((4, 8, 14))}px; }}
-      #area input[type=text], #area input[type=password], #area input[type=input],
-      #area textarea {{ border: {border}; border-radius: {min(radius, 6)}px;
-        background: {rng.choice(LIGHT)}; padding: {rng.choice((1, 2, 4))}px; }}
-      #area input[type=checkbox], #area input[type=radio] {{ accent-color: {strong};
-        transform: scale({rng.choice((0.9, 1, 1.2))}); }}
-      #area a, #area .alink {{ color: {rng.choice(STRONG)}; }}
-      .ui-widget-header, .ui-tabs-nav, .ui-accordion-header {{ background: {light} !important; }}
-    """
-
-
-class Photographer:
-    """Shows tasks in one browser, and takes labelled pictures of them."""
-
-    def __init__(self, page: playwright.sync_api.Page, directory: Path) -> None:
-        self._page = page
-        self._directory = directory
-
-    def open(self, task_name: str, seed: int) -> None:
-        """Load the task's page anew, and start an episode that no click ends."""
-        task: Any = miniwob.entrypoint(task_name)(seed=seed, base_url=miniwob.BASE_URL)
-        self._page.set_viewport_size(task.viewport)
-        task.setup(self._page)
-        self._page.evaluate(ENDLESS)
-
-    def start_again(self, seed: int) -> None:
-        """Another episode on the page as it is: much quicker than loading it.
-
-        Something of the one before may be left on it, and is labelled like everything else.
-        """
-        self._page.evaluate(f"Math.seedrandom({seed}); core.startEpisodeReal();")
-
-    def pictures(
-        self, task_name: str, seed: int, part: str, *, styled: bool
-    ) -> Iterator[LabelledPicture]:
-        """The page as it is, and after each of some clicks that the seed decides on."""
-        rng = random.Random(f"{task_name} {seed} {styled}")  # noqa: S311 (no secret)
-        self._page.evaluate(RESTYLE, random_style(rng) if styled else "")
-        last = b""
-        for clicks in range(CLICKS + 1):
-            self._page.wait_for_timeout(20 if clicks == 0 else 200)
-            name = f"{task_name.removeprefix('miniwob.')}-{part}-{seed}-{clicks}.png"
-            content, elements = self._still()
-            if content != last:
-                (self._directory / name).write_bytes(content)
-                yield LabelledPicture(name, task_name, seed, clicks, styled, part, elements)
-            last = content
-            places = [element for element in elements if element.kind in CLICKED]
-            if not places:
-                return
-            x, y = rng.choice(places).box.centre
-            zoom = _zoom(self._page)
-            self._page.mouse.click(x / zoom, y / zoom)
-            if rng.random() < 0.5:
-                self._page.keyboard.type(rng.choice(("Ada", "lisbon", "42", "hello there")))
-
-    def _still(self) -> tuple[bytes, tuple[Element, ...]]:
-        """A picture and its elements, once they no longer move under the camera."""
-        before = self._elements()
-        for _ in range(TRIES):
-            content = take_picture(self._page).content
-            elements = self._elements()
-            if elements == before:
-                break
-            before = elements
-            self._page.wait_for_timeout(100)
-        return content, elements
-
-    def _elements(self) -> tuple[Element, ...]:
-        zoom = _zoom(self._page)
-        elements = []
-        for found in self._page.evaluate(ELEMENTS):
-            x1, y1, x2, y2 = (round(side * zoom) for side in found["box"])
-            if x1 < x2 and y1 < y2:
-                elements.append(Element(found["kind"], Box(x1, y1, x2, y2), 1.0))
-        return tuple(elements)
-
-
-def _zoom(page: playwright.sync_api.Page) -> float:
-    return float(getattr(page, "_bgym_scale_factor", 1.0))
-
-
-def take_all(directory: Path, seeds: dict[str, range], tasks: dict[str, tuple[str, ...]]) -> int:
+def take_all(
+    directory: Path, seeds: dict[str, range], tasks: dict[str, tuple[str, ...]], made: range
+) -> int:
     """Take every picture into the directory, and say how many they are."""
     directory.mkdir(parents=True, exist_ok=True)
     site = LocalSite(miniwob.pages_directory())
@@ -154,7 +42,7 @@ def take_all(directory: Path, seeds: dict[str, range], tasks: dict[str, tuple[st
     try:
         with (
             playwright.sync_api.sync_playwright() as started,
-            (directory / INDEX).open("w") as index,
+            (directory / INDEX).open("w", buffering=1) as index,
         ):
             launcher = ChromiumLauncher(started, BrowserSettings(), hosts)
             browser = launcher.launch(headless=True)
@@ -162,12 +50,14 @@ def take_all(directory: Path, seeds: dict[str, range], tasks: dict[str, tuple[st
             page.set_default_timeout(5000)
             photographer = Photographer(page, directory)
             # A few seeds of all tasks at a time: half of the work is a smaller set of all.
-            for first in range(0, max(map(len, seeds.values())), AT_ONCE):
+            rounds = range(0, max(map(len, seeds.values())), AT_ONCE)
+            for first in rounds:
                 for part, names in tasks.items():
                     for name in names:
                         some = seeds[part][first : first + AT_ONCE]
                         count += _take(photographer, name, some, part, index)
-                index.flush()
+                photographer.open(ANCHOR, 0)
+                count += _take_made(photographer, made[first // AT_ONCE :: len(rounds)], index)
             browser.close()
     finally:
         site.close()
@@ -194,22 +84,38 @@ def _take(
     return count
 
 
+def _take_made(photographer: Photographer, seeds: Sequence[int], index: TextIO) -> int:
+    count = 0
+    for seed in seeds:
+        try:
+            photographer.open_made(seed)
+            pictures = photographer.pictures(MADE, seed, TRAIN, styled=False, most_clicks=seed % 2)
+            for picture in pictures:
+                index.write(picture.line() + "\n")
+                count += 1
+        except playwright.sync_api.Error as error:
+            sys.stderr.write(f"made page {seed}: {str(error).splitlines()[0]}\n")
+    return count
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m webagent.vision.dataset")
     parser.add_argument("directory", type=Path, help="where the pictures go")
     parser.add_argument("--seeds", type=int, default=24, help="of each task to train on")
     parser.add_argument("--test-seeds", type=int, default=6, help="of each task to test on")
+    parser.add_argument("--first-seed", type=int, default=100_000, help="to train on")
+    parser.add_argument("--made", type=int, default=1000, help="pages of our own to train on")
     parser.add_argument("--tasks", help="only these, with commas between them")
     arguments = parser.parse_args()
     # The seeds of the tests are none of those trained on, and none that runs usually have.
     tests = range(1_000_000, 1_000_000 + arguments.test_seeds)
-    first = 100_000
+    first = arguments.first_seed
     seeds = {TRAIN: range(first, first + arguments.seeds), SEEN: tests, UNSEEN: tests}
     tasks = {TRAIN: seen_tasks(), SEEN: seen_tasks(), UNSEEN: unseen_tasks()}
     if arguments.tasks:
         wanted = {f"miniwob.{name}" for name in arguments.tasks.split(",")}
         tasks = {part: tuple(t for t in names if t in wanted) for part, names in tasks.items()}
-    count = take_all(arguments.directory, seeds, tasks)
+    count = take_all(arguments.directory, seeds, tasks, range(first, first + arguments.made))
     sys.stdout.write(f"{count} pictures in {arguments.directory}.\n")
     return 0
 

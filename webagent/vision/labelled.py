@@ -10,6 +10,8 @@ from webagent.vision.screen import Box, Element
 
 INDEX = "pictures.jsonl"
 TRAIN, SEEN, UNSEEN = "train", "seen", "unseen"
+# The "task" of pages that were made at random.
+MADE = "made-page"
 
 
 @dataclass(frozen=True)

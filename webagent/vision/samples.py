@@ -77,6 +77,8 @@ class Sampler:
 
     def _recoloured(self, image: Image.Image) -> Image.Image:
         rng = self._random
+        if rng.random() < 0.4:
+            return image
         if rng.random() < 0.5:
             channels = list(image.split())
             rng.shuffle(channels)

@@ -23,12 +23,12 @@ from torch import distributed
 from torch.nn import functional
 
 from webagent.vision.detector import MODEL, THRESHOLD, OnnxDetector, fed
-from webagent.vision.labelled import SEEN, TRAIN, UNSEEN, LabelledPicture, read_index
+from webagent.vision.labelled import MADE, SEEN, TRAIN, UNSEEN, LabelledPicture, read_index
 from webagent.vision.measuring import FLOOR, Shown, figures, recall_of_tasks
 from webagent.vision.network import RANGES, STRIDES, Exported, Network
 from webagent.vision.samples import SIDE, Sample, Sampler, wanted
 
-BATCH = 8
+BATCH = 12
 RATE = 3e-3
 KEPT = 0.99
 """How much of the averaged weights each step keeps; the average is what is exported."""
@@ -58,11 +58,13 @@ def loss_of(network: torch.nn.Module, samples: list[Sample], device: torch.devic
 
 def kinds_loss(logits: torch.Tensor, wanted_: torch.Tensor) -> torch.Tensor:
     """Focal loss with a softer demand near the middles. Source: Zhou et al. 2019, CenterNet."""
-    likely = torch.sigmoid(logits)
+    # Where an element's middle is, the first term is 0: the second is needed at few cells only.
+    unlike = functional.softplus(logits)
+    missed = unlike * torch.sigmoid(logits).square() * (1 - wanted_).square().square()
     there = wanted_ == 1
-    hit = -functional.logsigmoid(logits) * (1 - likely) ** 2
-    missed = -functional.logsigmoid(-logits) * likely**2 * (1 - wanted_) ** 4
-    return torch.where(there, hit, missed).sum() / there.sum().clamp(min=1)
+    middles = logits[there]
+    hit = functional.softplus(-middles) * torch.sigmoid(-middles).square()
+    return (missed.sum() + hit.sum()) / there.sum().clamp(min=1)
 
 
 def boxes_loss(
@@ -255,7 +257,8 @@ def main() -> int:
             **kept["before"],
             "seed": arguments.seed,
             "pictures": len(pictures),
-            "tasks": len({p.task for p in pictures}),
+            "tasks": len({p.task for p in pictures} - {MADE}),
+            "pictures_of_made_pages": sum(p.task == MADE for p in pictures),
             "first_and_last_seed": [min(p.seed for p in pictures), max(p.seed for p in pictures)],
         },
         "bytes": arguments.out.stat().st_size,
