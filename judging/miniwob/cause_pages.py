@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judging.audits.cells import Neighbours
-from judging.experiments.population import scope_for
+from judging.experiments.population import Scope, scope_for
 from judging.forms.failure_causes import FailureCauseForm
 from judging.miniwob.causes import sampled
 from judging.miniwob.proposing import Fault
@@ -85,14 +85,23 @@ class FailureCausePane:
         return [(str(cause.label), words) for cause, words in DEFINITIONS.items()]
 
 
-def sample_of(user: User, pk: int) -> tuple[FailureSample, Any] | None:
+def sample_of(user: User, pk: int) -> tuple[FailureSample, Scope] | None:
     """The sample and what the person may know of its experiment; None where they may not tag."""
-    sample = FailureSample.objects.filter(pk=pk).select_related("experiment").first()
+    sample = FailureSample.objects.filter(pk=pk).first()
     if sample is None or not user.has_perm(TAG_FAILURES):
         return None
-    if not Experiment.objects.shown_to(user).filter(pk=sample.experiment_id).exists():
-        return None
-    return sample, scope_for(user, sample.experiment)
+    scope = scope_to_tag(user, sample.experiment_id)
+    return None if scope is None else (sample, scope)
+
+
+def scope_to_tag(user: User, experiment_pk: int) -> Scope | None:
+    """What the person may know of the experiment; None where they may know of none of its runs.
+
+    Its very name would tell them who acted.
+    """
+    experiment = Experiment.objects.shown_to(user).filter(pk=experiment_pk).first()
+    scope = experiment and scope_for(user, experiment)
+    return scope if scope and scope.told.exists() else None
 
 
 def failure_cause_pane(

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -18,13 +18,13 @@ from judging.experiments.figures import names_in
 from judging.experiments.population import Scope, Standing, scope_for
 from judging.experiments.sources import Source
 from judging.forms.failure_causes import FailureCauseForm, SampleForm
-from judging.miniwob.cause_pages import FailureCausePane, failure_cause_pane
+from judging.miniwob.cause_pages import FailureCausePane, failure_cause_pane, scope_to_tag
 from judging.miniwob.causes import causes_of, next_untold, sampled
 from judging.models import FailureCause
 from judging.roles import TAG_FAILURES
 from judging.services.failure_causes import NoFailuresError, draw_sample, tag_cause, undo_cause
 from runs.addresses import read_number
-from runs.models import AgentConfiguration, Experiment
+from runs.models import AgentConfiguration
 from runs.views.fragments import AppRequest, redirect_whole, wants_partial
 
 
@@ -32,8 +32,9 @@ from runs.views.fragments import AppRequest, redirect_whole, wants_partial
 @permission_required(TAG_FAILURES, raise_exception=True)
 def failure_causes(request: AppRequest, experiment_id: int) -> HttpResponse:
     """The samples of an experiment's failures, each with what was said; draws one if asked to."""
-    experiments = Experiment.objects.shown_to(request.user)
-    scope = scope_for(request.user, get_object_or_404(experiments, pk=experiment_id))
+    scope = scope_to_tag(request.user, experiment_id)
+    if scope is None:
+        raise Http404
     form = SampleForm(request.POST or None)
     if request.method == "POST":
         if not may_draw(request, scope):
