@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _ONE_AT_A_TIME = Lock()
 """Matplotlib's settings and Python's warning filters belong to the process, not to a thread."""
 
+_NOT_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _PAINT = {"fill", "stroke"}
@@ -78,7 +79,7 @@ def as_picture(figure: Figure, label: str, links: Mapping[str, str] | None = Non
         # Only the browser's fonts draw the text, and they have all glyphs.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(file, format="svg", metadata={"Date": None})
-    root = ElementTree.fromstring(file.getvalue())  # noqa: S314, written a line above
+    root = ElementTree.fromstring(_as_xml(file.getvalue().decode()))  # noqa: S314, written above
     _clean(root, links or {})
     _, _, width, height = root.attrib["viewBox"].split()
     root.attrib = {
@@ -88,7 +89,13 @@ def as_picture(figure: Figure, label: str, links: Mapping[str, str] | None = Non
         "aria-label": label,
     }
     ElementTree.register_namespace("", _SVG[1:-1])
-    return SafeString(ElementTree.tostring(root, encoding="unicode", short_empty_elements=False))
+    svg = ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
+    return SafeString(_as_xml(svg))
+
+
+def _as_xml(text: str) -> str:
+    """The text without characters that no XML may hold, such as those of terminals in names."""
+    return _NOT_OF_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _clean(root: ElementTree.Element, links: Mapping[str, str]) -> None:

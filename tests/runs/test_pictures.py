@@ -34,6 +34,11 @@ def test_style_goes_into_attributes_and_names_into_classes() -> None:
     assert root.attrib["aria-label"] == "A picture of name"
 
 
+def test_what_no_xml_may_hold_is_replaced() -> None:
+    root = parsed(picture("red \x1b[31m\x00\uffff", "/b"))
+    assert root.attrib["aria-label"] == "A picture of red \ufffd[31m\ufffd\ufffd"
+
+
 def test_words_and_addresses_from_outside_stay_words_and_addresses() -> None:
     svg = picture(HOSTILE, '/x?y="><script>')
     root = parsed(svg)
