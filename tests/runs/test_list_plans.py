@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from runs.filters import RunFilter
 from runs.keyset import Keyset
-from runs.models import Run, RunStatus
+from runs.models import Experiment, Run, RunStatus
 from runs.ordered_parts import OrderedParts
 from runs.run_orders import run_keyset
 from tests.runs.factories import make_agent, make_run, make_task, make_user
@@ -126,13 +126,15 @@ def test_workers_look_at_no_run_that_neither_waits_nor_runs(by_index: None, work
 
 
 def keep_runs(count: int) -> None:
-    """So many runs, of several outcomes, a tenth failed and a tenth with an anomaly."""
+    """So many runs of one experiment: of several outcomes, a tenth failed, a tenth went wrong."""
     task, agent, now = make_task(), make_agent(), timezone.now()
+    experiment = Experiment.objects.create(name="All of them")
     outcomes = list(Run.Outcome)
     Run.objects.bulk_create(
         Run(
             task=task,
             agent=agent,
+            experiment=experiment,
             status=RunStatus.FAILED if at % 10 == 3 else RunStatus.FINISHED,
             outcome=outcomes[at % len(outcomes)],
             has_anomaly=at % 10 == 7,
