@@ -25,6 +25,7 @@ from tests.runs.factories import make_user
 from tests.runs.stores import use_store
 from webagent.trajectory.agentlab.reader import AgentLabReader
 from webagent.trajectory.browser_use.reader import BrowserUseReader
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.recognition import Recognition
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +48,7 @@ def older_importer(monkeypatch: Any) -> Iterator[None]:
 
     def without_thoughts(self: Any, *args: Any) -> Any:
         for found in read(self, *args):
+            assert isinstance(found, RunBundle)
             steps = tuple(s.model_copy(update={"thought": None}) for s in found.steps)
             yield replace(found, steps=steps)
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from itertools import permutations
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from django.apps import apps
@@ -236,7 +237,7 @@ def test_of_runs_that_come_together_others_are_told_together(
     with django_capture_on_commit_callbacks(execute=True):
         found = list(import_runs(run_bundle(number) for number in range(3)))
         assert told == []
-    first, second, third = [each.run_id for each in found]
+    first, second, third = [each.run_id for each in found if isinstance(each, ImportedRun)]
     assert told == [[first, second], [third]]
 
 
@@ -245,28 +246,30 @@ def test_an_import_taken_up_tells_of_runs_that_the_dead_one_stored(
 ):
     import_bundle(run_bundle(1))
     with django_capture_on_commit_callbacks(execute=True):
-        first, second = import_runs(run_bundle(number) for number in (1, 2))
-    assert told == [[first.run_id, second.run_id]]
+        found = list(import_runs(run_bundle(number) for number in (1, 2)))
+    assert told == [[each.run_id for each in found if isinstance(each, ImportedRun)]]
     monkeypatch.setattr(import_session, "UNTOLD_FOR", timedelta(0))
     with django_capture_on_commit_callbacks(execute=True):
         _, _, third = import_runs(run_bundle(number) for number in (1, 2, 3))
+    assert isinstance(third, ImportedRun)
     assert told[1:] == [[third.run_id]]
 
 
 def test_a_run_on_which_a_listener_breaks_does_not_take_others_with_it():
-    heard = []
+    heard: list[UUID] = []
+    first, broken, third = (uuid4() for _ in range(3))
 
     def listen(sender, run_ids, **_):
-        if 2 in run_ids:
+        if broken in run_ids:
             raise ValueError("no")
         heard.extend(run_ids)
 
     runs_ended.connect(listen)
     try:
-        announce_ends(Task, [1, 2, 3])
+        announce_ends(Task, [first, broken, third])
     finally:
         runs_ended.disconnect(listen)
-    assert heard == [1, 3]
+    assert heard == [first, third]
 
 
 def test_a_listener_that_fails_does_not_undo_the_run(store, django_capture_on_commit_callbacks):
