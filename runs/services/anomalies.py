@@ -12,6 +12,7 @@ from django.db import transaction
 from runs.blobs import MissingBlobError, read_blob
 from runs.models import Event, Run, Step
 from webagent.recovery.anomalies import Span, find_false_completions, find_loops
+from webagent.recovery.screens import Screens
 from webagent.trajectory.actions import ActionKind
 from webagent.trajectory.fingerprint import page_fingerprint
 
@@ -35,10 +36,14 @@ class _Seen(NamedTuple):
     def is_idle(self) -> bool:
         return self.kind in IDLE_KINDS
 
-    def did(self, pages: Mapping[int, str]) -> Hashable:
+    @property
+    def is_scroll(self) -> bool:
+        return self.kind == ActionKind.SCROLL
+
+    def did(self, pages: Mapping[int, str], screens: Mapping[int, Hashable]) -> Hashable:
         """Equal for steps that did the same on the same page, as `what_was_done` has it."""
         page = self.fingerprint or pages.get(self.number, self.url)
-        return (self.action, page, self.picture if self.kind == ActionKind.SCROLL else None)
+        return (self.action, page, screens.get(self.number))
 
 
 @transaction.atomic
@@ -85,18 +90,31 @@ def _found(run_id: UUID, steps: list[_Seen]) -> Iterator[Event]:
 
 
 def _loops(steps: list[_Seen]) -> tuple[Span, ...]:
-    """Trees are read only where the addresses alone look like a loop."""
-    loops = find_loops([step.did({}) for step in steps])
-    bare = [
-        step
-        for span in loops
-        for step in steps[span.first : span.last + 1]
-        if step.fingerprint is None and step.tree is not None
-    ]
-    if not bare:
+    """Trees and pictures are read only where addresses and actions alone look like a loop."""
+    loops = find_loops([step.did({}, {}) for step in steps])
+    seen = [step for span in loops for step in steps[span.first : span.last + 1]]
+    bare = [step for step in seen if step.fingerprint is None and step.tree is not None]
+    scrolls = [step for step in seen if step.is_scroll]
+    if not bare and not scrolls:
         return loops
     pages = {step.number: page for step in bare if (page := _page(step)) is not None}
-    return find_loops([step.did(pages) for step in steps])
+    screens = _screens(scrolls)
+    return find_loops([step.did(pages, screens) for step in steps])
+
+
+def _screens(steps: list[_Seen]) -> dict[int, Hashable]:
+    """What each step's picture shows, by the step's number; a picture that is gone by its name."""
+    names = dict.fromkeys(step.picture for step in steps)
+    if len(names) == 1:
+        return {}
+    screens = Screens()
+    shown: dict[str | None, Hashable] = {}
+    for name in names:
+        try:
+            shown[name] = screens.number(read_blob(name)) if name else None
+        except MissingBlobError:
+            shown[name] = name
+    return {step.number: shown[step.picture] for step in steps}
 
 
 def _page(step: _Seen) -> str | None:

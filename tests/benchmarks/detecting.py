@@ -9,6 +9,7 @@ from itertools import count
 
 from tests.benchmarks.clock import seconds, tell
 from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.screens import Screens
 from webagent.recovery.watch import Watch, what_was_done
 from webagent.trajectory.actions import action_kind, parse_browsergym_actions
 from webagent.trajectory.live import Observation
@@ -23,11 +24,11 @@ def run() -> None:
         pages = [_observation(tree, number) for number in range(STEPS)]
 
         def watch(pages: list[Observation] = pages) -> None:
-            watch = Watch(RecoveryPolicy())
+            watch, screens = Watch(RecoveryPolicy()), Screens()
             for number, page in enumerate(pages):
                 # The worst of histories: nearly a loop, and never one.
                 calls = parse_browsergym_actions(f"click('{number % 25}')")
-                did = what_was_done(calls, replace(page))
+                did = what_was_done(calls, replace(page), screens)
                 watch.see(number, did, [action_kind(call) for call in calls])
 
         def bare(pages: list[Observation] = pages) -> None:

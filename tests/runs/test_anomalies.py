@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from django.core.management import call_command
+from PIL import Image
 
 from runs.models import Event, Run, Step
 from runs.services.anomalies import mark_anomalies
 from runs.signals import runs_ended
 from tests.runs.factories import make_run
 from tests.runs.stores import store_blob
+from tests.webagent.pages import png
 
 pytestmark = pytest.mark.django_db
 
@@ -101,6 +105,24 @@ def test_reading_down_a_page_is_no_loop_and_scrolling_at_its_end_is() -> None:
         Step.objects.filter(pk=step.pk).update(screenshot=picture)
     assert mark_anomalies(run_ids=[moving.pk]) == 0
     assert mark_anomalies(run_ids=[still.pk]) == 1
+
+
+def test_a_text_cursor_that_blinks_hides_no_loop_of_scrolling() -> None:
+    run = imported(*["one place"] * 16, action="scroll(0, 200)", kind="scroll")
+    for index in (2, 3, 9):
+        shown = store_blob(png_with_caret(), "image/png")
+        run.steps.filter(index=index).update(screenshot=shown)
+    rest = store_blob(png(100, 60), "image/png")
+    run.steps.exclude(index__in=(2, 3, 9)).update(screenshot=rest)
+    assert mark_anomalies(run_ids=[run.pk]) == 1
+
+
+def png_with_caret() -> bytes:
+    with Image.open(io.BytesIO(png(100, 60))) as image:
+        image.paste(0, (20, 20, 21, 36))
+        file = io.BytesIO()
+        image.save(file, "PNG")
+    return file.getvalue()
 
 
 def test_a_replay_repeats_nothing() -> None:

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from webagent.agents.agent import Agent
 from webagent.recovery.policy import Answer, Otherwise, RecoveryPolicy, Writes
+from webagent.recovery.screens import Screens
 from webagent.recovery.watch import Anomaly, Watch, what_was_done
 from webagent.trajectory.actions import action_kind, parse_browsergym_actions
 from webagent.trajectory.live import Decision, Observation, StepResult, Taken
@@ -88,6 +89,7 @@ class Recovery:
         self._all_by_other = 0
         self._switch: _Mark | None = None
         self._watch = Watch(policy)
+        self._screens = Screens()
         self._abandoned: list[PathStep] = []
         self._marks: list[_Mark] = []
         self._recoveries = 0
@@ -117,7 +119,8 @@ class Recovery:
         """
         calls = parse_browsergym_actions(decision.action or "")
         kinds = [action_kind(call) for call in calls]
-        anomaly = self._watch.see(index, what_was_done(calls, before), kinds)
+        did = what_was_done(calls, before, self._screens)
+        anomaly = self._watch.see(index, did, kinds)
         if anomaly is None:
             return None
         way = Way(anomaly, "run_ended") if is_over else self._way(anomaly)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Literal
 
 from webagent.recovery.anomalies import LoopSettings, loop_at_end
 from webagent.recovery.policy import Answer, RecoveryPolicy, Waiting
+from webagent.recovery.screens import Screens
 from webagent.trajectory.actions import ActionKind, action_kind
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import ActionRecord
@@ -74,18 +74,21 @@ class Watch:
         return Anomaly("loop", self._seen[span.first][0], self._seen[span.last][0], span.period)
 
 
-def what_was_done(calls: Sequence[ActionRecord], before: Observation) -> Hashable:
+def what_was_done(calls: Sequence[ActionRecord], before: Observation, screens: Screens) -> Hashable:
     """Equal for steps whose calls were the same on the same page.
 
     Scrolling changes what is seen and nothing else, so there the picture counts too: reading a
     long page is no loop, scrolling at its end is one.
+
+    Args:
+        screens: the run's, one for all its steps.
     """
     done = tuple(
         (call.name, repr(call.args), repr(call.named_args)) if call.name else call.raw
         for call in calls
     )
     if any(action_kind(call) is ActionKind.SCROLL for call in calls):
-        return (done, before.fingerprint, hashlib.sha256(before.screenshot).digest())
+        return (done, before.fingerprint, screens.number(before.screenshot))
     return (done, before.fingerprint)
 
 

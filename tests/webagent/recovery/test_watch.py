@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.webagent.pages import observation, png
 from webagent.recovery.anomalies import find_false_completions, find_loops
 from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.screens import Screens
 from webagent.recovery.watch import Anomaly, Watch, what_was_done
 from webagent.trajectory.actions import ActionKind, parse_browsergym_actions
 
@@ -111,8 +112,12 @@ def test_after_starting_anew_nothing_before_counts() -> None:
     assert [i for i, anomaly in enumerate(told) if anomaly][0] == 14 + 14
 
 
+SCREENS = Screens()
+
+
 def done(action: str, **changes: Any) -> object:
-    return what_was_done(parse_browsergym_actions(action), replace(observation(), **changes))
+    seen = replace(observation(), **changes)
+    return what_was_done(parse_browsergym_actions(action), seen, SCREENS)
 
 
 def test_the_same_call_on_the_same_page_is_the_same_however_it_is_written() -> None:
