@@ -7,6 +7,7 @@ import io
 import json
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -318,8 +319,11 @@ def test_who_is_asked_to_stop_says_that_the_episode_is_over(tmp_path: Path) -> N
     site.cancels = True
     env = recorder(site, tmp_path)
     env.reset()
-    while env.run_id is None:
-        pass
+    assert env._push is not None
+    deadline = time.monotonic() + 60
+    while not env._push.is_to_cancel:
+        assert time.monotonic() < deadline, "nobody heard that the run is to stop"
+        time.sleep(0.005)
     *_, truncated, _info = env.step("noop()")
     assert truncated
     (end,) = site.ended.values()
