@@ -12,6 +12,8 @@ from judging.execution.evaluating import evaluate_runs, runs_without
 from judging.execution.evaluating_batches import carry_out
 from judging.execution.overlooked import evaluate_overlooked as look_for_overlooked
 from judging.execution.overlooked import is_due as overlooked_are_due
+from judging.execution.proposing_causes import proposals_wait
+from judging.execution.proposing_causes import propose_causes as propose_waiting
 from judging.execution.study_downloads import carry_out as make_download
 from judging.execution.study_downloads import sweep_downloads
 from judging.models import EvaluationBatch, EvaluatorVersion, StudyDownload
@@ -20,6 +22,7 @@ from runs.models import Run, RunStatus
 from runs.tasks import ask_for, dispatch, swept
 
 EVALUATE_OVERLOOKED = "judging.tasks.evaluate_overlooked"
+PROPOSE_CAUSES = "judging.tasks.propose_causes"
 EVALUATE_BATCH = "judging.tasks.evaluate_batch"
 MAKE_STUDY_DOWNLOAD = "judging.tasks.make_study_download"
 AT_ONE_GO_S = 20
@@ -56,6 +59,19 @@ def ask_for_overlooked() -> None:
     """Have ended runs looked at that nobody may have been told of."""
     if overlooked_are_due():
         ask_for(EVALUATE_OVERLOOKED)
+
+
+@shared_task(name=PROPOSE_CAUSES, soft_time_limit=600, time_limit=660)
+def propose_causes() -> None:
+    """Look at failures that were drawn; the sweep asks again till none waits."""
+    propose_waiting(limit_s=AT_ONE_GO_S)
+
+
+@swept
+def ask_for_proposals() -> None:
+    """Have drawn failures looked at that wait for it."""
+    if proposals_wait():
+        ask_for(PROPOSE_CAUSES)
 
 
 @shared_task(name=EVALUATE_BATCH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 from uuid import UUID
 
 from django.db.models import (
@@ -113,7 +113,7 @@ def items_in_cells(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
-    """Where a run stands among the runs of its cell."""
+    """Where a run stands among those that are walked through."""
 
     number: int
     total: int
@@ -121,8 +121,12 @@ class Neighbours:
     next: UUID | None
 
 
-def neighbours(items: QuerySet[JudgedItem], run_id: UUID) -> Neighbours | None:
-    """The runs before and after, in the study's order; None where the run is not among them."""
+def neighbours(items: QuerySet[Any], run_id: UUID) -> Neighbours | None:
+    """The runs before and after, by position; None where the run is not among them.
+
+    Args:
+        items: rows with `run` and `position`, in that order.
+    """
     here = items.filter(run=run_id).values_list("position", flat=True).first()
     if here is None:
         return None

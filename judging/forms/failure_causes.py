@@ -47,4 +47,10 @@ class SampleForm(forms.Form):
 
     agent = forms.IntegerField(widget=forms.HiddenInput)
     size = forms.IntegerField(label=_("How many"), min_value=1, max_value=1000, initial=SIZE)
-    seed = forms.IntegerField(label=_("Seed"), min_value=0, max_value=MAX_SEED - 1, required=False)
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=MAX_SEED - 1,
+        required=False,
+        widget=forms.NumberInput(attrs={"placeholder": _("drawn")}),
+    )

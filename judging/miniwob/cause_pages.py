@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.audits.cells import Neighbours
+from judging.audits.cells import Neighbours, neighbours
 from judging.experiments.population import Scope, scope_for
 from judging.forms.failure_causes import FailureCauseForm
 from judging.miniwob.causes import sampled
 from judging.miniwob.proposing import Fault
-from judging.models import FailureCause, FailureCauseTag, FailureSample
+from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
 from judging.roles import TAG_FAILURES
 from runs.addresses import read_number
 from runs.models import Experiment, User
 
+MOST_FINDINGS = 5
 FAULTS: dict[str, Promise] = {
     Fault.NOT_DETECTED.value: _("was not detected"),
     Fault.MISREAD.value: _("was misread"),
@@ -47,20 +47,19 @@ class FailureCausePane:
     """One failure of a sample: its form, what is proposed, and what was said."""
 
     sample: FailureSample
-    row: Any
-    """A `SampledFailure` with its `cause`."""
+    row: SampledFailure
     history: Sequence[FailureCauseTag]
-    form: FailureCauseForm
+    """What was said of the run, the newest first."""
     neighbours: Neighbours
 
     @property
-    def proposed(self) -> FailureCause | None:
-        cause = self.row.proposal.get("cause")
-        return FailureCause(cause) if cause in FailureCause.values else None
+    def form(self) -> FailureCauseForm:
+        """As it stands."""
+        return FailureCauseForm.about(self.current)
 
     @property
     def findings(self) -> list[FindingShown]:
-        """At most a handful; what no rule wrote is left out."""
+        """What speaks for the proposal: a handful at most."""
         return [
             FindingShown(
                 step=each["step"],
@@ -69,16 +68,13 @@ class FailureCausePane:
                 fault=FAULTS[each["fault"]],
                 read=each.get("read", ""),
             )
-            for each in self.row.proposal.get("findings", [])[:5]
+            for each in (self.row.proposal or {}).get("findings", [])[:MOST_FINDINGS]
         ]
 
     @property
     def current(self) -> FailureCauseTag | None:
+        """What counts; None where nothing does, or it was taken back."""
         return next((each for each in self.history if each.is_current and each.cause), None)
-
-    @property
-    def can_undo(self) -> bool:
-        return bool(self.history)
 
     @property
     def definitions(self) -> list[tuple[str, Promise]]:
@@ -104,33 +100,22 @@ def scope_to_tag(user: User, experiment_pk: int) -> Scope | None:
     return scope if scope and scope.told.exists() else None
 
 
-def failure_cause_pane(
-    user: User, sample_pk: int, run_id: UUID, form: FailureCauseForm | None = None
-) -> FailureCausePane | None:
+def failure_cause_pane(user: User, sample_pk: int, run_id: UUID) -> FailureCausePane | None:
     """The form for a run of the sample; None where there is none for this person."""
     found = sample_of(user, sample_pk)
     if found is None:
         return None
     sample, scope = found
-    rows = list(sampled(scope, sample))
-    place = next((at for at, row in enumerate(rows) if row.run_id == run_id), None)
-    if place is None:
+    rows = sampled(scope, [sample]).order_by("position")
+    beside = neighbours(rows, run_id)
+    if beside is None:
         return None
-    history = list(
-        FailureCauseTag.objects.filter(run=run_id).select_related("by").order_by("-at", "-id")
-    )
-    current = next((each for each in history if each.is_current and each.cause), None)
+    said = FailureCauseTag.objects.filter(run=run_id).select_related("by")
     return FailureCausePane(
         sample=sample,
-        row=rows[place],
-        history=history,
-        form=form or FailureCauseForm.about(current),
-        neighbours=Neighbours(
-            number=place + 1,
-            total=len(rows),
-            previous=rows[place - 1].run_id if place else None,
-            next=rows[place + 1].run_id if place + 1 < len(rows) else None,
-        ),
+        row=rows.select_related("run__task").defer("run__record", "run__evidence").get(run=run_id),
+        history=list(said.order_by("-at", "-id")),
+        neighbours=beside,
     )
 
 

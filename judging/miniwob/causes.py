@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -14,6 +14,12 @@ from judging.experiments.figures import names_in
 from judging.experiments.population import Scope
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
 from judging.statistics.proportions import Share
+
+_LISTED = (
+    *("sample_id", "position", "proposal", "run__goal", "run__seed", "run__end_reason"),
+    *("run__n_steps", "run__task__external_id"),
+)
+"""Runs and tasks have large columns, which a list has no use for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +60,10 @@ def causes_of(scope: Scope) -> list[SampleFigures]:
     for sample in FailureSample.objects.filter(experiment=scope.experiment).order_by("pk"):
         if sample.agent_id in names:
             newest[sample.agent_id] = sample
-    rows: dict[int, list[tuple[str, str]]] = {sample.pk: [] for sample in newest.values()}
-    for pk, cause, proposal in _told(scope, list(rows)).values_list("sample", "cause", "proposal"):
-        rows[pk].append((cause or "", _proposed(proposal)))
+    rows: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+    told = _with_causes(sampled(scope, newest.values()))
+    for pk, cause, proposed in told.values_list("sample", "cause", "proposal__cause"):
+        rows[pk].append((cause or "", FailureCause.known(proposed) or ""))
     found = [
         _figures(sample, names[agent], rows[sample.pk])
         for agent, sample in newest.items()
@@ -65,33 +72,49 @@ def causes_of(scope: Scope) -> list[SampleFigures]:
     return sorted(found, key=lambda each: (each.name, each.sample.pk))
 
 
-def sampled(scope: Scope, sample: FailureSample) -> QuerySet[Any]:
-    """The failures of a sample that may be told, each with its `cause`, in their order."""
-    told = _told(scope, [sample.pk]).select_related("run__task", "run__agent")
-    ordered: QuerySet[Any] = told.order_by("position")
-    return ordered
+@dataclass(frozen=True, slots=True)
+class FailureRow:
+    """A sampled failure with its run and task, and what people say of it."""
+
+    failure: SampledFailure
+    cause: FailureCause | None
+
+
+def failure_rows(
+    scope: Scope, samples: Iterable[FailureSample]
+) -> Mapping[int, Sequence[FailureRow]]:
+    """The failures of each sample that may be told, in their order; by the sample's id."""
+    rows = _with_causes(sampled(scope, samples)).select_related("run__task").only(*_LISTED)
+    listed: defaultdict[int, list[FailureRow]] = defaultdict(list)
+    for row in rows.order_by("sample", "position"):
+        listed[row.sample_id].append(FailureRow(row, FailureCause.known(row.cause)))
+    return listed
+
+
+def sampled(scope: Scope, samples: Iterable[FailureSample]) -> QuerySet[SampledFailure]:
+    """The failures of the samples that may be told."""
+    return SampledFailure.objects.filter(
+        sample__in=[sample.pk for sample in samples], run__in=scope.told.order_by().values("pk")
+    )
 
 
 def next_untold(scope: Scope, sample: FailureSample, after: int) -> UUID | None:
     """The next failure of which nobody has said why, from the first again after the last."""
-    rows = list(sampled(scope, sample).values_list("position", "run", "cause"))
-    untold = [(position, run) for position, run, cause in rows if not cause and position != after]
+    rows = _with_causes(sampled(scope, [sample])).order_by("position")
+    untold = [
+        (position, run)
+        for position, run, cause in rows.values_list("position", "run", "cause")
+        if not cause and position != after
+    ]
     later = (run for position, run in untold if position > after)
     return next(later, untold[0][1] if untold else None)
 
 
-def _told(scope: Scope, samples: list[int]) -> QuerySet[Any]:
+def _with_causes(rows: QuerySet[SampledFailure]) -> QuerySet[Any]:
+    """Each with the current `cause` of its run: empty where it was taken back, or none was said."""
     word = FailureCauseTag.objects.filter(run=OuterRef("run"), is_current=True)
-    rows: QuerySet[Any] = SampledFailure.objects.filter(
-        sample__in=samples, run__in=scope.told.order_by().values("pk")
-    )
     told: QuerySet[Any] = rows.annotate(cause=Subquery(word.values("cause")))
     return told
-
-
-def _proposed(proposal: Any) -> str:
-    cause = proposal.get("cause", "") if isinstance(proposal, dict) else ""
-    return cause if cause in FailureCause.values else ""
 
 
 def _figures(sample: FailureSample, name: str, rows: Sequence[tuple[str, str]]) -> SampleFigures:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import islice
 
 from runs.seen_screens import PageElement, PageSeen
 from webagent.agents.oracle import Oracle
@@ -18,7 +19,8 @@ from webagent.trajectory.live import Observation
 from webagent.trajectory.records import Box
 
 MOST = 12
-"""Elements of one page: a plan that goes on for longer waits for what this page never shows."""
+"""Elements of one page: a plan that goes on for longer waits for what this page never shows, and
+a page may repeat a text without end."""
 LEAST_SIDE = 3
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -48,7 +50,8 @@ def _planned(seen: Observation) -> list[str]:
 
 def _quoted(goal: str, elements: Sequence[PageElement]) -> list[PageElement]:
     wanted = {folded(text) for text in quoted(goal)} - {""}
-    return [each for each in elements if folded(each.text) in wanted]
+    found = (each for each in elements if folded(each.text) in wanted)
+    return list(islice(found, MOST))
 
 
 def _observation(goal: str, url: str, tree: str, page: PageSeen) -> Observation:

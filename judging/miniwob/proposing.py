@@ -21,6 +21,8 @@ from webagent.trajectory.records import Json
 MOST_STEPS = 10
 ALIKE = 0.9
 """How alike two texts must be to be the same, 0 to 1: a letter in ten may be misread."""
+MOST_COMPARED = 300
+"""Letters of either text: these may come from anywhere, and be made to take long."""
 LEAST_IOU = 0.3
 FIELDS = ("textbox", "searchbox", "spinbutton", "Date", "InputTime")
 
@@ -84,18 +86,23 @@ def step_findings(step: Step, goal: str) -> list[Finding]:
 
 
 def _finding(step: int, needed: PageElement, pieces: Sequence[Piece]) -> Finding | None:
-    about = {"step": step, "role": needed.role or "", "text": needed.text, "box": needed.box}
     over = [each for each in pieces if _is_over(each.box, needed.box)]
     near = [each for each in pieces if _is_beside(each.box, needed.box)]
     if needed.text and any(_reads(each.text, needed.text) for each in near):
         return None
-    if not over:
-        return Finding(fault=Fault.NOT_DETECTED, **about)  # type: ignore[arg-type]
     read = " ".join(each.text for each in over if each.text)
     # What somebody typed into a field needs no reading, and an icon's name stands nowhere on it.
-    if folded(needed.text) and read and needed.role not in FIELDS:
-        return Finding(fault=Fault.MISREAD, read=read, **about)  # type: ignore[arg-type]
-    return None
+    can_misread = folded(needed.text) and read and needed.role not in FIELDS
+    if over and not can_misread:
+        return None
+    return Finding(
+        step=step,
+        fault=Fault.MISREAD if over else Fault.NOT_DETECTED,
+        role=needed.role or "",
+        text=needed.text,
+        box=needed.box,
+        read=read,
+    )
 
 
 def _reads(read: str, text: str) -> bool:
@@ -104,7 +111,10 @@ def _reads(read: str, text: str) -> bool:
         return read.strip() == text.strip()
     if other in one:
         return True
-    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= ALIKE
+    matcher = SequenceMatcher(None, one[:MOST_COMPARED], other[:MOST_COMPARED], autojunk=False)
+    # The quick ones are never below the last, which takes the product of both lengths.
+    ratios = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
+    return all(ratio() >= ALIKE for ratio in ratios)
 
 
 def _is_over(seen: Edges, element: Edges) -> bool:

@@ -14,6 +14,11 @@ class FailureCause(models.TextChoices):
     REASONING = "reasoning", _("reasoning")
     OTHER = "other", _("other")
 
+    @classmethod
+    def known(cls, value: str | None) -> FailureCause | None:
+        """The cause of that value; None for none."""
+        return cls(value) if value in cls.values else None
+
 
 class FailureSample(models.Model):
     """Failures of one configuration drawn at random; the newest of a configuration counts.
@@ -50,8 +55,9 @@ class SampledFailure(models.Model):
     sample = models.ForeignKey(FailureSample, models.CASCADE, related_name="failures")
     run = models.ForeignKey("runs.Run", models.CASCADE, related_name="sampled_as")
     position = models.PositiveIntegerField()
-    proposal = models.JSONField(default=dict)
-    """`cause`, and `findings` that say so: see `judging.miniwob.proposing`; empty for none."""
+    proposal = models.JSONField(null=True)
+    """`cause`, and `findings` that say so: see `judging.miniwob.proposing`; empty for none, and
+    null until the run's screens were looked at."""
 
     class Meta:
         ordering = ["sample", "position"]
@@ -61,6 +67,10 @@ class SampledFailure(models.Model):
 
     def __str__(self) -> str:
         return f"failure {self.position} of sample {self.sample_id}"
+
+    @property
+    def proposed(self) -> FailureCause | None:
+        return FailureCause.known((self.proposal or {}).get("cause"))
 
 
 class FailureCauseTag(models.Model):

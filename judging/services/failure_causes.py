@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from uuid import UUID
 
 from django.db import transaction
 
 from judging.experiments.population import whole_scope
 from judging.miniwob.figures import COUNTS, OF_RULE, Rule, runs_of_suite
-from judging.miniwob.proposing import proposal_for
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
+from judging.tasks import PROPOSE_CAUSES
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, User
+from runs.tasks import ask_for
 from webagent.environment.miniwob_suite import steps_of
 
 SIZE = 100
@@ -31,7 +33,7 @@ def draw_sample(
     seed: int | None = None,
     user: User | None = None,
 ) -> FailureSample:
-    """So many failures of one configuration at random, each with what is proposed mechanically.
+    """So many failures of one configuration at random; what is proposed for each comes afterwards.
 
     A failure is a run that counts, at a task that counts, without a reward above 0. The newest
     sample of a configuration is the one that is tagged; causes are kept with the runs.
@@ -44,8 +46,6 @@ def draw_sample(
     if not failures:
         raise NoFailuresError(f"No run of {agent} failed.")
     drawn = random.Random(seed).sample(failures, min(size, len(failures)))  # noqa: S311
-    runs = Run.objects.in_bulk(drawn)
-    proposals = {pk: proposal_for(run) for pk, run in runs.items()}
     with transaction.atomic():
         sample = FailureSample.objects.create(
             experiment=experiment,
@@ -56,9 +56,10 @@ def draw_sample(
             drawn_by=user,
         )
         SampledFailure.objects.bulk_create(
-            SampledFailure(sample=sample, run_id=pk, position=place, proposal=proposals[pk])
+            SampledFailure(sample=sample, run_id=pk, position=place)
             for place, pk in enumerate(drawn, start=1)
         )
+        transaction.on_commit(partial(ask_for, PROPOSE_CAUSES))
     return sample
 
 
@@ -117,5 +118,4 @@ def _append(before: FailureCauseTag, user: User, cause: str, note: str) -> bool:
 def proposed_for(run_id: UUID) -> str:
     """The cause that was proposed when the run was last drawn; empty for none."""
     newest = SampledFailure.objects.filter(run=run_id).order_by("-sample").first()
-    cause = (newest.proposal if newest else {}).get("cause", "")
-    return cause if cause in FailureCause.values else ""
+    return (newest and newest.proposed) or ""

@@ -19,7 +19,7 @@ from judging.experiments.population import Scope, Standing, scope_for
 from judging.experiments.sources import Source
 from judging.forms.failure_causes import FailureCauseForm, SampleForm
 from judging.miniwob.cause_pages import FailureCausePane, failure_cause_pane, scope_to_tag
-from judging.miniwob.causes import causes_of, next_untold, sampled
+from judging.miniwob.causes import causes_of, failure_rows, next_untold
 from judging.models import FailureCause
 from judging.roles import TAG_FAILURES
 from judging.services.failure_causes import NoFailuresError, draw_sample, tag_cause, undo_cause
@@ -35,17 +35,18 @@ def failure_causes(request: AppRequest, experiment_id: int) -> HttpResponse:
     scope = scope_to_tag(request.user, experiment_id)
     if scope is None:
         raise Http404
-    form = SampleForm(request.POST or None)
+    form = SampleForm(request.POST or None, auto_id=False)
     if request.method == "POST":
-        if not may_draw(request, scope):
+        if not _may_draw(request, scope):
             raise PermissionDenied
         if form.is_valid():
             return _draw(request, scope, form)
     samples = causes_of(scope)
+    rows = failure_rows(scope, [each.sample for each in samples])
     context = {
         "experiment": scope.experiment,
-        "samples": [(each, sampled(scope, each.sample)) for each in samples],
-        "configurations": names_in(scope) if may_draw(request, scope) else {},
+        "samples": [(each, rows[each.sample.pk]) for each in samples],
+        "configurations": names_in(scope) if _may_draw(request, scope) else {},
         "form": form,
         "seeks_errors": form.is_bound,
     }
@@ -54,7 +55,7 @@ def failure_causes(request: AppRequest, experiment_id: int) -> HttpResponse:
     )
 
 
-def may_draw(request: AppRequest, scope: Scope) -> bool:
+def _may_draw(request: AppRequest, scope: Scope) -> bool:
     """Whether the person may read the figures, and judges no run that could be drawn."""
     if not request.user.has_perms(PERMISSIONS):
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from argparse import ArgumentParser
@@ -11,6 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from rich.progress import Progress, TaskID
 
+from judging.execution.proposing_causes import propose_causes
 from judging.experiments.asked import Asked
 from judging.experiments.population import whole_scope
 from judging.experiments.report import written
@@ -116,6 +118,8 @@ class Command(BaseCommand):
             else:
                 drawn = sample.failures.count()
                 self.stderr.write(f"Drew {drawn} of {sample.among} failures by seed {sample.seed}.")
+        # The tables are printed next, whatever workers there are.
+        propose_causes(limit_s=math.inf)
 
     def _carry_out(self, experiment: Experiment, *, takes_part: bool) -> bool:
         """Whether all runs have ended. A first Ctrl-C lets the run under way end."""

@@ -6,15 +6,23 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from judging.execution import proposing_causes
 from judging.experiments.tables import TABLES
 from judging.miniwob.causes import causes_of
 from judging.models import FailureCause, FailureCauseTag, FailureSample
 from judging.roles import Role
-from judging.services.failure_causes import NoFailuresError, draw_sample, tag_cause, undo_cause
+from judging.services.failure_causes import (
+    NoFailuresError,
+    draw_sample,
+    proposed_for,
+    tag_cause,
+    undo_cause,
+)
 from runs.models import AgentConfiguration, Experiment, Run
 from tests.judging.factories import make_study
 from tests.judging.miniwob import made
 from tests.runs.factories import make_agent, make_user
+from webagent.trajectory.records import Json
 
 pytestmark = pytest.mark.django_db
 
@@ -40,6 +48,27 @@ def test_the_same_seed_draws_the_same_failures(drawn) -> None:
     assert [run.pk for run in runs_of(two)] == [run.pk for run in runs_of(again)]
     with pytest.raises(NoFailuresError):
         draw_sample(experiment=of, agent=make_agent("another"))
+
+
+def test_what_is_proposed_comes_after_the_draw(drawn, monkeypatch: pytest.MonkeyPatch) -> None:
+    of, _agent, sample = drawn
+    first, second, *rest = (run.pk for run in runs_of(sample))
+
+    def propose(run: Run) -> Json:
+        if run.pk == first:
+            raise RecursionError
+        return {"cause": "vision", "findings": []} if run.pk == second else {}
+
+    monkeypatch.setattr(proposing_causes, "proposal_for", propose)
+    assert proposing_causes.proposals_wait()
+    assert proposed_for(second) == ""
+    proposing_causes.propose_causes(limit_s=0)
+    assert proposing_causes.proposals_wait()
+    proposing_causes.propose_causes(limit_s=60)
+    assert not proposing_causes.proposals_wait()
+    assert [proposed_for(pk) for pk in (first, second, *rest)] == ["", "vision", *[""] * 3]
+    [found] = causes_of(made.asked(of).scope)
+    assert found.proposed == {"vision": 1}
 
 
 def test_what_people_say_is_kept_counted_and_taken_back(drawn) -> None:
