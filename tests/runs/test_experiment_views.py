@@ -141,7 +141,14 @@ def test_another_task_set_brings_its_own_filters_and_no_reproach(engineer: Clien
     assert 'value="reddit"' in words
     assert 'value="url_match"' in words
     assert "required" not in words.replace("required id", "").replace(" required", "")
-    assert 'value="reddit"' not in engineer.get(NEW).content.decode()
+    before = engineer.get(NEW).content.decode()
+    assert 'value="reddit"' not in before
+    # Nothing else is replaced: a slow answer would undo what is typed meanwhile.
+    chooser = before.partition('name="task_set"')[0].rpartition("<div hx-post")[2]
+    assert 'hx-target="#task-filters" hx-select="#task-filters > *"' in chooser
+    filters = words.partition('id="task-filters"')[2].partition('name="tasks"')[0]
+    assert 'value="reddit"' in filters
+    assert 'value="url_match"' in filters
 
 
 def test_another_task_set_never_launches(engineer: Client):
