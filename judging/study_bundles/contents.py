@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from judging.models import EvaluatorVersion, Study, StudyItem, Unblinding
+from judging.models import EvaluatorVersion, Study, Unblinding
 from judging.study_bundles.item_lines import ItemLines
 from judging.study_bundles.judgement_lines import attachment_lines, evaluation_lines, review_lines
 from judging.study_bundles.learned_lines import hint_set_lines, knowledge_set_lines
@@ -43,7 +43,7 @@ class StudyContents:
             "evaluators": self._evaluators,
             "guidelines": self._guidelines,
             "members": self._members,
-            "items": self._items.lines,
+            "items": self.item_lines,
             "unblindings": self._unblindings,
             "evaluations": lambda: evaluation_lines(self._ids()),
             "reviews": lambda: review_lines(self._ids()),
@@ -57,9 +57,9 @@ class StudyContents:
         """The runs of the study, in its order."""
         return Run.objects.filter(study_items__study=self._study).order_by("study_items__position")
 
-    def item_line(self, item: StudyItem) -> ItemLine:
-        """One run of the study with all that was said of it there."""
-        return self._items.line(item)
+    def item_lines(self) -> Iterator[ItemLine]:
+        """One line a run, with all that was said of it in the study."""
+        return self._items.lines()
 
     def _ids(self) -> QuerySet[Run, Any]:
         return self.runs.order_by().values("pk")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from django.db.models import Prefetch
 
 from judging.models import CauseTag, Label, Study, StudyItem
 from judging.study_bundles.lines_of_rows import AT_ONCE, RUN_PARTS, as_line, name_of, place_in
@@ -34,6 +36,11 @@ class ItemLines:
 
     def lines(self) -> Iterator[ItemLine]:
         """One line a run, in the order of the study."""
+        labels = Label.objects.select_related("annotator", "guideline").prefetch_related(
+            "revisions", "ticks"
+        )
+        labels = labels.order_by("submitted_at", "pk")
+        tags = CauseTag.objects.select_related("evaluator", "by").order_by("at", "pk")
         items = (
             StudyItem.objects.filter(study=self._study)
             .select_related("run", "verdict__decided_by", "dispute")
@@ -43,13 +50,14 @@ class ItemLines:
                 "comments__author",
                 "dispute__messages__author",
                 "unblindings__user",
+                Prefetch("labels", labels),
+                Prefetch("cause_tags", tags),
             )
             .order_by("position", "run")
         )
-        return map(self.line, items.iterator(AT_ONCE))
+        return map(self._line, items.iterator(AT_ONCE))
 
-    def line(self, item: StudyItem) -> ItemLine:
-        """One run of the study with all that was said of it there."""
+    def _line(self, item: StudyItem) -> ItemLine:
         assigned = sorted(
             item.assignments.all(), key=lambda row: (row.user.username, row.is_repeat)
         )
@@ -67,7 +75,7 @@ class ItemLines:
                 )
                 for row in assigned
             ],
-            labels=[self._label(row) for row in _labels(item)],
+            labels=[self._label(row) for row in item.labels.all()],
             comments=[
                 as_line(CommentPart, row, author=row.author.username, step=row.step_index)
                 for row in comments
@@ -102,15 +110,6 @@ class ItemLines:
         return renamed_fields(content, self._tasks.milestone_key, self._guidelines.get)
 
 
-def _labels(item: StudyItem) -> Iterable[Label]:
-    return (
-        Label.objects.filter(item=item)
-        .select_related("annotator", "guideline")
-        .prefetch_related("revisions", "ticks")
-        .order_by("submitted_at", "pk")
-    )
-
-
 def _dispute(item: StudyItem) -> DisputePart | None:
     row = getattr(item, "dispute", None)
     if row is None:
@@ -127,8 +126,7 @@ def _verdict(item: StudyItem) -> VerdictPart | None:
 
 
 def _tags(item: StudyItem) -> list[TagPart]:
-    tags = CauseTag.objects.filter(item=item).select_related("evaluator", "by")
-    rows = list(tags.order_by("at", "pk"))
+    rows = list(item.cause_tags.all())
     numbers = {row.pk: number for number, row in enumerate(rows, start=1)}
     return [
         as_line(TagPart, row, evaluator=row.evaluator.config_hash, **place_in(numbers, row))

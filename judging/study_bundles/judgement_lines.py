@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import QuerySet
@@ -37,9 +39,9 @@ def review_lines(run_ids: QuerySet[Run, Any]) -> Iterator[ReviewLine]:
     """What people said of how the runs failed, one line a run."""
     rows = FailureReview.objects.filter(run__in=run_ids).select_related("run", "by")
     rows = rows.defer(*(f"run__{name}" for name in RUN_PARTS))
-    ordered = list(rows.order_by("run", "at", "pk"))
-    for run in dict.fromkeys(row.run for row in ordered):
-        own = [row for row in ordered if row.run_id == run.pk]
+    ordered = rows.order_by("run", "at", "pk").iterator(AT_ONCE)
+    for run, of_run in groupby(ordered, key=attrgetter("run")):
+        own = list(of_run)
         numbers = {row.pk: number for number, row in enumerate(own, start=1)}
         reviews = [as_line(ReviewPart, row, **place_in(numbers, row)) for row in own]
         yield ReviewLine(run=run_ref(run), reviews=reviews)

@@ -5,7 +5,7 @@ A set that rests on any other run stays out: it would say something of a run tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -81,10 +81,11 @@ def knowledge_set_lines(run_ids: QuerySet[Run, Any]) -> Iterator[KnowledgeSetLin
         Exists(of_set.filter(run__in=run_ids)), ~Exists(of_set.exclude(run__in=run_ids))
     )
     rows = {row.pk: row for row in own.select_related("parent", "job__created_by", "created_by")}
+    made_from = _made_from(rows.values())
     written: set[int] = set()
     waiting = sorted(rows.values(), key=lambda row: (row.name, row.site, row.kind, row.version))
     while waiting:
-        ready = [row for row in waiting if not (_made_from(row) & set(rows)) - written]
+        ready = [row for row in waiting if not (made_from[row.pk] & set(rows)) - written]
         for row in ready or waiting:
             yield knowledge_set_line(row)
             written.add(row.pk)
@@ -112,11 +113,13 @@ def set_ref(row: KnowledgeSet) -> SetRef:
     return as_line(SetRef, row)
 
 
-def _made_from(row: KnowledgeSet) -> set[int]:
-    """The sets that must be there before this one."""
-    parents = row.entries.filter(parents__isnull=False)
-    found = {*parents.values_list("parents__knowledge_set", flat=True), row.parent_id}
-    return {pk for pk in found if pk not in (None, row.pk)}
+def _made_from(rows: Collection[KnowledgeSet]) -> dict[int, set[int]]:
+    """By set: those that must be there before it."""
+    entries = KnowledgeEntry.objects.filter(knowledge_set__in=rows, parents__isnull=False)
+    found = {row.pk: {row.parent_id} if row.parent_id else set() for row in rows}
+    for pk, parent in entries.values_list("knowledge_set", "parents__knowledge_set").distinct():
+        found[pk].add(parent)
+    return {pk: parents - {pk} for pk, parents in found.items()}
 
 
 def _entry(row: KnowledgeEntry) -> EntryPart:

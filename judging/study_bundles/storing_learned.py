@@ -179,5 +179,6 @@ def _find_set(ref: SetRef) -> KnowledgeSet | None:
 
 def _find_entry(ref: EntryRef) -> int | None:
     """The row's id."""
-    rows = KnowledgeEntry.objects.filter(knowledge_set=_find_set(ref.set), position=ref.position)
+    of_set = {f"knowledge_set__{name}": value for name, value in ref.set.model_dump().items()}
+    rows = KnowledgeEntry.objects.filter(position=ref.position, **of_set)
     return rows.values_list("pk", flat=True).first()

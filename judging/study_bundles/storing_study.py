@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from uuid import UUID
 
 from judging.models import (
@@ -11,7 +11,6 @@ from judging.models import (
     FailureReview,
     Guideline,
     Study,
-    StudyItem,
     StudyMember,
     Unblinding,
 )
@@ -44,7 +43,6 @@ from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.native.manifest import blob_name
 
 OTHER_STUDY = "another study has this name here; import this one under another name"
-AT_ONCE = 200
 
 
 class StudyStore:
@@ -210,12 +208,11 @@ class StudyStore:
     def _items(self, study: Study, is_new: bool) -> None:
         store = ItemStore(study, self._report, self._people, milestones_by_key(self._bundle))
         contents = StudyContents(study)
-        here = {} if is_new else {item.run_id: item for item in _items_of(study)}
+        here = {} if is_new else {line.run.id: line for line in contents.item_lines()}
         for line in self._bundle.lines(ItemLine):
             run = self.run(line.run, "items.jsonl")
             if run.pk in here:
-                said = contents.item_line(here[run.pk])
-                self._compare(line, said, f"run {run.pk} in the study", "items")
+                self._compare(line, here[run.pk], f"run {run.pk} in the study", "items")
             else:
                 store.store(line, run)
         known = set(_only(contents, "unblindings"))
@@ -242,15 +239,6 @@ def _says_the_same(here: Evaluation, there: EvaluationLine) -> bool:
     was_made_here = here.batch_id is None and not here.cost and IMPORTED_KEY not in here.record
     said = (here.verdict, here.score, here.reason, here.details)
     return was_made_here and said == (there.verdict, there.score, there.reason, there.details)
-
-
-def _items_of(study: Study) -> Iterator[StudyItem]:
-    return (
-        StudyItem.objects.filter(study=study)
-        .select_related("run", "verdict__decided_by", "dispute")
-        .defer("run__record", "run__evidence")
-        .iterator(AT_ONCE)
-    )
 
 
 def store_evaluators(bundle: StudyBundle, report: StudyReport) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -18,12 +19,11 @@ class TaskLines:
 
     def __init__(self, run_ids: QuerySet[Run, Any]) -> None:
         self._run_ids = run_ids
-        self._milestones: dict[int, str] | None = None
 
     def sets(self) -> Iterator[TaskSetLine]:
         """The sets of the tasks, and those that patches made them from."""
         sets: dict[int, TaskSet] = {}
-        for task in self._tasks():
+        for task in self._tasks:
             each: TaskSet | None = task.task_set
             while each is not None and each.pk not in sets:
                 sets[each.pk] = each
@@ -33,7 +33,7 @@ class TaskLines:
 
     def tasks(self) -> Iterator[TaskLine]:
         """One line a task."""
-        return map(task_line, self._tasks())
+        return map(task_line, self._tasks)
 
     def milestones(self) -> Iterator[MilestoneLine]:
         """One line a milestone, those that were removed too."""
@@ -48,10 +48,13 @@ class TaskLines:
 
     def milestone_key(self, pk: int | str) -> str | None:
         """How the file names a milestone; None for one of another task."""
-        if self._milestones is None:
-            self._milestones = {row.pk: key for key, row in self._milestone_rows()}
-        return self._milestones.get(int(pk)) if str(pk).isdecimal() else None
+        return self._milestone_keys.get(int(pk)) if str(pk).isdecimal() else None
 
+    @cached_property
+    def _milestone_keys(self) -> dict[int, str]:
+        return {row.pk: key for key, row in self._milestone_rows()}
+
+    @cached_property
     def _tasks(self) -> list[Task]:
         of_runs = Q(runs__in=self._run_ids)
         judged = Q(evaluations__run__in=self._run_ids)
@@ -64,7 +67,7 @@ class TaskLines:
         return sorted(found.values(), key=_place)
 
     def _milestone_rows(self) -> Iterator[tuple[str, Milestone]]:
-        rows = Milestone.objects.filter(task__in=[task.pk for task in self._tasks()])
+        rows = Milestone.objects.filter(task__in=[task.pk for task in self._tasks])
         ordered = rows.select_related("task__task_set", "added_by").order_by(
             "task__task_set__name",
             "task__task_set__version",
