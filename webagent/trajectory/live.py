@@ -22,7 +22,8 @@ class Observation:
     `goal` and `goal_images` (data URLs) are the instruction. `screenshot` is a PNG; `boxes`
     are element boxes in its pixels, by bid; `axtree` is the flattened accessibility tree, or
     whatever text a world without pages shows; there the screenshot and the address are empty.
-    `last_error` is what went wrong with the action that led here.
+    `last_error` is what went wrong with the action that led here. `scored` is False at the start
+    of a task that gives no reward at all.
     """
 
     at: datetime
@@ -40,6 +41,7 @@ class Observation:
     messages: tuple[ChatMessage, ...] = ()
     last_action: str | None = None
     last_error: str | None = None
+    scored: bool = True
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:

@@ -28,9 +28,9 @@ def open_tree(given: Path | BinaryIO, bounds: Bounds, label: str | None = None) 
     label = label or "upload.zip"
     try:
         return ZipTree(given, bounds, label)
-    except TreeError:
+    except TreeError as error:
         if not starts_like_zip(given):
             if starts_like_json(given):
                 return LoneFileTree(given, bounds, label)
-            raise
+            raise TreeError("neither a readable zip nor JSON") from error
     return CutZipTree(given, bounds, label)

@@ -134,10 +134,19 @@ def source_of(
     """The runs in a tree that is open already."""
     bounds = bounds or Bounds()
     wanted = [reader for reader in READERS if format in (AUTO, reader.name)]
-    every = {reader: reader.find(tree, bounds) for reader in wanted}
-    found = {reader: recognition for reader, recognition in every.items() if recognition.runs}
+    found = _what_is_in(tree, wanted, bounds)
     refused = _why_none(tree, wanted, found, bounds)
     return RunSource(tree, {} if refused else found, bounds, refused, answers or {})
+
+
+def _what_is_in(tree: Tree, readers: list[Reader], bounds: Bounds) -> dict[Reader, Recognition]:
+    found: dict[Reader, Recognition] = {}
+    for reader in readers:
+        what = reader.find(tree, bounds)
+        if what.runs:
+            found[reader] = what
+            tree = HidingTree(tree, what.files) if what.closed else tree
+    return found
 
 
 def _why_none(

@@ -40,6 +40,8 @@ class Recognition:
     uses: frozenset[str] = frozenset()
     """Files that belong to its runs beside: other readers leave them alone."""
     questions: tuple[Question, ...] = ()
+    closed: bool = False
+    """No reader that comes after looks into `files`, whatever they seem to be."""
 
 
 class HidingTree:

@@ -15,6 +15,8 @@ from pydantic import JsonValue
 from webagent.trajectory import live
 from webagent.trajectory.actions import ActionKind, action_kind, parse_browsergym_actions
 from webagent.trajectory.axtree import role_and_text
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.images import ImageError, look_at_image
 from webagent.trajectory.records import (
     ActionRecord,
     BlobPart,
@@ -199,8 +201,8 @@ def _seen(
             "image/png",
             "marked_screenshot",
             name=f"marked_screenshot_step_{number}.png",
-            width=before.width,
-            height=before.height,
+            # Marks may be drawn on an enlarged picture.
+            **_size_of(decision.marked_screenshot),
         )
     if (screen := decision.screen) is not None:
         lines = screen.lines.encode("utf-8", "replace")
@@ -351,6 +353,14 @@ def _blob(
         height=height,
         name=name,
     )
+
+
+def _size_of(picture: bytes) -> dict[str, int]:
+    try:
+        facts = look_at_image(picture, Bounds())
+    except ImageError:
+        return {}
+    return {"width": facts.width, "height": facts.height}
 
 
 def picture_of(url: str) -> tuple[str, bytes] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,6 +21,7 @@ from webagent.trajectory.reading import Found, open_runs
 from webagent.trajectory.records import Outcome, RunRecord
 
 SAMPLES = Path(__file__).parents[2] / "data"
+FORMATS = sorted(truth.parent.name for truth in SAMPLES.glob("*/truth.json"))
 
 
 def read(path: Path, bounds: Bounds | None = None) -> list[Found]:
@@ -385,3 +387,16 @@ def test_a_native_file_inside_a_folder_is_found(tmp_path: Path) -> None:
     write_folder(tmp_path / "deep" / "er", [run_bundle()])
     (found,) = bundles(tmp_path)
     assert found.source == f"{tmp_path.name}/deep/er#run-0"
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "atif"])
+def test_what_a_blob_seems_to_be_makes_it_nothing_else(tmp_path: Path, form: str) -> None:
+    """Runs of other tools carry files in their form, and are native ones all the same."""
+    with open_runs(SAMPLES / form) as source:
+        originals = [item for item in source if isinstance(item, RunBundle)]
+        write_folder(tmp_path / "out", originals)
+    shutil.copytree(SAMPLES / "atif", tmp_path / "beside")
+    with open_runs(tmp_path) as source:
+        assert source.formats == ("native", "atif")
+        found = [item.content_hash for item in source if isinstance(item, RunBundle)]
+    assert {bundle.content_hash for bundle in originals} < set(found)

@@ -59,7 +59,10 @@ class NativeReader:
     signs = "a manifest.json that names the format, or runs.jsonl beside steps.jsonl"
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        """Runs as the manifests say; at least 1 where there is a native file at all."""
+        """Runs as the manifests say; at least 1 where there is a native file at all.
+
+        Closed, since blobs hold files of any kind: those of other formats that a run came from.
+        """
         total = 0
         files: set[str] = set()
         uses: set[str] = set()
@@ -71,7 +74,7 @@ class NativeReader:
             blobs = f"{root}{BLOBS}/"
             files |= {name for name in tree.names if name in own or name.startswith(blobs)}
             uses |= _of_bundle(tree, root)
-        return Recognition(runs=total, files=frozenset(files), uses=frozenset(uses))
+        return Recognition(runs=total, files=frozenset(files), uses=frozenset(uses), closed=True)
 
     def read(
         self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
