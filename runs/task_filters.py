@@ -26,7 +26,7 @@ class TaskFilter(AddressFilter):
 
     q = django_filters.CharFilter(method="filter_text", label=_("text"))
     task_set = NumbersFilter(field_name="task_set", label=_("task set"))
-    site = WordsFilter(field_name="site", label=_("site"))
+    site = WordsFilter(method="filter_site", label=_("site"))
     kind = WordsFilter(field_name="shown_kind", label=_("evaluation"))
     template = WordsFilter(field_name="template", label=_("template"))
     patched = WordsFilter(method="filter_patched", label=_("patched"))
@@ -44,6 +44,16 @@ class TaskFilter(AddressFilter):
 
     def filter_text(self, queryset: QuerySet[Task], name: str, value: str) -> QuerySet[Task]:
         return queryset.filter(Q(goal__icontains=value) | Q(external_id=value))
+
+    def filter_site(self, queryset: QuerySet[Task], name: str, value: list[str]) -> QuerySet[Task]:
+        """Tasks that go to any of the sites, first or later on."""
+        if not value:
+            return queryset
+        wanted = Q(site__in=value)
+        for sites in self._sites_together:
+            if not {*sites}.isdisjoint(value):
+                wanted |= Q(sites=sites)
+        return queryset.filter(wanted)
 
     def filter_patched(
         self, queryset: QuerySet[Task], name: str, value: list[str]
@@ -65,13 +75,14 @@ class TaskFilter(AddressFilter):
     @cached_property
     def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
         bare = self.shown.order_by()
-        sites = bare.exclude(site="").values_list("site", flat=True).distinct()
+        first = bare.exclude(site="").values_list("site", flat=True).distinct()
+        sites = {*first[:MAX_OPTIONS]}.union(*self._sites_together)
         kinds = bare.exclude(shown_kind=None).values_list("shown_kind", flat=True).distinct()
         return {
             "task_set": [
                 (str(row.pk), str(row)) for row in TaskSet.objects.order_by("name", "version")
             ],
-            "site": [(site, site) for site in sorted(sites[:MAX_OPTIONS])],
+            "site": [(site, site) for site in sorted(sites)],
             "kind": [(kind, kind) for kind in sorted(kinds[:MAX_OPTIONS]) if kind],
             "template": self._templates(),
             "patched": [
@@ -81,6 +92,12 @@ class TaskFilter(AddressFilter):
             ],
             "infeasible": [(YES, _("yes")), (NO, _("no"))],
         }
+
+    @cached_property
+    def _sites_together(self) -> list[list[str]]:
+        """The sites of tasks that go to several."""
+        lists = self.shown.order_by().values_list("sites", flat=True).distinct()
+        return [sites for sites in lists[:MAX_OPTIONS] if len(sites) > 1]
 
     def _templates(self) -> list[tuple[str, str]]:
         """Templates by number, with the beginning of their words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -84,7 +85,7 @@ def set_context(task_set: TaskSet, user: User, page: str) -> dict[str, Any]:
         "children": list(task_set.children.order_by("-created_at")),
         "counts": counts,
         "by_category": _counts(tasks, "shown_category", task_set, "patched", CATEGORIES),
-        "by_site": _counts(tasks, "site", task_set, "site", {}),
+        "by_site": _site_counts(tasks, task_set),
         "by_kind": _counts(tasks, "shown_kind", task_set, "kind", {}),
         "revisions": _revisions(patched, page),
     }
@@ -130,6 +131,16 @@ def _counts(
         Share(str(words.get(value, value)), n, urlencode({"task_set": task_set.pk, name: value}))
         for value, n in rows[:MOST_VERSIONS]
     ]
+
+
+def _site_counts(tasks: Any, task_set: TaskSet) -> list[Share]:
+    """How many tasks go to each site; one that goes to several counts at each."""
+    found: Counter[str] = Counter()
+    for first, sites, n in tasks.order_by().values_list("site", "sites").annotate(n=Count("pk")):
+        for site in {*sites, first} - {""}:
+            found[site] += n
+    most = sorted(found.items(), key=lambda row: (-row[1], row[0]))[:MOST_VERSIONS]
+    return [Share(site, n, urlencode({"task_set": task_set.pk, "site": site})) for site, n in most]
 
 
 def _revisions(patched: Any, page: str) -> Any:

@@ -95,6 +95,9 @@ class TaskTable(tables.Table):
             record.goal or record.external_id,
         )
 
+    def render_site(self, record: Task) -> str:
+        return ", ".join(record.sites) or record.site
+
     def render_kind(self, record: ShownTask) -> SafeString | str:
         return hidden() if record.is_sealed else (record.shown_kind or "").replace("+", " + ")
 

@@ -157,6 +157,17 @@ def test_filters(engineer, query, goals):
     assert listed(engineer, f"?task_set={task.task_set_id}") == ["Find it at once"]
 
 
+def test_a_task_that_goes_to_two_sites_is_found_and_counted_at_both(engineer):
+    task = make_task("7", "gitlab", goal="both", sites=["gitlab", "reddit"])
+    make_task("8", "gitlab", goal="one", sites=["gitlab"])
+    assert listed(engineer, "?site=reddit") == ["both"]
+    assert listed(engineer, "?site=gitlab") == ["both", "one"]
+    assert "gitlab, reddit" in page(engineer)
+    shown = page(engineer, f"/tasks/sets/{task.task_set_id}/")
+    counts = dict(re.findall(r"site=(\w+)\">.*?(\d+)<", shown, re.S))
+    assert counts == {"gitlab": "2", "reddit": "1"}
+
+
 def test_query_count_does_not_grow_with_tasks_and_runs(engineer):
     def more(count: int) -> None:
         for _ in range(count):

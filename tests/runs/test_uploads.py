@@ -126,7 +126,7 @@ def test_a_file_without_runs_is_told(client, engineer, tmp_path):
     job.refresh_from_db()
     assert (job.state, job.report["counts"]["rejected"]) == ("finished", 1)
     page = client.get(reverse("runs:import_detail", args=[job.pk])).content.decode()
-    assert "not a readable zip" in page
+    assert "neither a readable zip nor JSON" in page
 
 
 def test_hostile_names_are_shown_as_text(client, engineer, tmp_path):
