@@ -104,17 +104,25 @@ class Conversation:
 
 
 def strict_schema(form: type[BaseModel]) -> dict[str, object]:
-    """The form's JSON schema as providers hold their models to it: all members required."""
+    """The form's JSON schema as providers hold their models to it: all members required.
+
+    Of several forms one fits: that is "any of" to them, and they know no other word for it.
+    """
     schema: dict[str, object] = form.model_json_schema()
     return _strict(schema)
+
+
+_UNKNOWN_TO_PROVIDERS = frozenset(
+    ["title", "default", "discriminator", "minLength", "maxLength", "minItems", "maxItems"]
+)
 
 
 def _strict(schema: object) -> dict[str, object]:
     assert isinstance(schema, dict)  # noqa: S101 (mypy)
     kept = {
-        key: _narrow(value)
+        "anyOf" if key == "oneOf" else key: _narrow(value)
         for key, value in schema.items()
-        if key not in ("title", "default", "minLength", "maxLength", "minItems", "maxItems")
+        if key not in _UNKNOWN_TO_PROVIDERS
     }
     members = kept.get("properties")
     if isinstance(members, dict):

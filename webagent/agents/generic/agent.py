@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from webagent.agents.generic.history import Turn, learn, remember, turns_of
 from webagent.agents.generic.knowledge import knowledge_version
-from webagent.agents.generic.prompt import Failed, Prompt, PromptMaker
+from webagent.agents.generic.prompt import PromptMaker
 from webagent.agents.generic.reply import Reply, read_reply
+from webagent.agents.generic.request import Failed, Prompt
 from webagent.agents.generic.settings import AgentSettings
 from webagent.agents.generic.tries import Tried, Tries
 from webagent.llm.interface import LanguageModel

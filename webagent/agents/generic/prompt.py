@@ -3,47 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from webagent.agents.generic.history import Turn
 from webagent.agents.generic.marks import marked_screenshot
 from webagent.agents.generic.parts import Parts, PartsTeller, flat
 from webagent.agents.generic.reply import SCHEMA
+from webagent.agents.generic.request import (
+    REPLY_SHARE,
+    Failed,
+    Prompt,
+    latest_that_fit,
+    sent_back,
+    token_budget,
+)
 from webagent.agents.generic.settings import AgentSettings
 from webagent.agents.generic.wording import filled
 from webagent.llm.interface import ImagePart, Message, Request, TextPart
 from webagent.llm.registry import ModelEntry
-from webagent.llm.tokens import count_request, fitting
-from webagent.llm.untrusted import marked_block, visible, word_outside
+from webagent.llm.tokens import count_request
+from webagent.llm.untrusted import marked_block, word_outside
 from webagent.trajectory.live import Observation
 from webagent.trajectory.recording import picture_of
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp")
-REPLY_SHARE = 12
-"""Each unusable reply may have a twelfth, when the model is shown it again,"""
-LONGEST_REPLY_BACK = 4000
-"""and no more than so many characters."""
-
-
-class PromptTooLong(ValueError):
-    """Not even goal and actions fit; the message says how much there is and would be needed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A reply that could not be used, and why."""
-
-    text: str
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A request. `marked` is the picture with marks, if there is one in it."""
-
-    request: Request
-    tokens: int
-    marked: bytes | None = None
 
 
 class PromptMaker:
@@ -55,9 +37,11 @@ class PromptMaker:
         self._words = settings.wording.words
         self._teller = PartsTeller(settings)
         self._schema = SCHEMA if settings.reply == "json" else None
-        self.budget = settings.max_prompt_tokens
-        if entry.context_tokens is not None:
-            self.budget = min(self.budget, entry.context_tokens - settings.max_reply_tokens)
+        self.budget = token_budget(
+            entry,
+            max_prompt_tokens=settings.max_prompt_tokens,
+            max_reply_tokens=settings.max_reply_tokens,
+        )
 
     def prompt(
         self,
@@ -81,22 +65,18 @@ class PromptMaker:
         images = self._images(observation, marked)
         standing = max(0, most - count_request(self._standing(observation, images), self._entry))
 
-        def build(parts: Parts) -> Request:
+        def build(parts: Parts, failed: Sequence[Failed]) -> Request:
             return self._request(observation, images, parts, failed, standing // REPLY_SHARE)
 
-        fixed = count_request(build(Parts()), self._entry)
-        while fixed > most and failed:
-            failed = failed[1:]
-            fixed = count_request(build(Parts()), self._entry)
-        if fixed > most:
-            raise PromptTooLong(
-                f"the goal, the actions and {len(images)} pictures alone take about {fixed} tokens,"
-                f" but the prompt may have {most} (the smaller of max_prompt_tokens and what the"
-                " model's context leaves beside a reply)"
-            )
+        failed, fixed = latest_that_fit(
+            failed,
+            most,
+            lambda some: count_request(build(Parts(), some), self._entry),
+            what=f"the goal, the actions and {len(images)} pictures",
+        )
         caps = self._teller.caps(observation, turns, most - fixed, standing)
         while True:
-            request = build(self._teller.parts(observation, turns, caps))
+            request = build(self._teller.parts(observation, turns, caps), failed)
             tokens = count_request(request, self._entry)
             if tokens <= most:
                 return Prompt(request, tokens, marked)
@@ -119,17 +99,15 @@ class PromptMaker:
     ) -> Request:
         settings = self._settings
         text = self._message(observation, parts)
-        messages = [Message("user", (TextPart(text), *images))]
-        form = self._reply_form()
-        for each in failed:
-            # A reply without any text is none that a provider takes back.
-            said = visible(each.text).strip()[:LONGEST_REPLY_BACK]
-            said = fitting(said, reply_tokens) or "(nothing)"
-            problem = filled(self._words.unusable, problem=visible(each.problem), reply=form)
-            messages += [Message.assistant(said), Message.user(problem.strip())]
+        again = sent_back(
+            failed,
+            tokens=reply_tokens,
+            unusable=self._words.unusable,
+            reply_form=self._reply_form(),
+        )
         return Request(
             model=settings.model,
-            messages=tuple(messages),
+            messages=(Message("user", (TextPart(text), *images)), *again),
             system=self._system(parts),
             schema=self._schema,
             schema_name="next_action",

@@ -8,8 +8,8 @@ from typing import Generic, TypeVar
 
 from webagent.agents.agent import AgentFailure, OutOfBudget
 from webagent.agents.generic.asking import Questions
-from webagent.agents.generic.prompt import Failed, Prompt, PromptTooLong
 from webagent.agents.generic.reply import UnusableReply
+from webagent.agents.generic.request import Failed, Prompt, PromptTooLong
 from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure
 from webagent.llm.registry import ModelEntry
 from webagent.trajectory.live import Decision

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from webagent.agents.agent import AgentFailure
 from webagent.agents.generic.history import Turn, learn, remember, turns_of
-from webagent.agents.generic.prompt import Failed, Prompt
+from webagent.agents.generic.request import Failed, Prompt
 from webagent.agents.generic.tries import Tries
 from webagent.agents.screen.captions import Captions
 from webagent.agents.screen.commands import browser_action, told

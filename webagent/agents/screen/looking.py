@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -75,16 +74,17 @@ def reader_of(settings: SightSettings, captioner: Captioner | None = None) -> Re
     def read(observation: Observation) -> ScreenText:
         if not observation.screenshot:
             return ScreenText((), (observation.width, observation.height))
+        # numpy with it: web processes make agents to check their settings, and never look.
+        from webagent.vision.reading import ScreenReader
+
         cut_top = settings.cut_top
         if cut_top is None:
             cut_top = INSTRUCTION_AREAS.get(urlsplit(observation.url).hostname or "", 0)
         # One picture at a time: an engine uses all cores by itself, and not all are of threads.
         with _reading:
             ocr, detector = _engines(settings.ocr)
-            reading = import_module("webagent.vision.reading")
-            reader = reading.ScreenReader(ocr, detector, captioner=captioner, cut_top=cut_top)
-            screen: ScreenText = reader.read(observation.screenshot)
-            return screen
+            reader = ScreenReader(ocr, detector, captioner=captioner, cut_top=cut_top)
+            return reader.read(observation.screenshot)
 
     return read
 
@@ -96,10 +96,10 @@ def _engines(ocr: str) -> tuple[Ocr, Detector]:
     Raises:
         AgentFailure: one of them is not installed.
     """
-    # Web processes make agents to check their settings, and never look: no engine for them.
     try:
-        engine: Ocr = import_module("webagent.vision.ocr").open_ocr(ocr)
-        detector: Detector = import_module("webagent.vision.detector").load_detector()
+        from webagent.vision.detector import load_detector
+        from webagent.vision.ocr import open_ocr
+
+        return open_ocr(ocr), load_detector()
     except (ImportError, OSError, RuntimeError) as missing:
         raise AgentFailure(str(missing), ErrorOrigin.HARNESS, retriable=False) from missing
-    return engine, detector

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from webagent.agents.generic.history import Turn, told_history
 from webagent.agents.generic.page import Interest, cut_tree
-from webagent.agents.generic.prompt import (
-    LONGEST_REPLY_BACK,
+from webagent.agents.generic.request import (
     REPLY_SHARE,
     Failed,
     Prompt,
-    PromptTooLong,
+    latest_that_fit,
+    sent_back,
+    token_budget,
 )
 from webagent.agents.generic.wording import filled
 from webagent.agents.screen.commands import KEYS
@@ -60,9 +61,11 @@ class ScreenPrompts:
         self._entry = entry
         self._words = settings.wording.words
         self._reply = self._words.reply.strip()
-        self.budget = settings.max_prompt_tokens
-        if entry.context_tokens is not None:
-            self.budget = min(self.budget, entry.context_tokens - settings.max_reply_tokens)
+        self.budget = token_budget(
+            entry,
+            max_prompt_tokens=settings.max_prompt_tokens,
+            max_reply_tokens=settings.max_reply_tokens,
+        )
 
     def prompt(
         self,
@@ -84,16 +87,12 @@ class ScreenPrompts:
         most = self.budget if budget is None else min(budget, self.budget)
         standing = self._standing(look, most)
         reply_tokens = max(0, most - self._tokens(look, standing, (), 0)) // REPLY_SHARE
-        fixed = self._tokens(look, standing, failed, reply_tokens)
-        while fixed > most and failed:
-            failed = failed[1:]
-            fixed = self._tokens(look, standing, failed, reply_tokens)
-        if fixed > most:
-            raise PromptTooLong(
-                f"the goal and the commands alone take about {fixed} tokens, but the prompt may"
-                f" have {most} (the smaller of max_prompt_tokens and what the model's context"
-                " leaves beside a reply)"
-            )
+        failed, fixed = latest_that_fit(
+            failed,
+            most,
+            lambda some: self._tokens(look, standing, some, reply_tokens),
+            what="the goal and the commands",
+        )
         left = most - fixed
         while True:
             parts = self._told(look, turns, standing, left)
@@ -140,15 +139,15 @@ class ScreenPrompts:
         self, look: Look, parts: _Parts, failed: Sequence[Failed], reply_tokens: int
     ) -> Request:
         settings = self._settings
-        messages = [Message.user(self._message(look, parts))]
-        for each in failed:
-            # A reply without any text is none that a provider takes back.
-            said = fitting(visible(each.text).strip()[:LONGEST_REPLY_BACK], reply_tokens)
-            problem = filled(self._words.unusable, problem=visible(each.problem), reply=self._reply)
-            messages += [Message.assistant(said or "(nothing)"), Message.user(problem.strip())]
+        again = sent_back(
+            failed,
+            tokens=reply_tokens,
+            unusable=self._words.unusable,
+            reply_form=self._reply,
+        )
         return Request(
             model=settings.model,
-            messages=tuple(messages),
+            messages=(Message.user(self._message(look, parts)), *again),
             system=self._system(look, parts),
             schema=SCHEMA,
             schema_name="next_commands",

@@ -30,16 +30,7 @@ class ScreenReply(BaseModel):
         return "\n\n".join(f"{name}{text.strip()}" for name, text in named if text.strip())
 
 
-def _schema() -> dict[str, object]:
-    schema = strict_schema(ScreenReply)
-    properties = schema["properties"]
-    assert isinstance(properties, dict)  # noqa: S101 (mypy)
-    # Providers know "any of" alone.
-    properties["commands"]["items"] = {"anyOf": properties["commands"]["items"]["oneOf"]}
-    return schema
-
-
-SCHEMA = _schema()
+SCHEMA = strict_schema(ScreenReply)
 
 
 def read_reply(text: str, size: tuple[int, int]) -> ScreenReply:

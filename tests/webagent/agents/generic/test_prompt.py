@@ -15,7 +15,8 @@ from tests.webagent.agents.generic.made import entry, long_tree, settings, text_
 from tests.webagent.pages import observation, png
 from webagent.agents.generic.history import Turn
 from webagent.agents.generic.marks import marked_elements
-from webagent.agents.generic.prompt import Failed, PromptMaker, PromptTooLong
+from webagent.agents.generic.prompt import PromptMaker
+from webagent.agents.generic.request import Failed, PromptTooLong
 from webagent.agents.generic.wording import load_wording, wording_versions
 from webagent.llm.interface import ImagePart
 from webagent.llm.tokens import count_request

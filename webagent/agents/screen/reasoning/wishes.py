@@ -51,7 +51,7 @@ _FILLING = re.compile(r"^(?:on|the|a|an|in|into|to|of|all)\s+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Click:
-    """Click on the thing of that text, of one of these kinds, or the so-manieth of the kinds."""
+    """Click on the thing of that text, of one of these kinds, or the nth of the kinds."""
 
     text: str = ""
     kinds: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Enter:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Take the whole text out of the so-manieth text area."""
+    """Take the whole text out of the nth text area."""
 
     number: int = 1
 
