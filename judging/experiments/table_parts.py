@@ -46,12 +46,14 @@ def titled(
     columns: Sequence[Column],
     rows: Iterable[Sequence[Value]],
     notes: Iterable[str] = (),
+    *,
+    counts: str = "",
 ) -> Table:
-    """The table of that name. It says whose verdicts it counts."""
+    """The table of that name. It says whose verdicts it counts: what the page asks for, usually."""
     return Table(
         name=name,
         title=asked.title(str(TABLE_NAMES[name])),
         columns=columns,
         rows=list(rows),
-        notes=[asked.note, *notes],
+        notes=[counts or asked.note, *notes],
     )
