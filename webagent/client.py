@@ -17,6 +17,7 @@ import argparse
 import atexit
 import base64
 import email.utils
+import http.client
 import io
 import json
 import logging
@@ -232,7 +233,8 @@ class Client:
                     raise refused from None
                 why = str(refused)
                 wait_s = max(wait_s, _asked_to_wait(error.headers.get("Retry-After")))
-            except (OSError, TimeoutError, json.JSONDecodeError) as error:
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                # No answer, or one that breaks off.
                 why = str(error)
         raise UnreachableError(f"{request.full_url} after {tries} tries: {why}")
 
@@ -250,7 +252,7 @@ _HERE = urllib.request.build_opener(_NowhereElse)
 def _problem(error: urllib.error.HTTPError) -> Json:
     try:
         told = json.load(error)
-    except (ValueError, OSError):
+    except (OSError, http.client.HTTPException, ValueError):
         return {"detail": error.reason}
     return told if isinstance(told, dict) else {"detail": error.reason}
 
