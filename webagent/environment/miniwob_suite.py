@@ -210,22 +210,20 @@ def exclusion_of(task_name: str) -> Exclusion | None:
 
 
 def suite_tasks(
-    wanted: Iterable[str], *, with_excluded: bool = False
+    wanted: Iterable[str], there: Iterable[str], *, with_excluded: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tasks to run and those left out, each once and by their whole names.
 
     Args:
         wanted: names of tasks or of `GROUPS`, with or without the suite's name before them.
+        there: the tasks that the package has.
         with_excluded: run what is left out by default too, as far as the package has it.
 
     Raises:
         UnknownSuiteTask: there is none of such a name.
     """
-    # BrowserGym and Playwright: a fifth of a web process, which only reads the names above.
-    from webagent.environment.miniwob import task_names
-
-    there = set(map(short_name, task_names()))
-    known = there | set(_STEPS) | set(_REASONS)
+    has = set(map(short_name, there))
+    known = has | set(_STEPS) | set(_REASONS)
     names: dict[str, None] = {}
     for each in wanted:
         name = short_name(each.strip())
@@ -234,7 +232,7 @@ def suite_tasks(
         names |= dict.fromkeys(GROUPS.get(name, (name,)))
         if name == "all":
             names |= dict.fromkeys(name for group in EXCLUDED.values() for name in group)
-    run = [name for name in names if name in there and (with_excluded or name not in _REASONS)]
+    run = [name for name in names if name in has and (with_excluded or name not in _REASONS)]
     left = [name for name in names if name not in run]
     return tuple(map(_whole, run)), tuple(map(_whole, left))
 

@@ -28,6 +28,7 @@ from runs.experiment_tasks import Selection, read_names, tasks_of
 from runs.management.progress import progress_bar
 from runs.models import AgentConfiguration, Experiment, Run
 from runs.services.experiments import launch_experiment, resume_experiment
+from webagent.environment.miniwob import task_names
 from webagent.environment.miniwob_suite import TASK_SET, UnknownSuiteTask, short_name, suite_tasks
 
 MOST_COMPLETIONS = 10
@@ -162,7 +163,7 @@ def _plan(options: dict[str, Any]) -> tuple[Plan, tuple[str, ...]]:
         UnknownSuiteTask: a task is none.
     """
     wanted = read_names(options["tasks"])
-    run, left_out = suite_tasks(wanted, with_excluded=options["include_excluded"])
+    run, left_out = suite_tasks(wanted, task_names(), with_excluded=options["include_excluded"])
     agent, seeds = read_agent(options["agent"]), seed_list(options["seeds"])
     which = "with excluded, " if options["include_excluded"] else ""
     name = options["name"] or (
