@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -82,14 +82,14 @@ def side_words(name: str, experiment: int, agent: int | None) -> str:
     return f"{experiment} --{name}-agent {ALL if agent is None else agent}"
 
 
-def source_for(metric: Metric, named: str | None, sides: Iterable[Contestant]) -> Source:
+def source_for(metric: Metric, named: str | None, sides: Sequence[Contestant]) -> Source:
     """Whose verdicts count: the one that is named, or else the one that speaks of both sides.
 
     Without a name progress is that of the mechanical milestones; success is the reward where
     both sides have one, else what speaks most.
 
     Raises:
-        CannotTellError: there is none, or it gives no such figure.
+        CannotTellError: there is none, as where runs have not ended, or it gives no such figure.
     """
     if metric is Metric.PROGRESS:
         source = _named(named or f"evaluator:{MECHANICAL}")
@@ -107,6 +107,8 @@ def source_for(metric: Metric, named: str | None, sides: Iterable[Contestant]) -
     if Source() in spoken:
         return Source()
     if not spoken:
+        for side in sides:
+            read_side(side, metric, Source())  # what has not ended is the better reason
         raise CannotTellError("no reward, reference verdict or evaluator speaks of both sides")
     return max(spoken, key=lambda source: (spoken[source], source.key))
 
