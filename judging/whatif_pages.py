@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.db.models import Exists, OuterRef, QuerySet
 from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.audits.population import counted_items
@@ -103,7 +104,7 @@ class WhatIf:
             Switch(
                 key=rule.value,
                 name=rule.value.removeprefix("url_").replace("_", " "),
-                description=DESCRIPTIONS[rule],
+                description=gettext(DESCRIPTIONS[rule]),
                 is_on=rule in enabled,
                 differs=(rule in enabled) != (rule in own),
             )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
+
 from judging.audits.matrices import PASSED_BY_VERDICT
 from judging.audits.population import SUCCESS
 from judging.audits.whatif import (
@@ -46,7 +48,7 @@ class Lever:
 
     @property
     def description(self) -> str:
-        return DESCRIPTIONS[self.rule]
+        return gettext(DESCRIPTIONS[self.rule])
 
     @property
     def total(self) -> int:

@@ -59,50 +59,71 @@ class Rule(StrEnum):
     URL_FORUM_CASE = "url_forum_case"
 
 
+def _(text: str) -> str:
+    """The text itself: marks what pages translate, for no gettext is known down here."""
+    return text
+
+
 DESCRIPTIONS: Mapping[Rule, str] = {
-    Rule.UNICODE: "NFKC, straight quotes and dashes, no trademark signs, no invisible characters.",
-    Rule.WHITE_SPACE: "Any run of white space equals one blank.",
-    Rule.DIACRITICS: "Letters equal their forms without accents.",
-    Rule.MARKUP: "Markdown emphasis, code, headings, links and surrounding quotes are unwrapped.",
-    Rule.PUNCTUATION: 'Any short punctuation between words of a reference will do; & equals "and".',
-    Rule.SENTENCE: "An exact reference may be carried by a sentence, a label or a full stop.",
-    Rule.ALTERNATIVES: '" |OR| " separates several correct answers in string references too.',
-    Rule.NUMBER_FORMAT: "Numbers equal by value: thousands separators, trailing zeros, currency.",
-    Rule.NUMBER_WORDS: 'Numbers in words, and "no"/"none" for 0 of what the task counts.',
-    Rule.ROUNDING: "An amount rounded to whole cents equals a reference with more decimals.",
-    Rule.UNITS: "Lengths and weights equal in any unit, within the rounding that is shown.",
-    Rule.DURATIONS: "Durations equal to the minute, however they are written.",
-    Rule.DATES: "Days and months equal, however they are written (month first where it is open).",
-    Rule.COORDINATES: "Coordinates equal when cut or rounded to the reference's decimals.",
-    Rule.PHONES: "Phone numbers equal by their digits, with or without the country code 1.",
-    Rule.POSTAL_CODES: "A ZIP+4 code says the ZIP code.",
-    Rule.LABELLED_VALUES: '"Name: value" is said by the name followed by the value.',
-    Rule.SEQUENCES: '"The order is A, B, C" is said by A, B and C in this order.',
-    Rule.ADDRESSES: "An address is said by its parts in order; more parts and no country are fine.",
-    Rule.POLARITY: "Yes or no is said by a statement about what the task asks to check.",
-    Rule.ANSWER_URLS: "URLs in answers need no scheme or final slash, nor one name of the site.",
-    Rule.CLONE_COMMANDS: "SSH clone addresses may show the deployment's host, not the annotators'.",
-    Rule.PLAIN_NOT_ACHIEVABLE: "N/A in a short sentence or with a full stop is a bare N/A.",
-    Rule.SETTLED_WITHOUT_JUDGE: "A quantity or date that the answer states needs no judge.",
-    Rule.WORD_BOUNDARIES: "A reference must not be part of a longer word.",
-    Rule.NUMBER_BOUNDARIES: "A number must not be part of a longer number, code or date.",
-    Rule.NEGATION: '"It is not X" does not say X.',
-    Rule.HEDGING: '"Maybe X" does not say X.',
-    Rule.SHOTGUN: '"X or Y", "yes and no", or a row of all candidates does not say X.',
-    Rule.CONTRADICTION: '"The answer is Y" does not say X, wherever else X stands.',
-    Rule.EXTRA_ITEMS: "A list asked for must not hold wrong items besides the right ones.",
-    Rule.CASE_SENSITIVE_CODES: "Tokens of mixed case and digits must agree in case.",
-    Rule.URL_SEGMENTS: "Hosts must be the same, and paths begin with the reference's segments.",
-    Rule.URL_HOSTS: "Names of one and the same site are equal, and so are localhost and 127.0.0.1.",
-    Rule.URL_HOST_CASE: "Upper and lower case in host names are equal.",
-    Rule.URL_DEFAULT_PORT: "Port 80 of http and 443 of https may be written out.",
-    Rule.URL_PERCENT_ENCODING: "Percent-encoded characters in paths equal plain ones.",
-    Rule.URL_SLASH_BEFORE_QUERY: "/issues/?x equals /issues?x.",
-    Rule.URL_DOUBLE_SLASHES: "Several slashes in a row equal one.",
-    Rule.URL_ALTERNATIVE_QUERIES: "Each alternative's query goes with its own path.",
-    Rule.URL_QUERY_BLANKS: "Blanks around a query value are of no weight.",
-    Rule.URL_DEFAULT_PARAMETERS: "A parameter at the site's default value may be left out.",
-    Rule.URL_FORUM_CASE: "Forum names after /f/ are equal in any case, as on the site.",
+    Rule.UNICODE: _(
+        "NFKC, straight quotes and dashes, no trademark signs, no invisible characters."
+    ),
+    Rule.WHITE_SPACE: _("Any run of white space equals one blank."),
+    Rule.DIACRITICS: _("Letters equal their forms without accents."),
+    Rule.MARKUP: _(
+        "Markdown emphasis, code, headings, links and surrounding quotes are unwrapped."
+    ),
+    Rule.PUNCTUATION: _(
+        'Any short punctuation between words of a reference will do; & equals "and".'
+    ),
+    Rule.SENTENCE: _("An exact reference may be carried by a sentence, a label or a full stop."),
+    Rule.ALTERNATIVES: _('" |OR| " separates several correct answers in string references too.'),
+    Rule.NUMBER_FORMAT: _(
+        "Numbers equal by value: thousands separators, trailing zeros, currency."
+    ),
+    Rule.NUMBER_WORDS: _('Numbers in words, and "no"/"none" for 0 of what the task counts.'),
+    Rule.ROUNDING: _("An amount rounded to whole cents equals a reference with more decimals."),
+    Rule.UNITS: _("Lengths and weights equal in any unit, within the rounding that is shown."),
+    Rule.DURATIONS: _("Durations equal to the minute, however they are written."),
+    Rule.DATES: _(
+        "Days and months equal, however they are written (month first where it is open)."
+    ),
+    Rule.COORDINATES: _("Coordinates equal when cut or rounded to the reference's decimals."),
+    Rule.PHONES: _("Phone numbers equal by their digits, with or without the country code 1."),
+    Rule.POSTAL_CODES: _("A ZIP+4 code says the ZIP code."),
+    Rule.LABELLED_VALUES: _('"Name: value" is said by the name followed by the value.'),
+    Rule.SEQUENCES: _('"The order is A, B, C" is said by A, B and C in this order.'),
+    Rule.ADDRESSES: _(
+        "An address is said by its parts in order; more parts and no country are fine."
+    ),
+    Rule.POLARITY: _("Yes or no is said by a statement about what the task asks to check."),
+    Rule.ANSWER_URLS: _("URLs in answers need no scheme or final slash, nor one name of the site."),
+    Rule.CLONE_COMMANDS: _(
+        "SSH clone addresses may show the deployment's host, not the annotators'."
+    ),
+    Rule.PLAIN_NOT_ACHIEVABLE: _("N/A in a short sentence or with a full stop is a bare N/A."),
+    Rule.SETTLED_WITHOUT_JUDGE: _("A quantity or date that the answer states needs no judge."),
+    Rule.WORD_BOUNDARIES: _("A reference must not be part of a longer word."),
+    Rule.NUMBER_BOUNDARIES: _("A number must not be part of a longer number, code or date."),
+    Rule.NEGATION: _('"It is not X" does not say X.'),
+    Rule.HEDGING: _('"Maybe X" does not say X.'),
+    Rule.SHOTGUN: _('"X or Y", "yes and no", or a row of all candidates does not say X.'),
+    Rule.CONTRADICTION: _('"The answer is Y" does not say X, wherever else X stands.'),
+    Rule.EXTRA_ITEMS: _("A list asked for must not hold wrong items besides the right ones."),
+    Rule.CASE_SENSITIVE_CODES: _("Tokens of mixed case and digits must agree in case."),
+    Rule.URL_SEGMENTS: _("Hosts must be the same, and paths begin with the reference's segments."),
+    Rule.URL_HOSTS: _(
+        "Names of one and the same site are equal, and so are localhost and 127.0.0.1."
+    ),
+    Rule.URL_HOST_CASE: _("Upper and lower case in host names are equal."),
+    Rule.URL_DEFAULT_PORT: _("Port 80 of http and 443 of https may be written out."),
+    Rule.URL_PERCENT_ENCODING: _("Percent-encoded characters in paths equal plain ones."),
+    Rule.URL_SLASH_BEFORE_QUERY: _("/issues/?x equals /issues?x."),
+    Rule.URL_DOUBLE_SLASHES: _("Several slashes in a row equal one."),
+    Rule.URL_ALTERNATIVE_QUERIES: _("Each alternative's query goes with its own path."),
+    Rule.URL_QUERY_BLANKS: _("Blanks around a query value are of no weight."),
+    Rule.URL_DEFAULT_PARAMETERS: _("A parameter at the site's default value may be left out."),
+    Rule.URL_FORUM_CASE: _("Forum names after /f/ are equal in any case, as on the site."),
 }
 """What each rule does, in a sentence to show."""
 
