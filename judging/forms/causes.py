@@ -9,6 +9,7 @@ from django.forms.boundfield import BoundWidget
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
+from judging.forms.notes import note_field
 from judging.models import Cause, CauseTag, Repair
 from judging.services.causes import Tagging
 from runs.addresses import read_number
@@ -33,12 +34,7 @@ class CauseForm(forms.Form):
         widget=forms.RadioSelect,
         error_messages={"required": _("Say where the repair belongs, or neither.")},
     )
-    note = forms.CharField(
-        label=_("Note"),
-        required=False,
-        max_length=MAX_NOTE,
-        widget=forms.Textarea(attrs={"rows": 2}),
-    )
+    note = note_field(MAX_NOTE)
 
     @classmethod
     def about(cls, tag: CauseTag | None) -> CauseForm:

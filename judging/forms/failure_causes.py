@@ -8,6 +8,7 @@ from django import forms
 from django.forms.boundfield import BoundWidget
 from django.utils.translation import gettext_lazy as _
 
+from judging.forms.notes import note_field
 from judging.models import FailureCause, FailureCauseTag
 from judging.services.failure_causes import MAX_SEED, SIZE
 
@@ -24,12 +25,7 @@ class FailureCauseForm(forms.Form):
         widget=forms.RadioSelect,
         error_messages={"required": _("Choose one.")},
     )
-    note = forms.CharField(
-        label=_("Note"),
-        required=False,
-        max_length=LONGEST_NOTE,
-        widget=forms.Textarea(attrs={"rows": 2}),
-    )
+    note = note_field(LONGEST_NOTE)
 
     @classmethod
     def about(cls, tag: FailureCauseTag | None) -> FailureCauseForm:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.failure_modes.modes import OF_THE_AGENT, Mode, Side
 from judging.failure_modes.words import NAMES, SIDES
+from judging.forms.notes import note_field
 from judging.services.failure_modes import Saying
 
 LONGEST_NOTE = 2000
@@ -29,12 +30,7 @@ class FailureForm(forms.Form):
         required=False,
         widget=forms.RadioSelect,
     )
-    note = forms.CharField(
-        label=_("Note"),
-        required=False,
-        max_length=LONGEST_NOTE,
-        widget=forms.Textarea(attrs={"rows": 2}),
-    )
+    note = note_field(LONGEST_NOTE)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # It stands beside other forms with a note.
