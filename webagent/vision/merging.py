@@ -88,8 +88,6 @@ def _place(box: Box, ordered: Sequence[Element]) -> int | None:
 
 
 def _joined(words: Sequence[TextLine]) -> TextLine:
-    box = words[0].box
-    for word in words[1:]:
-        box = box.around(word.box)
+    box = Box.around_all(word.box for word in words)
     text = " ".join(word.text for word in words)
     return TextLine(text, box, min(word.confidence for word in words))

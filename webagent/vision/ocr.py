@@ -136,9 +136,7 @@ def lines_of_table(
             rows.setdefault((block, paragraph, line), []).append(word)
     lines = []
     for words in rows.values():
-        box = words[0].box
-        for word in words[1:]:
-            box = box.around(word.box)
+        box = Box.around_all(word.box for word in words)
         text = " ".join(word.text for word in words)
         confidence = round(sum(word.confidence for word in words) / len(words), 4)
         lines.append(TextLine(text, box, confidence, tuple(words)))

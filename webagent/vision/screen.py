@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 # Every kind of element the detector tells apart. The order is that of its outputs: append only,
 # and train anew when it changes.
@@ -96,6 +97,11 @@ class Box:
             max(self.x2, other.x2),
             max(self.y2, other.y2),
         )
+
+    @classmethod
+    def around_all(cls, boxes: Iterable[Box]) -> Box:
+        """The smallest box that holds all of them, of which there is one at least."""
+        return reduce(cls.around, boxes)
 
     def moved(self, right: int, down: int) -> Box:
         """The same box elsewhere."""
