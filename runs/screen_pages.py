@@ -10,6 +10,7 @@ from runs.seen_screens import Piece, seen_screen
 from webagent.agents.screen.commands import told
 
 MOST_LINES = 2000
+MOST_COMMANDS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def _box(number: int, piece: Piece) -> BoxShown:
 def _commands(step: Step) -> Iterator[str]:
     """Each in the agent's own words; what is no command of theirs as it was written."""
     actions = step.record.get("actions")
-    for action in actions if isinstance(actions, list) else []:
+    for action in actions[:MOST_COMMANDS] if isinstance(actions, list) else []:
         raw = action.get("raw") if isinstance(action, dict) else None
         if isinstance(raw, str):
             yield told(raw) or raw
