@@ -193,6 +193,15 @@ def test_unended_runs_and_several_configurations_are_not_compared(planted: None)
     )
 
 
+def test_what_has_only_begun_is_told_as_such() -> None:
+    experiment("before", [[1.0]])
+    of, [task] = made.experiment("after"), made.tasks(1)
+    made.store([made.run_row(of, task, make_agent(), None, status=RunStatus.QUEUED)])
+    code, _, said = gate()
+    assert code == 2
+    assert said.endswith("have not ended yet")
+
+
 def test_report_goes_to_a_file(planted: None, tmp_path: Path) -> None:
     code, text, _ = gate(format="junit", out=tmp_path / "gate.xml")
     assert (code, text) == (1, "")
