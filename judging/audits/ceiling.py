@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from judging.audits.joint import MOST_VOICES, Joint, joint_counts, matrix_between, tasks_between
+from judging.audits import between
+from judging.audits.joint import MOST_VOICES, joint_counts
 from judging.audits.voices import Voice, Voices
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix
-from judging.statistics.evaluator_intervals import evaluator_intervals
+from judging.statistics.evaluator_intervals import intervals_by_task
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
 
@@ -55,36 +56,35 @@ class Ceiling:
 
 
 def ceiling_of(study: Study, voices: Voices) -> Ceiling:
-    """The ceiling of a study, in one query for each annotator."""
+    """The ceiling of a study, in one query for each annotator and one for all pairs."""
     evaluators = voices.evaluators[:MOST_VOICES]
+    pairs = between.People(study)
     people: list[Against] = []
     by_evaluator: dict[str, list[Against]] = {voice.key: [] for voice in evaluators}
     for place, annotator in enumerate(voices.annotators):
-        others = [*voices.annotators[place + 1 :][:MOST_VOICES], *evaluators]
-        counts = [
-            each
-            for each in joint_counts(study, [annotator, *others], per_task=True)
-            if each.said[0] is not None
-        ]
-        for number, voice in enumerate(others, start=1):
-            found = _against(counts, annotator, voice, number, study.pk)
+        person = annotator.annotator
+        if person is None:
+            continue
+        counts = joint_counts(study, [annotator, *evaluators], per_task=True, labelled_by=person)
+        for number, voice in enumerate(evaluators, start=1):
+            against = between.against_evaluator(counts, number)
+            by_evaluator[voice.key].append(_against(against, annotator, voice, study.pk))
+        for voice in voices.annotators[place + 1 :][:MOST_VOICES]:
             if voice.annotator is None:
-                by_evaluator[voice.key].append(found)
-            elif found.runs:
-                people.append(found)
+                continue
+            against = pairs.against(counts, person.pk, voice.annotator.pk)
+            if against.matrix.decided:
+                people.append(_against(against, annotator, voice, study.pk))
     return Ceiling(
         annotators=voices.annotators, people=people, evaluators=by_evaluator, shown=evaluators
     )
 
 
-def _against(
-    counts: Sequence[Joint], annotator: Voice, voice: Voice, number: int, seed: int
-) -> Against:
-    matrix = matrix_between(counts, 0, number)
+def _against(found: between.Sums, annotator: Voice, voice: Voice, seed: int) -> Against:
+    matrix = found.matrix
     kappa: Interval | Undefined
     if isinstance(matrix.kappa, Undefined):
         kappa = matrix.kappa
     else:
-        tasks = tasks_between(counts, 0, number)
-        kappa = evaluator_intervals(tasks, ("kappa",), seed=seed)["kappa"]
+        kappa = intervals_by_task(found.by_task, ("kappa",), seed=seed)["kappa"]
     return Against(voice=voice, annotator=annotator, matrix=matrix, kappa_interval=kappa)

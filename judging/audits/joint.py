@@ -12,10 +12,14 @@ from judging.audits.matrices import PASSED_BY_VERDICT
 from judging.audits.population import SUCCESS, counted_items
 from judging.audits.voices import Voice, with_voices
 from judging.models import Study
+from judging.models.labels import Success
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
+from runs.models import User
 
 MOST_VOICES = 24
 """In one comparison of all with all: a query joins every one of them."""
+DECIDED = (Success.SUCCESS, Success.FAILURE)
+"""What a label says that counts as a verdict."""
 
 TEMPLATE = Case(
     When(run__task__template="", then=F("run__task__intent_template")),
@@ -44,17 +48,26 @@ class Joint:
 
 
 def joint_counts(
-    study: Study, voices: Sequence[Voice], *, by: Sequence[str] = (), per_task: bool = False
+    study: Study,
+    voices: Sequence[Voice],
+    *,
+    by: Sequence[str] = (),
+    per_task: bool = False,
+    labelled_by: User | None = None,
 ) -> list[Joint]:
     """The counted runs by what was said of them, in one query.
 
     Args:
         by: names of `GROUPINGS` to keep apart.
         per_task: whether to keep runs of different tasks apart, for figures that resample tasks.
+        labelled_by: of whose labels of success and failure the runs are; all runs if None.
     """
-    items = with_voices(counted_items(study), voices).annotate(
-        **{f"of_{name}": GROUPINGS[name] for name in by}
-    )
+    items = counted_items(study)
+    if labelled_by is not None:  # joined first of all, for the planner orders the first joins only
+        items = items.filter(
+            labels__annotator=labelled_by, labels__is_repeat=False, labels__success__in=DECIDED
+        )
+    items = with_voices(items, voices).annotate(**{f"of_{name}": GROUPINGS[name] for name in by})
     keys = [f"said_{number}" for number in range(len(voices))] + [f"of_{name}" for name in by]
     keys += ["run__task"] if per_task else []
     rows = items.order_by().values_list("verdict__verdict", *keys).annotate(runs=Count("*"))
@@ -74,24 +87,6 @@ def joint_counts(
 def matrix_against_reference(counts: Iterable[Joint], voice: int) -> ConfusionMatrix:
     """The matrix of one voice over these runs."""
     return _matrix((each.succeeded, each.said[voice], each.runs) for each in counts)
-
-
-def matrix_between(counts: Iterable[Joint], first: int, second: int) -> ConfusionMatrix:
-    """The second voice held against the first, over the runs on which the first says something."""
-    return _matrix(
-        (truth, each.said[second], each.runs)
-        for each in counts
-        if (truth := each.said[first]) is not None
-    )
-
-
-def tasks_between(counts: Iterable[Joint], first: int, second: int) -> Counter[ConfusionMatrix]:
-    """The same by task: how many tasks have such counts. From counts made `per_task`."""
-    by_task: dict[int | None, list[Joint]] = {}
-    for each in counts:
-        by_task.setdefault(each.task, []).append(each)
-    matrices = (matrix_between(found, first, second) for found in by_task.values())
-    return Counter(matrix for matrix in matrices if matrix.decided)
 
 
 def _matrix(rows: Iterable[tuple[bool, bool | None, int]]) -> ConfusionMatrix:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judging.statistics.figures import Interval, Reason, Undefined
+from judging.statistics.packing import PackedColumns
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
@@ -15,6 +16,7 @@ Statistic = Callable[[Floats], Floats]
 
 RESAMPLES = 2000
 LARGEST_BLOCK = 4_000_000  # weights held at a time: 32 MB
+SMALL_BLOCK = 250_000  # draws that are added up at a time, near the processor: 2 MB
 FEW_KINDS = 8
 """Clusters that are alike are drawn together once there are so many times fewer kinds of them."""
 
@@ -99,18 +101,25 @@ def resampled_kinds(
     if len(kinds) * FEW_KINDS <= clusters:
         drawn = generator.multinomial(clusters, times / clusters, size=resamples)
         return np.asarray(drawn @ kinds, dtype=np.float64)
-    totals = np.repeat(kinds, times, axis=0)
-    block = max(1, LARGEST_BLOCK // clusters)
+    return _sums_drawn(generator, np.repeat(kinds, times, axis=0), resamples)
+
+
+def _sums_drawn(generator: np.random.Generator, totals: Floats, resamples: int) -> Floats:
+    """Sums over as many clusters as there are, drawn with replacement, shape (resamples, cells)."""
+    clusters = len(totals)
+    words = PackedColumns.of(totals)
+    block = max(1, (LARGEST_BLOCK if words is None else SMALL_BLOCK) // clusters)
     blocks = []
     for start in range(0, resamples, block):
-        size = min(block, resamples - start)
-        blocks.append(_times_drawn(generator, size, clusters) @ totals)
+        shape = (min(block, resamples - start), clusters)
+        chosen = generator.integers(clusters, size=shape, dtype=np.uint32)
+        blocks.append(_times_drawn(chosen) @ totals if words is None else words.sums(chosen))
     return np.concatenate(blocks)
 
 
-def _times_drawn(generator: np.random.Generator, size: int, clusters: int) -> Floats:
-    """How often each cluster comes up in each resample, shape (size, clusters)."""
-    chosen = generator.integers(clusters, size=(size, clusters))
+def _times_drawn(chosen: NDArray[np.uint32]) -> Floats:
+    """How often each cluster comes up in each resample, shape (resamples, clusters)."""
+    size, clusters = chosen.shape
     places = chosen + clusters * np.arange(size)[:, None]
     times = np.bincount(places.ravel(), minlength=size * clusters)
     return times.reshape(size, clusters).astype(np.float64)

@@ -12,6 +12,7 @@ from judging.statistics.bootstrap import (
     divide,
     percentile_interval,
     resampled_kinds,
+    resampled_totals,
 )
 from judging.statistics.confusion import Cell, ConfusionMatrix
 from judging.statistics.figures import Interval, Undefined
@@ -57,9 +58,25 @@ def evaluator_intervals(
         tasks: how many tasks have these counts of runs.
     """
     kinds = np.array([[getattr(each, cell) for cell in Cell] for each in tasks], dtype=float)
-    drawn = resampled_kinds(
-        kinds.reshape(-1, len(Cell)), list(tasks.values()), seed=seed, resamples=resamples
-    )
+    kinds = kinds.reshape(-1, len(Cell))
+    drawn = resampled_kinds(kinds, list(tasks.values()), seed=seed, resamples=resamples)
+    return _intervals(drawn, figures, seed, level)
+
+
+def intervals_by_task(
+    tasks: Floats, figures: Sequence[str], *, seed: int, level: float = 0.95
+) -> Mapping[str, Interval | Undefined]:
+    """The same from the tasks themselves.
+
+    Args:
+        tasks: shape (tasks, cells): the runs of each in every `Cell`, in the order of its members.
+    """
+    return _intervals(resampled_totals(tasks, seed=seed), figures, seed, level)
+
+
+def _intervals(
+    drawn: Floats | Undefined, figures: Sequence[str], seed: int, level: float
+) -> Mapping[str, Interval | Undefined]:
     if isinstance(drawn, Undefined):
         return dict.fromkeys(figures, drawn)
     tp, fn, tn, fp = drawn[:, 0], drawn[:, 1], drawn[:, 2], drawn[:, 3]
