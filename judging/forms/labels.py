@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.http import QueryDict
@@ -23,6 +24,7 @@ from judging.models import Assignment, Guideline, Label, Success
 from judging.services.labels import Judgement, Submission, draft_of
 from judging.taxonomy import cause_choices
 from runs.models import Step
+from runs.querysets.prepared import Prepared, number
 
 MAX_TEXT = 5000
 CONFIDENCE = [("1", _("a guess")), ("2", _("fairly sure")), ("3", _("sure"))]
@@ -105,10 +107,7 @@ class LabelForm(forms.Form):
 
     def clean_failure_step(self) -> int | None:
         step: int | None = self.cleaned_data["failure_step"]
-        steps = Step.objects.filter(run=self.for_assignment.item.run_id)
-        if step is not None and not steps.filter(index=step).exists():
-            raise forms.ValidationError(_("This run has no such step."))
-        return step
+        return None if step is None else existing_step(self.for_assignment.item.run_id, step)
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -157,9 +156,25 @@ class LabelForm(forms.Form):
 
     def _shown_guideline(self, pk: int | None) -> Guideline | None:
         """The version that was on the page, which may have been followed by another."""
-        versions = self.for_assignment.item.study.guidelines
-        shown = None if pk is None else versions.filter(pk=pk).first()
+        study = self.for_assignment.item.study_id
+        shown = None if pk is None else _GUIDELINE.first(guideline=pk, study=study)
         return shown or self.newest
+
+
+_GUIDELINE = Prepared(
+    lambda: Guideline.objects.filter(pk=number("guideline"), study=number("study")).order_by()
+)
+
+
+def existing_step(run_id: UUID, index: int) -> int:
+    """The index again.
+
+    Raises:
+        ValidationError: the run has no step of this index.
+    """
+    if not Step.objects.filter(run=run_id, index=index).exists():
+        raise forms.ValidationError(_("This run has no such step."))
+    return index
 
 
 def existing_label(assignment: Assignment) -> Any:
@@ -214,3 +229,11 @@ class CommentForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2}),
         error_messages={"required": _("Write the comment first.")},
     )
+
+    def __init__(self, *args: Any, of: Assignment, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.run_id = of.item.run_id
+
+    def clean_step_index(self) -> int:
+        step: int = self.cleaned_data["step_index"]
+        return existing_step(self.run_id, step)

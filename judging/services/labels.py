@@ -4,7 +4,7 @@ Locks are always taken in the order study, item, assignment, so that nobody wait
 a label needs is the item's lock: that closes each pair once, and people on other runs go on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -26,12 +26,14 @@ from judging.models import (
 )
 from judging.models.labels import UNDO_S
 from judging.services.assignment import add_active_time, lease_length, lock_study
-from judging.services.settlement import close_if_complete, reopen
+from judging.services.settlement import closing_row, reopen
 from judging.services.standing import Standing, standing_of
 from judging.ticks import tick_fields
 from runs.act_kinds import ActKind
-from runs.models import User
-from runs.services.acts import record_act
+from runs.models import Act, User
+from runs.querysets.prepared import Prepared, number
+from runs.row_writes import RowWrites
+from runs.services.acts import act_of
 
 
 class LabelRefusedError(Exception):
@@ -129,12 +131,25 @@ def submit_label(*, assignment: Assignment, user: User, submission: Submission) 
     return _first(item, assignment, user, submission, standing)
 
 
+_LOCKED = Prepared(
+    lambda: (
+        Assignment.objects.select_related("item")
+        .select_for_update(of=("item", "self"), no_key=True)
+        .filter(pk=number("assignment"), user=number("user"))
+    )
+)
+
+
 def _lock(assignment: Assignment, user: User) -> tuple[StudyItem, Assignment]:
-    """The item and the assignment as they are now, nobody else's until the transaction ends."""
-    rows = Assignment.objects.select_related("item")
-    locked = rows.select_for_update(of=("item", "self"), no_key=True)
-    assignment = locked.get(pk=assignment.pk, user=user)
-    return assignment.item, assignment
+    """The item and the assignment as they are now, nobody else's until the transaction ends.
+
+    Raises:
+        Assignment.DoesNotExist: it is gone, or somebody else's.
+    """
+    locked = _LOCKED.first(assignment=assignment.pk, user=user.pk)
+    if locked is None:
+        raise Assignment.DoesNotExist
+    return locked.item, locked
 
 
 def _own_label(assignment: Assignment) -> Label | None:
@@ -151,7 +166,8 @@ def _first(
     if not assignment.is_repeat and not standing.has_place:
         raise PlaceLostError
     add_active_time(assignment, submission.seconds, now)
-    label = Label.objects.create(
+    writes = RowWrites()
+    label = Label(
         item=item,
         annotator=user,
         is_repeat=assignment.is_repeat,
@@ -161,14 +177,31 @@ def _first(
         idempotency_key=submission.key,
         **submission.judgement.columns,
     )
-    _tick(label, submission.judgement.ticks)
-    _finish(assignment)
+    writes.insert(label)
+    for tick in _ticks(label, submission.judgement.ticks):
+        writes.insert(tick)
+    _finish(assignment, writes)
     if not assignment.is_repeat:
         item.n_labels += 1
-        close_if_complete(item=item, needed=standing.labels_per_run, now=now)
-        item.save(update_fields=["n_labels", "status"])
-    _record(LABEL_SUBMITTED, item, user)
+        if item.n_labels >= standing.labels_per_run:
+            said = {label.success, *_said_before(item)}
+            writes.insert(closing_row(item=item, said=said, now=now))
+        writes.update(item, "n_labels", "status")
+    writes.insert(_act(LABEL_SUBMITTED, item, user))
+    writes.send()
     return label
+
+
+_SAID = Prepared(
+    lambda: (
+        Label.objects.independent().filter(item=number("item")).values_list("success", flat=True)
+    )
+)
+
+
+def _said_before(item: StudyItem) -> list[str]:
+    """What the labels of the run say that are there already."""
+    return _SAID.all(item=item.pk)
 
 
 def _change(label: Label, item: StudyItem, assignment: Assignment, submission: Submission) -> Label:
@@ -176,7 +209,8 @@ def _change(label: Label, item: StudyItem, assignment: Assignment, submission: S
         raise LabelledElsewhereError
     if label.is_repeat or item.status != StudyItem.Status.OPEN:
         raise LabelClosedError
-    LabelRevision.objects.create(label=label, content=content_of(label))
+    writes = RowWrites()
+    writes.insert(LabelRevision(label=label, content=content_of(label)))
     add_active_time(assignment, submission.seconds, timezone.now())
     for name, value in submission.judgement.columns.items():
         setattr(label, name, value)
@@ -185,38 +219,38 @@ def _change(label: Label, item: StudyItem, assignment: Assignment, submission: S
     label.idempotency_key = submission.key
     label.save()
     label.ticks.all().delete()
-    _tick(label, submission.judgement.ticks)
-    _finish(assignment)
-    _record(LABEL_CHANGED, item, assignment.user, submission.version + 1)
+    for tick in _ticks(label, submission.judgement.ticks):
+        writes.insert(tick)
+    _finish(assignment, writes)
+    writes.insert(_act(LABEL_CHANGED, item, assignment.user, submission.version + 1))
+    writes.send()
     return label
 
 
-def _record(kind: ActKind, item: StudyItem, user: User, version: int | None = None) -> None:
-    """Write down that, not what: that stands in the label and its history."""
+def _act(kind: ActKind, item: StudyItem, user: User, version: int | None = None) -> Act:
+    """Says that, not what: that stands in the label and its history."""
     changes = {} if version is None else {"before": f"{version}", "after": f"{version + 1}"}
-    record_act(
+    return act_of(
         kind, about=("run", item.run_id), words=f"study {item.study_id}", user=user, **changes
     )
 
 
-def _tick(label: Label, ticks: Iterable[Tick]) -> None:
-    MilestoneTick.objects.bulk_create(
-        MilestoneTick(
+def _ticks(label: Label, ticks: Iterable[Tick]) -> Iterator[MilestoneTick]:
+    for tick in ticks:
+        yield MilestoneTick(
             label=label,
             milestone_id=tick.milestone,
             achieved=tick.achieved,
             step=tick.step,
             lost_step=tick.lost_step,
         )
-        for tick in ticks
-    )
 
 
-def _finish(assignment: Assignment) -> None:
+def _finish(assignment: Assignment, writes: RowWrites) -> None:
     assignment.state = Assignment.State.SUBMITTED
     assignment.draft = {}
     assignment.leased_until = timezone.now()
-    assignment.save(update_fields=["state", "draft", "leased_until", "seconds"])
+    writes.update(assignment, "state", "draft", "leased_until", "seconds")
 
 
 def content_of(label: Label) -> dict[str, Any]:
@@ -260,7 +294,7 @@ def undo_label(*, label: Label, user: User) -> Assignment:
     assignment.opened_at = now
     assignment.save()
     current.delete()
-    _record(LABEL_UNDONE, item, user)
+    _act(LABEL_UNDONE, item, user).save(force_insert=True)
     return assignment
 
 

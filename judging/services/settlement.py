@@ -1,10 +1,12 @@
 """From labels to a reference verdict, or to a dispute."""
 
 import secrets
+from collections.abc import Collection
 from datetime import datetime
 
 from judging.models import Dispute, Label, ReferenceVerdict, StudyItem, Success
 from runs.models import Run, User
+from runs.querysets.prepared import Prepared, key
 
 CLEAR = {Success.SUCCESS, Success.FAILURE}
 """Verdicts that stand when all labels say them; unsure and not executable never do."""
@@ -23,12 +25,22 @@ def close_if_complete(*, item: StudyItem, needed: int, now: datetime) -> None:
     """
     if item.n_labels < needed:
         return
-    said = set(Label.objects.independent().filter(item=item).values_list("success", flat=True))
-    if len(said) == 1 and said <= CLEAR:
-        settle(item=item, verdict=said.pop(), origin=Origin.AGREED, now=now)
-        return
-    Dispute.objects.create(item=item, order_seed=secrets.randbits(63))
+    said = Label.objects.independent().filter(item=item).values_list("success", flat=True)
+    closing_row(item=item, said=said, now=now).save(force_insert=True)
+
+
+def closing_row(
+    *, item: StudyItem, said: Collection[str], now: datetime
+) -> ReferenceVerdict | Dispute:
+    """What all labels of the run together bring about: a verdict or a dispute, not saved yet.
+
+    The caller holds the item's lock, and saves both.
+    """
+    verdicts = set(said)
+    if len(verdicts) == 1 and verdicts <= CLEAR:
+        return _verdict(item=item, verdict=verdicts.pop(), origin=Origin.AGREED, now=now)
     item.status = Status.DISPUTED
+    return Dispute(item=item, order_seed=secrets.randbits(63))
 
 
 def settle(
@@ -42,14 +54,48 @@ def settle(
 ) -> ReferenceVerdict:
     """The item's reference verdict; the run's too unless another study has settled it before.
 
-    The caller holds the item's lock and saves it; the run's makes two studies take turns.
+    The caller holds the item's lock and saves it.
     """
-    run = Run.objects.select_for_update(of=("self",), no_key=True).only("pk").get(pk=item.run_id)
-    standing = ReferenceVerdict.objects.filter(run=run, is_authoritative=True).exists()
-    item.status = Status.SETTLED
-    return ReferenceVerdict.objects.create(
+    row = _verdict(
         item=item,
-        run_id=run.pk,
+        verdict=verdict,
+        origin=origin,
+        now=now,
+        decided_by=decided_by,
+        rationale=rationale,
+    )
+    row.save(force_insert=True)
+    return row
+
+
+_LOCKED_RUN = Prepared(
+    lambda: (
+        Run.objects.select_for_update(of=("self",), no_key=True)
+        .filter(pk=key("run"))
+        .values_list("pk")
+    )
+)
+_STANDING = Prepared(
+    lambda: ReferenceVerdict.objects.filter(run=key("run"), is_authoritative=True).values_list("pk")
+)
+
+
+def _verdict(
+    *,
+    item: StudyItem,
+    verdict: str,
+    origin: ReferenceVerdict.Origin,
+    now: datetime,
+    decided_by: User | None = None,
+    rationale: str = "",
+) -> ReferenceVerdict:
+    """Not saved yet. The lock of the run makes two studies take turns."""
+    _LOCKED_RUN.all(run=item.run_id)
+    standing = _STANDING.all(run=item.run_id)
+    item.status = Status.SETTLED
+    return ReferenceVerdict(
+        item=item,
+        run_id=item.run_id,
         verdict=verdict,
         origin=origin,
         decided_by=decided_by,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Exists
+from django.db.models import Exists, QuerySet
 from django.utils import timezone
 
 from judging.models import Assignment, Label, StudyItem, StudyMember, Unblinding
+from runs.querysets.prepared import Prepared, key, number, truth
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +28,40 @@ class Standing:
     labels_per_run: int
 
 
+def _facts() -> QuerySet[StudyItem, tuple[bool, int, bool, bool, bool]]:
+    member = StudyMember.objects.filter(
+        study=number("study"),
+        user=number("user"),
+        part=StudyMember.Part.ANNOTATOR,
+        left_at=None,
+    )
+    own = Label.objects.filter(
+        item=number("item"), annotator=number("user"), is_repeat=truth("is_repeat")
+    )
+    seen = Unblinding.objects.filter(user=number("user"), item__run=key("run"))
+    return (
+        StudyItem.objects.filter(pk=number("item"))
+        .annotate(member=Exists(member), own=Exists(own), seen=Exists(seen))
+        .values_list("study__is_open", "study__labels_per_run", "member", "own", "seen")
+    )
+
+
+_FACTS = Prepared(_facts)
+
+
 def standing_of(assignment: Assignment, item: StudyItem) -> Standing:
     """How the assignment's person stands to its item.
 
     The caller holds the locks of both, and asks only now: what was read with the locks may be as
     old as the wait for them, apart from the two rows themselves.
     """
-    user = assignment.user_id
-    member = StudyMember.objects.filter(
-        study=item.study_id, user=user, part=StudyMember.Part.ANNOTATOR, left_at=None
+    [(is_open, wanted, is_member, has_label, has_seen)] = _FACTS.all(
+        item=item.pk,
+        study=item.study_id,
+        run=item.run_id,
+        user=assignment.user_id,
+        is_repeat=assignment.is_repeat,
     )
-    own = Label.objects.filter(item=item, annotator=user, is_repeat=assignment.is_repeat)
-    seen = Unblinding.objects.filter(user=user, item__run=item.run_id)
-    found = (
-        StudyItem.objects.filter(pk=item.pk)
-        .annotate(member=Exists(member), own=Exists(own), seen=Exists(seen))
-        .values_list("study__is_open", "study__labels_per_run", "member", "own", "seen")
-    )
-    is_open, wanted, is_member, has_label, has_seen = found.get()
     return Standing(
         may_label=is_open and is_member,
         has_label=has_label,

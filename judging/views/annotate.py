@@ -23,18 +23,20 @@ from judging.services.labels import (
     submit_label,
     undo_label,
 )
-from judging.views.annotating import for_annotators, own_assignment
+from judging.views.annotating import for_annotators, for_assigned
 from runs.addresses import read_number
 from runs.views.fragments import AppRequest, wants_partial
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_annotators
-def annotate(request: AppRequest, study: Study) -> HttpResponse:
+def annotate(request: AppRequest, study_id: int) -> HttpResponse:
     """The run to label now, with its form; POST takes the label and goes on to the next."""
-    if request.method == "POST":
-        return _submit(request, study)
+    return (_submit if request.method == "POST" else _next)(request, study_id)
+
+
+@for_annotators
+def _next(request: AppRequest, study: Study) -> HttpResponse:
     assignment = next_assignment(study=study, user=request.user)
     if assignment is None:
         return render(request, "judging/annotate_done.html", done_context(study, request.user))
@@ -58,8 +60,9 @@ def annotate_run(request: AppRequest, study: Study, run_id: UUID) -> HttpRespons
     return render(request, "judging/annotate.html", annotate_context(assignment, request.user))
 
 
-def _submit(request: AppRequest, study: Study) -> HttpResponse:
-    assignment = own_assignment(request, study)
+@for_assigned
+def _submit(request: AppRequest, assignment: Assignment) -> HttpResponse:
+    study = assignment.item.study
     form = LabelForm(request.POST, for_=assignment)
     if not form.is_valid():
         _keep(request, assignment)
@@ -109,10 +112,9 @@ def _refusal(refused: LabelRefusedError) -> str:
 
 
 @require_POST
-@for_annotators
-def draft_save(request: AppRequest, study: Study) -> HttpResponse:
+@for_assigned
+def draft_save(request: AppRequest, assignment: Assignment) -> HttpResponse:
     """Keep what has been filled in so far, and the place: {"is_held": whether it still is one's."""
-    assignment = own_assignment(request, study)
     now = save_draft(
         assignment=assignment,
         user=request.user,
@@ -125,10 +127,9 @@ def draft_save(request: AppRequest, study: Study) -> HttpResponse:
 
 
 @require_POST
-@for_annotators
-def label_skip(request: AppRequest, study: Study) -> HttpResponse:
+@for_assigned
+def label_skip(request: AppRequest, assignment: Assignment) -> HttpResponse:
     """Give the run back with a reason and go on to the next."""
-    assignment = own_assignment(request, study)
     form = SkipForm(request.POST)
     if form.is_valid():
         reason = form.cleaned_data["reason"]
@@ -136,7 +137,7 @@ def label_skip(request: AppRequest, study: Study) -> HttpResponse:
         messages.info(request, _("Skipped. It comes back at the end."))
     else:
         messages.error(request, " ".join(map(str, form.errors["reason"])))
-    return redirect("judging:annotate", study.pk)
+    return redirect("judging:annotate", assignment.item.study_id)
 
 
 @require_POST
@@ -157,11 +158,11 @@ def label_undo(request: AppRequest, study: Study) -> HttpResponse:
 
 
 @require_POST
-@for_annotators
-def step_comment(request: AppRequest, study: Study) -> HttpResponse:
+@for_assigned
+def step_comment(request: AppRequest, assignment: Assignment) -> HttpResponse:
     """Add a remark on a step, or take one's own away; answers with the list of them."""
-    assignment = own_assignment(request, study)
-    form = CommentForm(request.POST)
+    study = assignment.item.study
+    form = CommentForm(request.POST, of=assignment)
     removed = read_number(request.POST.get("remove", ""))
     try:
         if removed is not None:
@@ -173,6 +174,9 @@ def step_comment(request: AppRequest, study: Study) -> HttpResponse:
                 step_index=form.cleaned_data["step_index"],
                 text=form.cleaned_data["text"],
             )
+        else:
+            wrong = (error for errors in form.errors.values() for error in errors)
+            messages.error(request, " ".join(map(str, wrong)))
     except NotAnnotatorError as refused:
         messages.warning(request, _refusal(refused))
     if not wants_partial(request):
@@ -180,7 +184,11 @@ def step_comment(request: AppRequest, study: Study) -> HttpResponse:
             return redirect("judging:annotate_run", study.pk, assignment.item.run_id)
         return redirect("judging:annotate", study.pk)
     context = {"comments": own_comments(assignment), "assignment": assignment, "study": study}
-    return render(request, "judging/_step_comments.html", context)
+    return render(
+        request,
+        "judging/_step_comments.html",
+        context | {"is_answer": True, "is_kept": form.is_valid()},
+    )
 
 
 def _own_label(request: AppRequest, study: Study) -> Label | None:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
-from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpResponse
 
 from judging.models import Assignment, Study, StudyMember
 from runs.addresses import read_number
+from runs.querysets.prepared import Prepared, number
 from runs.views.fragments import AppRequest
 
 P = ParamSpec("P")
@@ -22,19 +22,50 @@ def for_annotators(view: Callable[Concatenate[AppRequest, Study, P], HttpRespons
     def guarded(
         request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
-        own = Study.objects.of(request.user, part=StudyMember.Part.ANNOTATOR)
-        return view(request, get_object_or_404(own, pk=study_id), *args, **kwargs)
+        study = _OWN_STUDY.first(user=request.user.pk, study=study_id)
+        if study is None:
+            raise Http404
+        return view(request, study, *args, **kwargs)
 
     return guarded
 
 
-def own_assignment(request: AppRequest, study: Study) -> Assignment:
-    """The assignment that the posted form is about; 404 where it is not the person's own."""
-    assignment = get_object_or_404(
-        Assignment.objects.select_related("item"),
-        pk=read_number(request.POST.get("assignment", "")),
-        user=request.user,
-        item__study=study,
+_OWN_STUDY = Prepared(
+    lambda: Study.objects.filter(
+        members__user=number("user"),
+        members__left_at=None,
+        members__part=StudyMember.Part.ANNOTATOR,
+        pk=number("study"),
     )
-    assignment.item.study = study
-    return assignment
+)
+_OWN_ASSIGNMENT = Prepared(
+    lambda: Assignment.objects.select_related("item__study").filter(
+        pk=number("assignment"),
+        user=number("user"),
+        item__study=number("study"),
+        item__study__members__user=number("user"),
+        item__study__members__left_at=None,
+        item__study__members__part=StudyMember.Part.ANNOTATOR,
+    )
+)
+
+
+def for_assigned(view: Callable[Concatenate[AppRequest, Assignment, P], HttpResponse]) -> View:
+    """As `for_annotators`, with the person's own assignment that the posted form is about.
+
+    Assignment, run and study come by one query.
+    """
+
+    @wraps(view)
+    def guarded(
+        request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        asked = read_number(request.POST.get("assignment", ""))
+        if asked is None:
+            raise Http404
+        own = _OWN_ASSIGNMENT.first(assignment=asked, user=request.user.pk, study=study_id)
+        if own is None:
+            raise Http404
+        return view(request, own, *args, **kwargs)
+
+    return guarded

@@ -1,0 +1,70 @@
+"""Several rows written at once."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from django.db import connection, models
+
+
+class RowWrites:
+    """Rows to insert and to change, which `send` writes in this order.
+
+    PostgreSQL takes all of it in one message, so that locks are held for as long as one
+    statement takes instead of many. Rows go as `Model.save` writes them, but for signals.
+    """
+
+    def __init__(self) -> None:
+        self._statements: list[str] = []
+        self._values: list[list[Any]] = []
+
+    def insert(self, row: models.Model) -> None:
+        """A new row. A key that the database gives is not read back."""
+        statement, fields = _insertion(type(row), row.pk is not None)
+        self._add(statement, [_value(row, field, is_new=True) for field in fields])
+
+    def update(self, row: models.Model, *names: str) -> None:
+        """These fields of a row that is there."""
+        statement, fields = _change(type(row), names)
+        values = [_value(row, field, is_new=False) for field in fields]
+        self._add(statement, [*values, _value(row, row._meta.pk, is_new=False)])
+
+    def _add(self, statement: str, values: list[Any]) -> None:
+        self._statements.append(statement)
+        self._values.append(values)
+
+    def send(self) -> None:
+        """Write them. Call it inside the transaction that they belong to."""
+        with connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute("; ".join(self._statements), sum(self._values, []))
+                return
+            for statement, values in zip(self._statements, self._values, strict=True):
+                cursor.execute(statement, values)
+
+
+def _value(row: models.Model, field: Any, *, is_new: bool) -> Any:
+    return field.get_db_prep_save(field.pre_save(row, is_new), connection)
+
+
+@cache
+def _insertion(model: type[models.Model], has_key: bool) -> tuple[str, list[Any]]:
+    fields = [each for each in model._meta.concrete_fields if has_key or not each.primary_key]
+    columns = ", ".join(_quoted(field.column) for field in fields)
+    places = ", ".join(["%s"] * len(fields))
+    table = _quoted(model._meta.db_table)
+    return f"INSERT INTO {table} ({columns}) VALUES ({places})", fields  # noqa: S608 (our own names)
+
+
+@cache
+def _change(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, list[Any]]:
+    fields: list[Any] = [model._meta.get_field(name) for name in names]
+    changes = ", ".join(f"{_quoted(field.column)} = %s" for field in fields)
+    table, key = _quoted(model._meta.db_table), _quoted(model._meta.pk.column)
+    return f"UPDATE {table} SET {changes} WHERE {key} = %s", fields  # noqa: S608 (our own names)
+
+
+def _quoted(name: str | None) -> str:
+    assert name  # noqa: S101 (a field that has a column has its name)
+    return connection.ops.quote_name(name)

@@ -1,0 +1,27 @@
+"""Sessions in the database, as Django keeps them; looked up by a query that is prepared."""
+
+from __future__ import annotations
+
+from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
+from django.contrib.sessions.models import Session
+from django.db import models
+from django.utils import timezone
+
+from runs.querysets.prepared import Given, Prepared
+
+_LIVING = Prepared(
+    lambda: Session.objects.filter(
+        session_key=Given("key", models.CharField()),
+        expire_date__gt=Given("now", models.DateTimeField()),
+    )
+)
+
+
+class SessionStore(DatabaseSessions):
+    """The same rows as Django's own store."""
+
+    def _get_session_from_db(self) -> Session | None:
+        found = _LIVING.first(key=self.session_key, now=timezone.now())
+        if found is None:
+            self._session_key = None
+        return found
