@@ -17,7 +17,6 @@ from webagent.vision.screen import TEXT, Box, ScreenItem, ScreenText
 RIGHT_KIND = 0.2
 """What being of a kind that the goal names is worth, beside the likeness of the text."""
 CLOSING = ("x", "×", "✕")
-CLOSING_KINDS = ("close button", "icon")
 FIELDS = ("text box", "text area", "list box", "drop-down")
 TOGGLES = ("checkbox", "checked checkbox", "radio button", "selected radio button")
 LABELS = (TEXT, "list item", "link", "option", "menu item")
@@ -133,7 +132,7 @@ def field_of(label: str, fields: Sequence[ScreenItem], screen: ScreenText) -> Sc
         field
         for field in fields
         if field.box.y2 > best.box.y1
-        and (field.box.y1 >= best.box.y1 or field.box.x1 >= best.box.x2 - 2)
+        and (field.box.y1 >= best.box.y1 or field.box.x1 >= best.box.x2 - TOUCHING)
     ]
     return min(after, key=lambda field: _distance(best.box, field.box), default=None)
 
