@@ -32,22 +32,20 @@ class ReadingAgain:
             first.runs_of_file.values_list("id_in_file", "run_id").iterator()
         )
         self._seen: set[UUID] = set()
-        self.found: list[Reimported] = []
-        """What would become of each run, after a look."""
+        self._counts: Counter[str] = Counter()
+        self._odd: list[Reimported] = []
 
     def look(self, bundle: RunBundle) -> bool:
         """Note what would become of the run; whether it is here as it is read now."""
         became = self._become(bundle, only_look=True)
-        self.found.append(became)
+        self._counts[became.became.value] += 1
+        if became.reason and len(self._odd) < MOST_LISTED:
+            self._odd.append(became)
         return became.became is Became.UNCHANGED
 
     def told(self) -> dict[str, Any]:
         """What a look found, for the page."""
-        odd = [each for each in self.found if each.reason]
-        return {
-            "counts": Counter(each.became.value for each in self.found),
-            "runs": [each.to_json() for each in odd[:MOST_LISTED]],
-        }
+        return {"counts": self._counts, "runs": [each.to_json() for each in self._odd]}
 
     def store(
         self, found: Iterable[RunBundle | Problem], session: ImportSession

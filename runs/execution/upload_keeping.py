@@ -6,6 +6,7 @@ rest take no more than `UPLOAD_KEEP_BYTES`; the oldest go first.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 
 from django.conf import settings
@@ -18,8 +19,9 @@ from runs.models import ImportJob
 def drop_unneeded() -> None:
     """Delete uploads that nobody needs any more."""
     long_ago = timezone.now() - timedelta(seconds=settings.ENV.ORPHAN_GRACE_S)
-    known, needed = _places()
-    for place, written_at in kept_places():
+    here = dict(kept_places())
+    known, needed = _jobs_of(here)
+    for place, written_at in here.items():
         if place in needed or (place not in known and written_at > long_ago):
             continue
         drop_upload(place)
@@ -33,15 +35,15 @@ def drop_if_done_with(job: ImportJob) -> None:
     drop_upload(job.path)
 
 
-def _places() -> tuple[set[str], set[str]]:
-    """The places that any import names, and those of them that are needed."""
+def _jobs_of(places: Collection[str]) -> tuple[set[str], set[str]]:
+    """Those of the places that any import names, and those that are needed."""
     now = timezone.now()
     waits_since = now - timedelta(seconds=settings.ENV.ORPHAN_GRACE_S)
     rests_since = now - timedelta(days=settings.ENV.UPLOAD_KEEP_DAYS)
     room = settings.ENV.UPLOAD_KEEP_BYTES
     known, needed = set(), set()
     columns = ("path", "size", "state", "only_looks", "ended_at", "keeps_file", "reads_again_id")
-    for job in ImportJob.objects.only(*columns).order_by("-ended_at"):
+    for job in ImportJob.objects.filter(path__in=places).only(*columns).order_by("-ended_at"):
         known.add(job.path)
         if job.is_active:
             needed.add(job.path)

@@ -24,8 +24,7 @@ def read_again(*, job: ImportJob, user: User) -> ImportJob:
     first = ImportJob.objects.select_for_update().get(pk=job.pk)
     if not first.owns_kept_file or not is_kept(first.path):
         raise GoneError
-    under_way = first.readings.filter(state__in=[ImportJob.State.QUEUED, ImportJob.State.RUNNING])
-    if reading := under_way.first():
+    if reading := first.readings.active().first():
         return reading
     reading = ImportJob.objects.create(
         created_by=user,
@@ -51,8 +50,7 @@ def delete_file(*, job: ImportJob) -> None:
     """
     with transaction.atomic():
         first = ImportJob.objects.select_for_update().get(pk=job.pk)
-        active = [ImportJob.State.QUEUED, ImportJob.State.RUNNING]
-        if not first.owns_kept_file or first.readings.filter(state__in=active).exists():
+        if not first.owns_kept_file or first.readings.active().exists():
             raise GoneError
         ImportJob.objects.filter(pk=first.pk).update(keeps_file=False)
         record_act(UPLOAD_DELETED, about=first, words=first.file_name)
