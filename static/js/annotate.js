@@ -244,9 +244,11 @@ function showPane(name) {
 document.addEventListener("htmx:afterSwap", (event) => {
   if (!event.target.closest?.(".comments")) return;
   showMarks();
-  if (event.detail.requestConfig?.elt?.matches("[data-comment-form]")) {
-    commentText.value = "";
+  if (event.detail.requestConfig?.elt?.matches("[data-comment-form]") && page.querySelector("[data-is-kept]")) {
     commentText.blur();
+    // Emptied by hand, the field would stand there as filled in wrongly.
+    commentText.form.reset();
+    commentStep.value = String(timeline().step.i);
   }
 });
 

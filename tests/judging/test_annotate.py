@@ -230,6 +230,25 @@ def test_comments_are_added_and_taken_away_by_their_author_only(study: Study) ->
     assert StepComment.objects.count() == 1
 
 
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        ({"step_index": 99, "text": "odd"}, "This run has no such step."),
+        ({"step_index": 1, "text": " "}, "Write the comment first."),
+    ],
+)
+def test_a_comment_that_cannot_be_says_why_and_is_not_kept(
+    study: Study, sent: dict[str, Any], reason: str
+) -> None:
+    client = as_(annotators_of(study)[0])
+    form = form_of(client, study) | sent
+    answer = client.post(url("step_comment", study), form, headers={"HX-Request": "true"})
+    assert reason in answer.content.decode()
+    assert "data-is-kept" not in answer.content.decode(), "what was typed stays in its field"
+    assert reason in client.post(url("step_comment", study), form, follow=True).content.decode()
+    assert not StepComment.objects.exists()
+
+
 def test_a_hidden_repeat_shows_nothing_of_the_first_look() -> None:
     study = make_study(runs=2, annotators=1, repeat_share=0.5)
     user = annotators_of(study)[0]
