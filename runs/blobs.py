@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import zstandard
 from django.core.files.base import ContentFile, File
@@ -102,6 +103,7 @@ class BlobBatch:
         self._thumbnails_follow = thumbnails_follow
         self._rows: dict[str, Blob] = {}
         self._renewed: list[Blob] = []
+        self._unsynced: set[Path] = set()
         self.undecodable: dict[str, str] = {}
         """Hash -> reason, for pictures of which no thumbnail could be made."""
 
@@ -128,12 +130,22 @@ class BlobBatch:
                 blob.compressed, content = True, packed
         return self._keep(blob, content)
 
+    def sync(self) -> None:
+        """Make sure that the files' names outlive a crash of the machine, all of them at once.
+
+        `save` does it if nobody did; it takes time, so a transaction is better begun after it.
+        """
+        folders, self._unsynced = self._unsynced, set()
+        with storage_errors_counted("write"):
+            blob_storage().sync_folders(folders)
+
     def save(self) -> None:
         """Insert the rows that are not there yet. In order, so that two batches cannot deadlock.
 
         Raises:
             CleanedUpError: a file is gone again; nothing of the transaction may stay.
         """
+        self.sync()
         rows = [self._rows[sha256] for sha256 in sorted(self._rows)]
         Blob.objects.bulk_create(rows, ignore_conflicts=True, batch_size=ROWS_PER_QUERY)
         # From here on their rows protect them.
@@ -183,7 +195,7 @@ class BlobBatch:
             return self._rows[blob.pk]
         blob.stored_size = len(stored)
         with storage_errors_counted("write"):
-            may_vanish = blob_storage().put(storage_name(blob), stored)
+            may_vanish = blob_storage().put(storage_name(blob), stored, self._unsynced)
         if may_vanish:
             self._renewed.append(blob)
         self._rows[blob.pk] = blob

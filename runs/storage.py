@@ -7,13 +7,13 @@ import os
 import secrets
 import shutil
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from django.core.files.base import ContentFile, File
+from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
 UNFINISHED = ".part"
@@ -45,12 +45,20 @@ class BlobStorage(Storage):
         return name
 
     @abstractmethod
-    def put(self, name: str, content: bytes) -> bool:
+    def put(self, name: str, content: bytes, unsynced: set[Path] | None = None) -> bool:
         """Store it, or renew the time of what is there already.
 
         Returns whether a clean-up may be deleting it at this moment all the same: then the
         writer looks again (`exists`) once the row that names it is written.
+
+        Args:
+            unsynced: where given, folders are added to it that `sync_folders` has to make sure
+                of before a row names the file: for many files at once that takes as long as
+                for one.
         """
+
+    def sync_folders(self, unsynced: Collection[Path]) -> None:
+        """Make sure that the names in these folders outlive a crash of the machine."""
 
     @abstractmethod
     def delete_if_older(self, name: str, before: datetime) -> bool:
@@ -85,28 +93,46 @@ class BlobFileStorage(BlobStorage, FileSystemStorage):
     renewed, which protects it from a clean-up that runs at this moment.
     """
 
-    def put(self, name: str, content: bytes) -> bool:
+    def put(self, name: str, content: bytes, unsynced: set[Path] | None = None) -> bool:
         """Store it. Here a clean-up looks at a file only after it moved it aside."""
-        self.save(name, ContentFile(content))
+        folders = self._write(name, [content])
+        if unsynced is None:
+            self.sync_folders(folders)
+        else:
+            unsynced.update(folders)
         return False
 
+    def sync_folders(self, unsynced: Collection[Path]) -> None:
+        """Make sure that the names in these folders outlive a crash of the machine."""
+        for folder in unsynced:
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
     def _save(self, name: str, content: File[bytes]) -> str:
+        self.sync_folders(self._write(name, content.chunks()))
+        return name
+
+    def _write(self, name: str, chunks: Iterable[bytes]) -> list[Path]:
+        """The file is on disk and has its name; the folders in which names are new by that."""
         path = Path(self.path(name))
-        new_folders = [folder for folder in path.parents if not folder.exists()]
-        path.parent.mkdir(parents=True, exist_ok=True)
+        new_folders = []
+        if not path.parent.exists():
+            new_folders = [folder for folder in path.parents if not folder.exists()]
+            path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f"{path.name}.{secrets.token_hex(6)}{UNFINISHED}")
         try:
             with unfinished.open("wb") as file:
-                for chunk in content.chunks():
+                for chunk in chunks:
                     file.write(chunk)
                 file.flush()
                 os.fsync(file.fileno())
             _name_it(unfinished, path)
         finally:
             unfinished.unlink(missing_ok=True)
-        for folder in (path.parent, *(new.parent for new in new_folders)):
-            _sync_folder(folder)
-        return name
+        return [path.parent, *(new.parent for new in new_folders)]
 
     def delete_if_older(self, name: str, before: datetime) -> bool:
         """Delete a file unless it was written or renewed at or after `before`.
@@ -168,11 +194,3 @@ def _name_it(unfinished: Path, path: Path) -> None:
         except PermissionError:  # a file system without hard links
             unfinished.replace(path)
             return
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import cached_property
 from uuid import UUID
 
 from django.db.models import Q
@@ -17,6 +19,9 @@ from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.records import RunRecord, TaskRecord
 
+WRITERS = 4
+"""Files written at a time, which mostly waits for the disk; of the processor there is one thread's
+worth, since Python gives no more."""
 TOGETHER = 20
 """Runs of which others are told at once: they cost as many queries then as one."""
 UNTOLD_FOR = timedelta(days=1)
@@ -46,6 +51,17 @@ class ImportSession:
         self._tasks: dict[bytes, Task] = {}
         self._agents: dict[str, AgentConfiguration] = {}
         self._experiments: dict[str | None, Experiment | None] = {}
+
+    @cached_property
+    def writers(self) -> ThreadPoolExecutor:
+        """Threads that write files; `close` ends them."""
+        return ThreadPoolExecutor(max_workers=WRITERS)
+
+    def close(self) -> None:
+        """Nothing more is written. Whoever made the session calls it."""
+        if "writers" in vars(self):
+            self.writers.shutdown()
+            del self.writers
 
     def forget(self) -> None:
         """Look everything up anew: a transaction was rolled back, or another took rows away."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import closing
 from uuid import UUID
 
 from django.conf import settings
@@ -132,9 +133,10 @@ def _import(job: ImportJob, hold: Hold, source: RunSource, report: ImportReport)
 def _stored(job: ImportJob, source: RunSource) -> Iterator[ImportedRun | Reimported | Problem]:
     """Each thing that was read, stored."""
     if job.reads_again:
-        session = ImportSession(user=job.created_by, thumbnails_follow=True)
-        return ReadingAgain(job.reads_again).store(source, session)
-    return import_runs(
+        with closing(ImportSession(user=job.created_by, thumbnails_follow=True)) as session:
+            yield from ReadingAgain(job.reads_again).store(source, session)
+        return
+    yield from import_runs(
         source,
         experiment_name=job.experiment_name or None,
         user=job.created_by,

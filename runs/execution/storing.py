@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -12,7 +13,7 @@ from uuid import UUID
 from django.db import DatabaseError, IntegrityError, transaction
 
 from runs.blobs import BlobBatch, known_hashes
-from runs.execution.import_session import ImportSession
+from runs.execution.import_session import WRITERS, ImportSession
 from runs.hint_records import store_hints
 from runs.interchange import run_extensions
 from runs.links import free_run_id
@@ -43,8 +44,6 @@ from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection
 from webagent.trajectory.records import EndReason
 
 TRIES = 3
-WRITERS = 2
-"""Files written at a time: more would take the processor from the pages."""
 
 
 class StoringError(Exception):
@@ -97,6 +96,7 @@ def import_runs(
                 if isinstance(item.blobs, BlobStash):
                     item.blobs.close()
     finally:
+        session.close()
         transaction.on_commit(session.tell)
 
 
@@ -118,12 +118,14 @@ def import_bundle(
     Raises:
         StoringError: it cannot be stored, or the disk is full; the database is as before.
     """
-    session = session or ImportSession(user=user)
+    if session is None:
+        with closing(ImportSession(user=user)) as own:
+            return import_bundle(bundle, experiment_name=experiment_name, session=own)
     content_hash = bundle.content_hash
     for tries_left in reversed(range(TRIES)):
         try:
             _demand_room(bundle, session.limited(experiment_name or bundle.run.experiment))
-            blobs = _write_blobs(bundle, session.thumbnails_follow)
+            blobs = _write_blobs(bundle, session)
             with transaction.atomic():
                 run, is_new = _store(bundle, content_hash, blobs, experiment_name, session)
                 session.links.connect(run.pk, bundle.run)
@@ -162,22 +164,25 @@ def import_bundle(
     )
 
 
-def _write_blobs(bundle: RunBundle, thumbnails_follow: bool) -> BlobBatch:
+def _write_blobs(bundle: RunBundle, session: ImportSession) -> BlobBatch:
     """Write the files of blobs that are new. Before the transaction: files take time.
 
     A few at once, since most of the time goes into decoding pictures and waiting for the disk.
     """
-    batch = BlobBatch(thumbnails_follow=thumbnails_follow)
+    batch = BlobBatch(thumbnails_follow=session.thumbnails_follow)
     wanted = {blob.sha256: blob for blob in bundle.blob_records()}
-    with ThreadPoolExecutor(max_workers=WRITERS) as writers:
-        under_way: set[Future[Blob]] = set()
+    under_way: set[Future[Blob]] = set()
+    try:
         for sha256 in wanted.keys() - known_hashes(wanted):
             if len(under_way) == WRITERS:
                 done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
                 _raise_first(done)
             content = bundle.read_blob(sha256)
-            under_way.add(writers.submit(batch.add, content, wanted[sha256].media_type))
-        _raise_first(under_way)
+            under_way.add(session.writers.submit(batch.add, content, wanted[sha256].media_type))
+    finally:
+        wait(under_way)
+    _raise_first(under_way)
+    batch.sync()
     return batch
 
 

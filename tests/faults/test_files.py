@@ -46,11 +46,11 @@ class FailsAt:
         self.numbers = itertools.count(1)  # counts right from several threads at once
         self.n = 0
 
-    def __call__(self, name: str, content: bytes) -> bool:
+    def __call__(self, *what: Any) -> bool:
         self.n = next(self.numbers)
         if self.n >= self.at:
             raise self.error
-        was_there: bool = self.real(name, content)
+        was_there: bool = self.real(*what)
         return was_there
 
 

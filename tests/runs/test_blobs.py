@@ -8,11 +8,13 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.db import connection
 from PIL import Image
 
 from runs.blobs import BlobBatch, MissingBlobError, known_hashes, open_blob, read_blob, storage_name
@@ -186,6 +188,31 @@ def test_a_file_appears_whole_or_not_at_all(store, monkeypatch):
         store_blob(b"x" * 10_000, "application/octet-stream")
     assert files_in(store) == []
     assert not Blob.objects.exists()
+
+
+def test_files_and_their_names_are_on_disk_before_a_row_names_them(store, monkeypatch):
+    synced, synced_before_rows = set(), []
+    fsync = os.fsync
+
+    def sync(descriptor):
+        fsync(descriptor)
+        synced.add(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+    def note(execute, sql, *rest):
+        if sql.startswith("INSERT"):
+            synced_before_rows.append(set(synced))
+        return execute(sql, *rest)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    batch = BlobBatch()
+    for number in range(3):
+        batch.add(bytes([number]) * 100, "application/octet-stream")
+    with connection.execute_wrapper(note):
+        batch.save()
+    (there,) = synced_before_rows
+    for file in files_in(store):
+        assert any(path.name.startswith(file.name) for path in there)
+        assert {file.parent, file.parents[1], file.parents[2]} <= there
 
 
 def test_a_file_that_is_there_is_kept_and_renewed(store):

@@ -345,11 +345,11 @@ class TestTrouble:
         calls = []
         put = type(bucket).put
 
-        def fails_at_third(storage, name, content):
+        def fails_at_third(storage, name, content, unsynced=None):
             calls.append(name)
             if len(calls) >= 3:
                 raise StoreUnavailableError("it went away")
-            return put(storage, name, content)
+            return put(storage, name, content, unsynced)
 
         monkeypatch.setattr(type(bucket), "put", fails_at_third)
         with pytest.raises(StoreUnavailableError):
