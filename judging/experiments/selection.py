@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -44,6 +44,7 @@ NAMES: Mapping[str, Promise] = {
     "detections": gettext_lazy("anomalies noticed"),
     "recovered": gettext_lazy("recovery"),
     "end": gettext_lazy("end reason"),
+    "errors": gettext_lazy("errors of"),
     "mode": gettext_lazy("failure mode"),
     "by": gettext_lazy("by whose word"),
     "task_set": gettext_lazy("task set"),
@@ -92,6 +93,8 @@ class Selection:
                 runs = showing(runs, value, Word(self.chosen.get("by", Word.KNOWN)))
             elif key == "milestones":
                 runs = with_milestones(runs, value)
+            elif key == "errors":
+                runs = runs.exclude(~Q(error_origin=value), standing=Standing.ERROR)
             elif key == "progress":
                 runs = runs.filter(pk__among=runs_of_progress(scope, self.source, value))
             elif key not in ("standing", "by"):
@@ -114,6 +117,8 @@ class Selection:
             return progress_words(value)
         if key == "end":
             return str(Run.EndReason(value).label)
+        if key == "errors":
+            return str(Run.ErrorOrigin(value).label)
         if key == "recovered":
             return _("yes") if value == "yes" else _("none")
         return value or "—"
@@ -159,6 +164,8 @@ def _check(key: str, value: str) -> None:
         progress_words(value)
     elif key == "end":
         Run.EndReason(value)
+    elif key == "errors":
+        Run.ErrorOrigin(value)
     elif key not in GROUPINGS:
         _condition(key, value)
 

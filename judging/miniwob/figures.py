@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
 
 from judging.experiments.figures import names_in
 from judging.experiments.population import COUNTED, Scope, Standing
@@ -40,6 +40,14 @@ class Rule(StrEnum):
 OF_RULE: Mapping[Rule, Q] = {Rule.POSITIVE: Q(reward__gt=0), Rule.BINARY: Q(reward=1)}
 # An agent that came to no decision failed, as in the source; all other errors say nothing of it.
 COUNTS = Q(standing__in=COUNTED) | Q(standing=Standing.ERROR, error_origin=Run.ErrorOrigin.AGENT)
+
+
+class _Apart(StrEnum):
+    """Runs that are left out here, or in an experiment's accuracy."""
+
+    BROKEN = "broken"
+    UNDECIDED = "undecided"
+    UNREWARDED = "unrewarded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +113,10 @@ class SuiteFigures:
     tasks: Sequence[TaskFigures]
     broken: int
     """Runs that say nothing of the agent: errors of site, browser, model or harness, and others."""
+    undecided: int
+    """Counted runs that ended in the agent's own error: no accuracy of an experiment has them."""
+    unrewarded: int
+    """Counted runs without a reward: no accuracy by the reward has them."""
 
     @property
     def counted(self) -> Group:
@@ -150,15 +162,17 @@ def suite_of(scope: Scope) -> Suite:
     counted: defaultdict[int, dict[str, TaskFigures]] = defaultdict(dict)
     for agent, task, runs, *numbers in _sums(scope):
         counted[agent][task] = _task(short_name(task), runs, numbers)
-    broken = dict(_broken(scope))
+    apart = _apart(scope)
     found = [
         SuiteFigures(
             agent=agent,
             name=names.get(agent, ""),
             tasks=sorted(counted[agent].values(), key=lambda each: each.task),
-            broken=broken.get(agent, 0),
+            broken=apart[agent, _Apart.BROKEN],
+            undecided=apart[agent, _Apart.UNDECIDED],
+            unrewarded=apart[agent, _Apart.UNREWARDED],
         )
-        for agent in {*counted, *broken}
+        for agent in {*counted, *(agent for agent, _ in apart)}
     ]
     return Suite(sorted(found, key=lambda each: (each.name, each.agent)))
 
@@ -194,11 +208,17 @@ def _task(name: str, runs: int, numbers: Sequence[int | None]) -> TaskFigures:
     )
 
 
-def _broken(scope: Scope) -> QuerySet[Any, Any]:
-    told = (Standing.ERROR, Standing.INCOMPLETE, Standing.NOT_EXECUTABLE)
-    left: QuerySet[Any] = runs_of_suite(scope).filter(standing__in=told).exclude(COUNTS)
-    counts: QuerySet[Any, Any] = left.values_list("agent").annotate(n=Count("pk"))
-    return counts
+def _apart(scope: Scope) -> Counter[tuple[int, _Apart]]:
+    """How many runs of each configuration are not like the others."""
+    told = (Standing.ERROR, Standing.INCOMPLETE, Standing.NOT_EXECUTABLE, Standing.NONE)
+    why = Case(
+        When(standing=Standing.NONE, then=Value(_Apart.UNREWARDED)),
+        When(COUNTS, then=Value(_Apart.UNDECIDED)),
+        default=Value(_Apart.BROKEN),
+    )
+    runs: Any = runs_of_suite(scope).filter(standing__in=told).annotate(why=why)
+    counts: Any = runs.values_list("agent", "why").annotate(n=Count("pk"))
+    return Counter({(agent, _Apart(why)): n for agent, why, n in counts})
 
 
 def _mean_steps(tasks: Iterable[TaskFigures], rule: Rule) -> float | None:

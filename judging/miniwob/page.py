@@ -9,17 +9,24 @@ from typing import Any
 from django.utils.functional import Promise
 
 from judging.experiments.asked import Asked
-from judging.experiments.population import COUNTED
+from judging.experiments.population import COUNTED, Standing
 from judging.experiments.selection import joined, runs_url
 from judging.experiments.sources import Source
 from judging.miniwob import published
-from judging.miniwob.figures import Group, Rule, Suite, SuiteFigures, TaskFigures, suite_of
+from judging.miniwob.figures import Group, Rule, Suite, SuiteFigures, suite_of
 from judging.miniwob.tables import rule_note
-from judging.miniwob.words import EXCLUSIONS, RULES, STEPS, steps_words
+from judging.miniwob.words import (
+    EXCLUSIONS,
+    RULES,
+    STEPS,
+    UNDECIDED,
+    UNREWARDED,
+    steps_words,
+)
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
-from judging.triangle_links import LinkedShare
-from runs.models import Experiment
+from judging.triangle_links import Linked, LinkedShare
+from runs.models import Experiment, Run
 from webagent.environment.miniwob_suite import TASK_SET, Exclusion, Steps, exclusion_of, steps_of
 
 
@@ -54,6 +61,29 @@ class ConfigurationShown:
     """One configuration: over all tasks that count, and by steps."""
 
     figures: SuiteFigures
+    experiment: Experiment
+
+    @property
+    def elsewhere(self) -> list[tuple[Promise, Linked]]:
+        """Runs that failed here and are in no accuracy of the experiment, by why."""
+        return [
+            (words, Linked(n, self._listed(standing)))
+            for n, words, standing in (
+                (self.figures.undecided, UNDECIDED, Standing.ERROR),
+                (self.figures.unrewarded, UNREWARDED, Standing.NONE),
+            )
+            if n
+        ]
+
+    def _listed(self, standing: Standing) -> str:
+        # Only the agent's own errors: others are left out here too.
+        return runs_url(
+            self.experiment,
+            Source(),
+            agent=self.figures.agent,
+            standing=standing,
+            errors=Run.ErrorOrigin.AGENT,
+        )
 
     @property
     def overall(self) -> list[RateShown]:
@@ -76,14 +106,13 @@ class CellShown:
 
 def suite_page(asked: Asked) -> dict[str, Any]:
     """What the part's template takes."""
-    suite = suite_of(asked.scope)
+    suite, experiment = suite_of(asked.scope), asked.scope.experiment
     return {
-        "suite": [ConfigurationShown(each) for each in suite.configurations],
+        "suite": [ConfigurationShown(each, experiment) for each in suite.configurations],
         "broken": sum(each.broken for each in suite.configurations),
         "rules": list(RULES.values()),
         "rows": [
-            (task, _kind(task), [_cell(asked.scope.experiment, each, task) for each in columns])
-            for columns in [suite.configurations]
+            (task, _kind(task), [_cell(experiment, one, task) for one in suite.configurations])
             for task in suite.tasks
         ],
         "excluded": _excluded(suite),
@@ -102,7 +131,7 @@ def _kind(task: str) -> Promise:
 
 
 def _cell(experiment: Experiment, one: SuiteFigures, task: str) -> CellShown | None:
-    found: TaskFigures | None = one.at(task)
+    found = one.at(task)
     if found is None:
         return None
     address = runs_url(
@@ -110,7 +139,8 @@ def _cell(experiment: Experiment, one: SuiteFigures, task: str) -> CellShown | N
         Source(),
         agent=one.agent,
         task=f"{TASK_SET}.{task}",
-        standing=joined(COUNTED),
+        standing=joined((*COUNTED, Standing.ERROR)),
+        errors=Run.ErrorOrigin.AGENT,
     )
     shares = [LinkedShare(found.share(rule), address) for rule in Rule]
     return CellShown(shares, found.mean_steps(Rule.POSITIVE))

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.experiments.asked import Asked
-from judging.experiments.table_parts import CONFIGURATION, TABLE_NAMES
+from judging.experiments.table_parts import CONFIGURATION, titled
 from judging.miniwob import published
 from judging.miniwob.causes import causes_of
 from judging.miniwob.figures import Group, Rule, Suite, suite_of
@@ -63,8 +63,8 @@ def miniwob_table(asked: Asked) -> Table:
         for each in published.RATES
     )
     rows += _published(suite, printed)
-    notes = [_rates_note(), _broken_note(suite), str(published.NOTE)]
-    return _titled(asked, "miniwob", columns, rows, notes)
+    notes = [_rates_note(), *_apart_notes(suite), str(published.NOTE)]
+    return titled(asked, "miniwob", columns, rows, notes, counts=rule_note())
 
 
 def miniwob_steps_table(asked: Asked) -> Table:
@@ -101,7 +101,7 @@ def miniwob_steps_table(asked: Asked) -> Table:
         ),
     )
     notes = [_rates_note(), str(published.NOTE)]
-    return _titled(asked, "miniwob_steps", columns, rows, notes)
+    return titled(asked, "miniwob_steps", columns, rows, notes, counts=rule_note())
 
 
 def miniwob_tasks_table(asked: Asked) -> Table:
@@ -139,7 +139,7 @@ def miniwob_tasks_table(asked: Asked) -> Table:
     note = _(
         "Low and high are the ends of Wilson's interval (95 %); steps are of successes above 0."
     )
-    return _titled(asked, "miniwob_tasks", columns, rows, [note])
+    return titled(asked, "miniwob_tasks", columns, rows, [note], counts=rule_note())
 
 
 def miniwob_excluded_table(asked: Asked) -> Table:
@@ -151,8 +151,8 @@ def miniwob_excluded_table(asked: Asked) -> Table:
     ]
     suite = suite_of(asked.scope)
     if not suite.configurations:
-        return _titled(asked, "miniwob_excluded", columns, [])
-    names = [*(name for names in EXCLUDED.values() for name in names)]
+        return titled(asked, "miniwob_excluded", columns, [], counts=rule_note())
+    names = [name for names in EXCLUDED.values() for name in names]
     names += [task for task in suite.tasks if exclusion_of(task) and task not in names]
     rows: list[Sequence[Value]] = []
     for name in names:
@@ -160,7 +160,7 @@ def miniwob_excluded_table(asked: Asked) -> Table:
         why = exclusion_of(name)
         reason = str(EXCLUSIONS[why]) if why else None
         rows.append([name, reason, sum(each.runs for each in found if each)])
-    return _titled(asked, "miniwob_excluded", columns, rows)
+    return titled(asked, "miniwob_excluded", columns, rows, counts=rule_note())
 
 
 def miniwob_causes_table(asked: Asked) -> Table:
@@ -199,24 +199,7 @@ def miniwob_causes_table(asked: Asked) -> Table:
         _("Only vision is proposed: where the page shows that something needed was not seen."),
         str(published.NOTE),
     ]
-    return _titled(asked, "miniwob_causes", columns, rows, notes)
-
-
-def _titled(
-    asked: Asked,
-    name: str,
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[Value]],
-    notes: Iterable[str] = (),
-) -> Table:
-    """The table of that name. It counts by the reward, whatever source the page is asked under."""
-    return Table(
-        name=name,
-        title=asked.title(str(TABLE_NAMES[name])),
-        columns=columns,
-        rows=rows,
-        notes=[rule_note(), *notes],
-    )
+    return titled(asked, "miniwob_causes", columns, rows, notes, counts=rule_note())
 
 
 def rule_note() -> str:
@@ -235,9 +218,21 @@ def _rates_note() -> str:
     )
 
 
-def _broken_note(suite: Suite) -> str:
+def _apart_notes(suite: Suite) -> list[str]:
+    """How many runs do not count, and how many count here and in no accuracy."""
     broken = sum(each.broken for each in suite.configurations)
-    return _("Runs left out because something else than the agent broke: %(n)s.") % {"n": broken}
+    undecided = sum(each.undecided for each in suite.configurations)
+    unrewarded = sum(each.unrewarded for each in suite.configurations)
+    notes = [_("Runs left out because something else than the agent broke: %(n)s.") % {"n": broken}]
+    if undecided or unrewarded:
+        notes.append(
+            _(
+                "Counted as failed, and left out of the experiment's accuracy: %(undecided)s ended "
+                "in the agent's own error, %(unrewarded)s have no reward."
+            )
+            % {"undecided": undecided, "unrewarded": unrewarded}
+        )
+    return notes
 
 
 def _rate(group: Group, rule: Rule) -> list[Value]:

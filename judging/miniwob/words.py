@@ -18,6 +18,8 @@ STEPS: Mapping[Steps, Promise] = {
     Steps.ONE: _("one step"),
     Steps.MANY: _("many steps"),
 }
+UNDECIDED = _("in the agent's own error")
+UNREWARDED = _("without a reward")
 EXCLUSIONS: Mapping[Exclusion, Promise] = {
     Exclusion.DEBUG: _("made for debugging; earlier work leaves it out too"),
     Exclusion.REACTION: _("must be reacted to at once"),

@@ -72,7 +72,9 @@ class Episode:
         """How it ended, with every step recorded."""
         self._seed = seed
         try:
-            self.first = self.last = self._ask(lambda: self._environment.reset(seed))
+            self.first = self.last = first = self._ask(lambda: self._environment.reset(seed))
+            # Who gives up before doing anything has reached nothing, as the benchmark counts it.
+            self.result = StepResult(observation=first, reward=0.0, scored=first.scored)
             ending = self._interrupted()
             while ending is None:
                 ending = self._step(self.last)

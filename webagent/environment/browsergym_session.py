@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -124,8 +125,9 @@ class BrowserGymSession:
 
     def _start(self, seed: int | None) -> Observation:
         try:
-            obs, _ = self._env.reset(seed=seed)
-            observation = live_observation(obs)
+            obs, info = self._env.reset(seed=seed)
+            scored = not (info.get("task_info") or {}).get("unscored")
+            observation = replace(live_observation(obs), scored=scored)
         except EnvironmentFailure:
             raise
         except Exception as error:  # noqa: BLE001 (whatever it is, no agent has acted yet)

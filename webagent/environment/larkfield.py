@@ -24,6 +24,8 @@ SITE = "larkfield"
 HOST = "larkfield.localhost"
 VERSION = "1"
 ENDS_AT_FIRST_MESSAGE = True
+UNSCORED = {"unscored": True}
+"""What the task says of itself: its 0 is no verdict."""
 PAGES = Path(__file__).parent / "sites" / SITE
 
 
@@ -37,16 +39,16 @@ class LarkfieldTask(AbstractBrowserTask):
     def setup(self, page: playwright.sync_api.Page) -> tuple[str, dict[str, Any]]:
         """Open the start page; the goal is the instruction."""
         page.goto(self._specification["start_url"])
-        return self._specification["intent"], {}
+        return self._specification["intent"], UNSCORED
 
     def validate(
         self, page: playwright.sync_api.Page, chat_messages: list[Any]
     ) -> tuple[float, bool, str, dict[str, Any]]:
-        """Ends with the first word of the agent; `unscored` says that the 0 is no verdict."""
+        """Ends with the first word of the agent."""
         spoken = any(
             message["role"] in {"assistant", "infeasible"} for message in chat_messages[1:]
         )
-        return 0.0, spoken, "", {"unscored": True}
+        return 0.0, spoken, "", UNSCORED
 
     def teardown(self) -> None:
         """Nothing to clean up: every run starts with a new browser profile."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import threading
 from argparse import ArgumentParser
@@ -18,9 +19,10 @@ from judging.experiments.population import whole_scope
 from judging.experiments.report import written
 from judging.experiments.sources import Source
 from judging.experiments.tables import TABLES
+from judging.management.arguments import at_most
 from judging.miniwob.tables import OF_SUITE
 from judging.reports import Table, write_json_of
-from judging.services.failure_causes import NoFailuresError, draw_sample
+from judging.services.failure_causes import MAX_SEED, NoFailuresError, draw_sample
 from runs.execution.foreground import active_runs, carry_out_experiment
 from runs.experiment_agents import read_agent
 from runs.experiment_plans import Plan, PlanError, seed_list
@@ -64,7 +66,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--draw",
-            type=int,
+            type=at_most,
             metavar="N",
             help="draw so many failures to be tagged (the source: 100)",
         )
@@ -73,6 +75,7 @@ class Command(BaseCommand):
         parser.add_argument("--out", type=Path, metavar="FILE", help="write them as JSON here too")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        _check(options)
         try:
             plan, left_out = _plan(options)
             experiment = self._experiment(plan, is_resumed=options["resume"])
@@ -153,6 +156,17 @@ def suite_tables(experiment: Experiment) -> list[Table]:
     asked = Asked(scope=whole_scope(experiment), source=Source())
     made = [make(asked) for name, make in TABLES.items() if name.startswith(OF_SUITE)]
     return [table for table in made if table.rows]
+
+
+def _check(options: dict[str, Any]) -> None:
+    """Refuse what would only be found out once all runs have ended."""
+    if options["max_steps"] < 1:
+        raise CommandError(f"--max-steps {options['max_steps']}: it must be 1 or more.")
+    seed, out = options["draw_seed"], options["out"]
+    if seed is not None and not 0 <= seed < MAX_SEED:
+        raise CommandError(f"--draw-seed {seed}: it must be from 0 to {MAX_SEED - 1}.")
+    if out and (out.is_dir() or not os.access(out.parent, os.W_OK)):
+        raise CommandError(f"{out} cannot be written.")
 
 
 def _plan(options: dict[str, Any]) -> tuple[Plan, tuple[str, ...]]:

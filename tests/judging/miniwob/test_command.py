@@ -74,6 +74,9 @@ def test_what_cannot_be_done_is_said(carried_out: list[UUID]) -> None:
         suite("--seeds", "1,1")
     with pytest.raises(CommandError, match="no agent 'nobody'"):
         suite("--agent", "nobody")
+    for option in ("--max-steps=0", "--draw=0", "--draw=-1", "--draw-seed=-1", "--out=/no/such/x"):
+        with pytest.raises(CommandError, match=option.partition("=")[0][2:] + "|cannot be written"):
+            suite(option)
     assert not Run.objects.exists()
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+
 import pytest
 
 from judging.experiments.tables import TABLES
@@ -30,6 +33,7 @@ def test_both_rules_and_both_kinds_of_tasks() -> None:
     one = found.of(Steps.ONE)
     assert one.rate(Rule.POSITIVE).value == pytest.approx((3 / 4 + 2 / 4) / 2)
     assert one.rate(Rule.BINARY).value == pytest.approx((3 / 4 + 1 / 4) / 2)
+    assert (found.undecided, found.unrewarded) == (1, 0)
     # Left out by the source: shown, and in no mean.
     assert [each.task for each in found.excluded.tasks] == ["use-slider"]
     assert found.counted.rate(Rule.POSITIVE).value == pytest.approx((3 / 4 + 1 / 2 + 1 / 3) / 3)
@@ -94,3 +98,12 @@ def test_the_part_shows_shares_with_their_runs(django_assert_max_num_queries) ->
     )
     listed = client.get(runs).content.decode()
     assert listed.count("miniwob.click-tab<") == 4 + 1  # and the chip
+    # Every figure leads to the very runs that it is over: the agent's own error, not the site's.
+    assert "left out of the accuracy above" in page
+    links = [unescape(link) for link in re.findall(r'href="([^"]*errors=agent[^"]*)"', page)]
+    of_task = next(link for link in links if "click-tab-2" in link)
+    assert client.get(of_task).content.decode().count("miniwob.click-tab-2<") == 3 + 1
+    [of_errors] = [link for link in links if "task=" not in link]
+    assert client.get(of_errors).content.decode().count("miniwob.click-tab-2<") == 1
+    nobody = others.address("experiment_runs", of.pk, errors="nobody")
+    assert client.get(nobody).status_code == 404

@@ -1,12 +1,14 @@
 """The loop of a run, in an environment without a browser."""
 
-import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.webagent.pages import observation
+from webagent.agents import episode
 from webagent.agents.agent import AgentFailure
 from webagent.agents.registry import make_agent
 from webagent.agents.running import run_episode
@@ -32,9 +34,15 @@ GREETING = ChatMessage(role="assistant", text="Hi!")
 class Room:
     """An environment that answers every action with the next of the given results."""
 
-    def __init__(self, *results: StepResult | Exception, reset: Exception | None = None) -> None:
+    def __init__(
+        self,
+        *results: StepResult | Exception,
+        reset: Exception | None = None,
+        scored: bool = True,
+    ) -> None:
         self.results = list(results)
         self.broken_reset = reset
+        self.scored = scored
         self.broken_evidence: Exception | None = None
         self.actions: list[str] = []
         self.closed = 0
@@ -42,7 +50,7 @@ class Room:
     def reset(self, seed: int | None) -> Observation:
         if self.broken_reset:
             raise self.broken_reset
-        return observation(messages=(GREETING,))
+        return replace(observation(messages=(GREETING,)), scored=self.scored)
 
     def step(self, action: str) -> StepResult:
         self.actions.append(action)
@@ -169,6 +177,13 @@ def test_giving_up_is_told_apart():
     assert (record.outcome, record.end_reason) == (Outcome.FAILURE, EndReason.AGENT_GAVE_UP)
     assert record.claimed_success is False
     assert steps[0].thought == "Impossible."
+    # Nothing done is nothing reached: a reward of 0, as the benchmark counts it, and not none.
+    assert (record.reward, record.extra) == (
+        0.0,
+        {"benchmark_reward": 0.0, "binary_reward": False},
+    )
+    record, _ = run(Room(scored=False), gave_up)
+    assert (record.outcome, record.reward) == (Outcome.UNKNOWN, None)
     said = nothing(terminated=True, gave_up=True, said=[("infeasible", "no such page")])
     record, _ = run(Room(said))
     assert record.end_reason is EndReason.AGENT_GAVE_UP
@@ -262,13 +277,16 @@ def test_a_cancelled_run_stops_before_the_next_action():
             assert steps[-1].after is not None
 
 
-def test_no_step_begins_after_the_time_limit():
+def test_no_step_begins_after_the_time_limit(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(episode, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
     def slow(_: Observation) -> Decision:
-        time.sleep(0.06)
+        clock[0] += 6
         return Decision(action="noop()")
 
     room = Room()
-    record, steps = run(room, Acting(slow), time_limit_s=0.1)
+    record, steps = run(room, Acting(slow), time_limit_s=10)
     assert (record.outcome, record.end_reason) == (Outcome.FAILURE, EndReason.TIME_LIMIT)
     assert len(steps) == 2
     assert len(room.actions) == 1

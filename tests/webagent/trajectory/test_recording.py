@@ -171,6 +171,18 @@ def test_an_action_in_which_the_environment_broke_is_kept_without_a_verdict():
     assert step.reward is None
 
 
+def test_a_marked_picture_is_noted_with_its_own_size():
+    kept = Kept()
+    decision = Decision(action="noop()", marked_screenshot=png(300, 180, 9))
+    record(Recorder("r1", kept), decision, result())
+    before = kept.steps[0].before
+    assert before is not None
+    assert before.screenshot is not None
+    assert before.marked_screenshot is not None
+    assert (before.screenshot.width, before.screenshot.height) == (100, 60)
+    assert (before.marked_screenshot.width, before.marked_screenshot.height) == (300, 180)
+
+
 def test_an_unscored_task_leaves_no_reward():
     kept = Kept()
     record(Recorder("r1", kept), Decision(action="noop()"), result(scored=False))
