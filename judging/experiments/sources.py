@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +23,22 @@ from django.utils.translation import gettext as _
 from judging.audits.order import in_order
 from judging.evaluators.reward import RewardEvaluator
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
+from runs.row_counts import count_rows
 
 REWARD, REFERENCE, EVALUATOR = "reward", "reference", "evaluator:"
 SUCCESS, FAILURE = "success", "failure"
 _LARGEST_NUMBER = 1e308
 """Rewards beyond it are infinite or no numbers at all, and say nothing."""
 _RELATION = "source_verdict"
+_REWARDED = Q(reward__gt=-_LARGEST_NUMBER, reward__lt=_LARGEST_NUMBER)
+_SETTLED: Mapping[str, Any] = {
+    "is_authoritative": True,
+    "verdict__in": [ReferenceVerdict.Verdict.SUCCESS, ReferenceVerdict.Verdict.FAILURE],
+}
+_SPOKEN: Mapping[str, Any] = {
+    "is_current": True,
+    "verdict__in": [Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,8 @@ class Choice:
 
     source: Source
     verdicts: int
+    is_more: bool = False
+    """Whether there are more, which were not counted."""
 
 
 def read_source(text: str) -> Source:
@@ -155,21 +167,12 @@ def choices_among(counted: QuerySet[Any]) -> list[Choice]:
     Reward and reference verdict are always offered; evaluators where they say something.
     """
     ids = counted.order_by().values("pk")
-    settled = ReferenceVerdict.objects.filter(
-        run=OuterRef("pk"),
-        is_authoritative=True,
-        verdict__in=[ReferenceVerdict.Verdict.SUCCESS, ReferenceVerdict.Verdict.FAILURE],
-    )
-    rewarded = Q(reward__gt=-_LARGEST_NUMBER, reward__lt=_LARGEST_NUMBER)
+    settled = ReferenceVerdict.objects.filter(run=OuterRef("pk"), **_SETTLED)
     counts = counted.order_by().aggregate(
-        rewarded=Count("pk", filter=rewarded), settled=Count("pk", filter=Exists(settled))
+        rewarded=Count("pk", filter=_REWARDED), settled=Count("pk", filter=Exists(settled))
     )
     spoken = dict(
-        Evaluation.objects.filter(
-            run__in=ids,
-            is_current=True,
-            verdict__in=[Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED],
-        )
+        Evaluation.objects.filter(run__in=ids, **_SPOKEN)
         .order_by()
         .values_list("evaluator")
         .annotate(n=Count("*"))
@@ -180,6 +183,25 @@ def choices_among(counted: QuerySet[Any]) -> list[Choice]:
         Choice(source=Source(is_reference=True), verdicts=counts["settled"]),
         *(Choice(source=Source(each), verdicts=spoken[each.pk]) for each in versions),
     ]
+
+
+def choices_up_to_a_bound(counted: QuerySet[Any]) -> list[Choice]:
+    """The same without reading all that was ever said: each counts as `count_rows` does."""
+    ids = counted.order_by().values("pk")
+    settled = Exists(ReferenceVerdict.objects.filter(run=OuterRef("pk"), **_SETTLED))
+    found = [
+        _bounded(Source(), counted.filter(_REWARDED)),
+        _bounded(Source(is_reference=True), counted.filter(settled)),
+    ]
+    for version in in_order(EvaluatorVersion.objects.all()):
+        spoken = Evaluation.objects.filter(evaluator=version, run__in=ids, **_SPOKEN)
+        found.append(_bounded(Source(version), spoken))
+    return [each for each in found if each.verdicts or each.source.evaluator is None]
+
+
+def _bounded(source: Source, rows: QuerySet[Any]) -> Choice:
+    counted = count_rows(rows)
+    return Choice(source=source, verdicts=counted.number, is_more=counted.is_more)
 
 
 def default_source(choices: Sequence[Choice]) -> Source:

@@ -7,7 +7,7 @@ from typing import Any, cast
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from judging.experiments.sources import Source, default_source, read_source
+from judging.experiments.sources import Choice, Source, default_source, read_source
 from judging.hint_effects.source_runs import Wish
 from runs.language_models import ModelOffer
 from runs.models import Experiment, HintLevel, TaskSet, User
@@ -47,12 +47,10 @@ class HintWritingForm(forms.Form):
         chosen.queryset = experiments
         names = TaskSet.objects.order_by("name").values_list("name", flat=True).distinct()
         self._offer("task_set", [("", _("all")), *((name, name) for name in names)])
-        everybody = Wish(user=user).runs().values_list("agent__name", flat=True).distinct()
-        agents = sorted(everybody)
+        agents = Wish(user=user).agents()
         self._offer("agent", [("", _("anybody")), *((name, name) for name in agents)])
         sources = Wish(user=user).choices()
-        words = [(each.source.key, f"{each.source.name} ({each.verdicts})") for each in sources]
-        self._offer("verdict", words)
+        self._offer("verdict", [(each.source.key, _in_words(each)) for each in sources])
         self.fields["verdict"].initial = default_source(sources).key
         self._offer("model", [(offer.name, offer.name) for offer in models if not offer.missing])
 
@@ -78,3 +76,8 @@ class HintWritingForm(forms.Form):
 
     def _offer(self, name: str, values: list[Any]) -> None:
         cast("forms.ChoiceField", self.fields[name]).choices = values
+
+
+def _in_words(choice: Choice) -> str:
+    verdicts = f"{choice.verdicts}+" if choice.is_more else choice.verdicts
+    return f"{choice.source.name} ({verdicts})"

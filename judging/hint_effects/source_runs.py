@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from judging.audits.population import INFEASIBLE_TASKS
-from judging.experiments.sources import SUCCESS, Choice, Source, choices_among, with_said
+from judging.experiments.sources import SUCCESS, Choice, Source, choices_up_to_a_bound, with_said
 from runs.hint_sources import source_run
-from runs.models import Experiment, Run, RunStatus, Task, User
+from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, User
 from runs.querysets.tasks import task_key
 from webagent.knowledge.asking import MAX_ASKS
 from webagent.knowledge.hints import hint_request, load_wording
@@ -63,7 +63,13 @@ class Wish:
 
     def choices(self) -> list[Choice]:
         """Who could say that they succeeded, and of how many runs each says something."""
-        return choices_among(self.runs())
+        return choices_up_to_a_bound(self.runs())
+
+    def agents(self) -> list[str]:
+        """Names of those who acted in these runs. Of each agent, one run is looked for."""
+        acted = self.runs().filter(agent=OuterRef("pk"))
+        agents = AgentConfiguration.objects.filter(Exists(acted)).order_by()
+        return sorted(agents.values_list("name", flat=True).distinct())
 
 
 def source_ids(wish: Wish, source: Source) -> list[UUID]:
