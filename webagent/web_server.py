@@ -11,6 +11,7 @@ import tempfile
 from typing import Any, Protocol
 
 from webagent.settings.environment import read_environment
+from webagent.web_draining import Server, drain_before_stop
 
 
 class Worker(Protocol):
@@ -52,6 +53,11 @@ logconfig_dict: dict[str, Any] = {
 def on_starting(server: object) -> None:
     """Before the first process: a folder in which all of them count together."""
     os.environ[COUNTS] = tempfile.mkdtemp(prefix="crosscheck-metrics-")
+
+
+def when_ready(server: Server) -> None:
+    """It listens: from here on it may be told to stop."""
+    drain_before_stop(server)
 
 
 def child_exit(server: object, worker: Worker) -> None:

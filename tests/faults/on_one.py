@@ -33,7 +33,7 @@ def carry_out(scenario: Scenario, scale: float) -> FaultRecord:
         try:
             place = Place(Path(folder), database)
             scenario.carry_out(place, max(1, round(scenario.times * scale)), findings)
-        except Exception as error:  # noqa: BLE001 - whatever breaks is what was found
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever breaks is what was found
             if not findings.problems:
                 findings.complain([f"{type(error).__name__}: {error}"])
     return record(

@@ -35,7 +35,7 @@ def proxied(port: int, folder: Path) -> Iterator[int]:
         "SITE_ADDRESS": f"http://127.0.0.1:{own}",
         "WEB_HOST": "127.0.0.1",
         "WEB_PORT": str(port),
-        "CADDY_ADMIN": "off",
+        "CADDY_ADMIN": f"127.0.0.1:{free_port()}",
         "XDG_DATA_HOME": str(folder),
         "XDG_CONFIG_HOME": str(folder),
     }

@@ -225,6 +225,7 @@ CELERY_TASK_ROUTES = {
 }
 # Between two machines, at most. Messages carry the time at which they are void.
 CLOCKS_DIFFER_S = 900
+CELERY_BEAT_SCHEDULER = "runs.beat:SteadyScheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(QUEUE_DIR / "beat")
 CELERY_BEAT_SCHEDULE = {
     "sweep": {
