@@ -72,6 +72,7 @@ _LOCKED_RUN = Prepared(
     lambda: (
         Run.objects.select_for_update(of=("self",), no_key=True)
         .filter(pk=key("run"))
+        .order_by()
         .values_list("pk")
     )
 )
