@@ -15,7 +15,7 @@ from judging.miniwob.needed import folded, needed_elements
 from judging.models import FailureCause
 from runs.blobs import MissingBlobError, read_blob
 from runs.models import Run, Step
-from runs.seen_screens import Edges, PageElement, Piece, page_seen, seen_screen
+from runs.seen_screens import MAX_BYTES, Edges, PageElement, Piece, page_seen, seen_screen
 from webagent.trajectory.records import Json
 
 MOST_STEPS = 10
@@ -74,7 +74,7 @@ def proposal_for(run: Run) -> Json:
 def step_findings(step: Step, goal: str) -> list[Finding]:
     """What the agent needed on this screen and did not see; nothing where it cannot be told."""
     screen, page = seen_screen(step), page_seen(step)
-    if screen is None or page is None or step.tree is None:
+    if screen is None or page is None or step.tree is None or step.tree.size > MAX_BYTES:
         return []
     try:
         tree = read_blob(step.tree).decode("utf-8", "replace")
