@@ -22,7 +22,6 @@ from webagent.environment.miniwob_suite import (
     TASK_SET,
     Exclusion,
     Steps,
-    exclusion_of,
     short_name,
     steps_of,
 )
@@ -63,10 +62,6 @@ class TaskFigures:
     @property
     def steps(self) -> Steps | None:
         return steps_of(self.task)
-
-    @property
-    def exclusion(self) -> Exclusion | None:
-        return exclusion_of(self.task)
 
     def share(self, rule: Rule) -> Share:
         """Successes among its runs, with Wilson's interval."""
