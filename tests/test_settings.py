@@ -44,6 +44,7 @@ def start(
         ("LANGUAGE", "tlh"),
         ("TIME_ZONE", "Mars/Olympus"),
         ("DATABASE_URL", "nonsense://x"),
+        ("DATABASE_URL", "mysql://u@localhost/d"),
         ("MAX_ATTEMPTS", "0"),
         ("SECRET_KEY", "short"),
         ("MODELS_FILE", "/nowhere/models.toml"),

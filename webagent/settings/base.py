@@ -137,15 +137,23 @@ MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 CSRF_FAILURE_VIEW = "runs.views.errors.csrf_failure"
 
 
+DATABASE_ENGINES = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
+
+
 def database(url: str | None, data_dir: Path) -> dict[str, Any]:
     """Connection settings: PostgreSQL by URL, else SQLite in the data directory.
 
     SQLite runs in WAL with immediate transactions, so that readers never wait for the one
     writer and two writers queue instead of failing half-way.
+
+    Raises:
+        ValueError: the URL is none, or of another database.
     """
     config: dict[str, Any] = dict(
         dj_database_url.parse(url or f"sqlite:///{data_dir / 'crosscheck.sqlite3'}")
     )
+    if config["ENGINE"] not in DATABASE_ENGINES:
+        raise ValueError("must be like postgresql://user:password@host/name, or sqlite:///path")
     if config["ENGINE"].endswith("sqlite3"):
         config["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
