@@ -56,7 +56,7 @@ class Served:
         return self.log.read_text(errors="replace")
 
     def health(self) -> tuple[int, dict[str, str]]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         with contextlib.closing(connection):
             connection.request("GET", "/healthz")
             answer = connection.getresponse()

@@ -161,19 +161,25 @@ def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker
     seen = under_way(run)
     freeze(pid_of_owner(seen))
     wait_until(lambda: len(attempts_of(run.pk)) > 1, what="the next attempt")
-    ended = Run.objects.filter(pk=run.pk).values().get()
+    ended = _as_it_ended(run)
     steps = list(Run.objects.get(pk=run.pk).steps.values("pk", "index", "record"))
     os.kill(pid_of_owner(seen), signal.SIGCONT)
     refused = re.compile(f"Stopped: run {run.pk} (was taken away|is no longer held)")
     wait_until(lambda: refused.search(worker.words), what="the refusal")
     wait_until(lambda: has_ended(run.pk), what="its end")
-    assert Run.objects.filter(pk=run.pk).values().get() == ended
+    assert _as_it_ended(run) == ended
     assert list(Run.objects.get(pk=run.pk).steps.values("pk", "index", "record")) == steps
     # On a machine that is too busy for its leases another attempt may have been needed.
     *_, last = check_history(run.pk)
     assert last.n_steps == 10
     rows_hold()
     no_browser_is_left(site)
+
+
+def _as_it_ended(run: Run) -> dict[str, object]:
+    """Its row, but for what is looked for once its end is committed: a loop, after a few steps."""
+    row = Run.objects.filter(pk=run.pk).values().get()
+    return {name: value for name, value in row.items() if name != "has_anomaly"}
 
 
 @pytest.mark.fault(4, "thirty messages for three runs to two processes")
@@ -207,7 +213,7 @@ def test_cancelling_stops_the_browser_and_keeps_the_steps(site: Site, worker: Wo
     asked_at = time.monotonic()
     assert Run.objects.request_cancel(run.pk)
     wait_until(lambda: has_ended(run.pk), what="its end")
-    assert time.monotonic() - asked_at < 20
+    assert time.monotonic() - asked_at < 60
     no_browser_is_left(site)
     (only,) = check_history(run.pk)
     assert (only.status, only.outcome) == ("cancelled", "incomplete")

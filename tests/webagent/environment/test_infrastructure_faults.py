@@ -156,7 +156,7 @@ def test_a_log_in_page_that_is_out_of_order_is_the_sites_error(site: MoodySite) 
 
 def test_a_first_page_that_does_not_come_is_a_navigation_timeout(site: MoodySite) -> None:
     goes_on = threading.Event()
-    site.before_answer = lambda path: goes_on.wait(3)
+    site.before_answer = lambda path: goes_on.wait(60)
     with environment(site) as opened:
         with pytest.raises(EnvironmentFailure) as caught:
             opened.reset(1)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -61,26 +62,29 @@ def is_alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
+def are_ended(pids: Sequence[int], limit_s: float = 30) -> None:
+    """The kernel takes a moment to end what it was told to, and a busy one longer."""
+    deadline = time.monotonic() + limit_s
+    while any(map(is_alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(map(is_alive, pids))
+
+
 @pytest.mark.fault(7, "kill -9 of the owner of a browser")
 def test_what_a_killed_owner_left_is_ended_with_all_below_it(unmarked):
     dead, left = owner("die")
     dead.communicate()
     assert len(left) == 2
-    assert all(map(is_alive, left))
-    assert end_leftovers() >= 2
-    time.sleep(0.2)
-    assert not any(map(is_alive, left))
+    end_leftovers()  # workers elsewhere on this machine may have done some of it
+    are_ended(left)
 
 
 @pytest.mark.fault(7, "the owner of a browser is a zombie")
 def test_a_dead_owner_that_nobody_has_reaped_counts_as_dead(unmarked):
     zombie, left = owner("die")
-    deadline = time.monotonic() + 10
-    while is_alive(zombie.pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    are_ended([zombie.pid])
     end_leftovers()
-    time.sleep(0.2)
-    assert not any(map(is_alive, left))
+    are_ended(left)
     zombie.communicate()
 
 
@@ -100,7 +104,7 @@ def test_one_can_end_ones_own(unmarked):
     after = subprocess.Popen(["sleep", "300"])
     try:
         assert end_own_browsers() == 1
-        assert after.wait(5) == -9
+        assert after.wait(60) == -9
         assert before.poll() is None
     finally:
         before.kill()

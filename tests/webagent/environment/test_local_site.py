@@ -8,7 +8,7 @@ from webagent.environment.local_site import LocalSite
 
 
 def get(address: str, path: str) -> tuple[int, bytes]:
-    with closing(http.client.HTTPConnection(address, timeout=5)) as connection:
+    with closing(http.client.HTTPConnection(address, timeout=30)) as connection:
         connection.request("GET", path)
         response = connection.getresponse()
         return response.status, response.read()

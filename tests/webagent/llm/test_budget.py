@@ -91,10 +91,10 @@ def test_waiting_call_is_refused_when_the_others_used_it_up() -> None:
                     return failure.kind
 
             result = pool.submit(second)
-            assert waiting.wait(5)
+            assert waiting.wait(60)
             assert not result.done()
             reservation.settle(Decimal("0.6"))
-        assert result.result(timeout=5) is FailureKind.OUT_OF_BUDGET
+        assert result.result(timeout=60) is FailureKind.OUT_OF_BUDGET
 
 
 @pytest.mark.parametrize("limit", ["-1", "NaN", "Infinity"])

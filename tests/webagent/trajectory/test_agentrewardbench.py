@@ -257,6 +257,6 @@ def _read(folder: Path) -> list[RunBundle]:
 
 @pytest.mark.parametrize("nasty", ["\n", "Thoughts:\n", "Reward:", "<success>", "Status -"])
 def test_no_answer_makes_a_judge_slow(nasty: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     read_answer("Thoughts:" + nasty * 50_000)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5

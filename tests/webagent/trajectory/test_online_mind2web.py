@@ -269,6 +269,6 @@ def test_odd_results_are_read_or_refused_and_never_raise(
 
 @pytest.mark.parametrize("nasty", [" ", "->", "a -> A", "| ", "(1, ", "TYPE: ", 'type "'])
 def test_no_action_is_slow_to_read(nasty: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     read_action(nasty * 50_000)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5

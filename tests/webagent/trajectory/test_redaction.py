@@ -149,6 +149,6 @@ def test_names_of_secret_things() -> None:
     ["-eyJ", "?-", "&token", "https://a:", "Bearer ", "Cookie: ", "/key/0", "a=b;", "sk-", "\n "],
 )
 def test_no_text_makes_it_slow(nasty: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     Redactor().text(nasty * (1_000_000 // len(nasty)))
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
