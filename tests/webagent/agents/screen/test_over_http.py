@@ -107,10 +107,9 @@ def test_every_protocol_takes_the_schema(llm_stub, llm_client: Client, model):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("task", ["click-dialog-2", "enter-text"])
-def test_the_rules_solve_tasks_by_what_was_really_read(task):
+def test_the_rules_solve_a_task_by_what_was_really_read():
     kept = Kept()
-    record = play(task, make_agent("screen-scripted"), kept, seed=0)
+    record = play("enter-text", make_agent("screen-scripted"), kept, seed=0)
     assert (record.outcome, record.reward) == (Outcome.SUCCESS, 1.0)
     (lines,) = kept.text("screen_text")
     (elements,) = map(json.loads, kept.text("elements"))
