@@ -455,10 +455,23 @@ def test_the_shipped_patch_does_not_give_answers_away():
             same = [
                 other
                 for other in read_patch(SHIPPED).entries
-                if any(change.op == "append" and change.text in stated for change in other.changes)
+                if any(
+                    change.op == "append" and change.text.lstrip(".? ") in stated
+                    for change in other.changes
+                )
             ]
             kept = [tasks[other.task]["eval"]["reference_answers"] for other in same]
             assert any(each != {"must_include": ["0"]} for each in kept), one.task
+
+
+def test_the_shipped_patch_adds_whole_sentences():
+    goals = {str(task["task_id"]): task["intent"] for task in fixture_tasks()}
+    for one in read_patch(SHIPPED).entries:
+        for change in one.changes:
+            if change.op == "append" and change.path == "/goal":
+                ending, _, added = change.text.partition(" ")
+                before = f"{goals[one.task]}{ending}".rstrip(" \"')")
+                assert before[-1] in ".?!" or added.startswith("("), one.task
 
 
 @pytest.mark.django_db
