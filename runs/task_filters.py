@@ -43,7 +43,9 @@ class TaskFilter(AddressFilter):
         super().__init__(data or QueryDict(), queryset)
 
     def filter_text(self, queryset: QuerySet[Task], name: str, value: str) -> QuerySet[Task]:
-        return queryset.filter(Q(goal__icontains=value) | Q(external_id=value))
+        """A number is a whole id; part of another one says nothing."""
+        its_id = Q(external_id=value) if value.isdigit() else Q(external_id__icontains=value)
+        return queryset.filter(Q(goal__icontains=value) | its_id)
 
     def filter_site(self, queryset: QuerySet[Task], name: str, value: list[str]) -> QuerySet[Task]:
         """Tasks that go to any of the sites, first or later on."""

@@ -49,7 +49,8 @@ def hint_write(request: AppRequest) -> HttpResponse:
 def _estimated(request: AppRequest, form: HintWritingForm) -> dict[str, Any]:
     """The sources and what writing takes, or what is wrong with the form."""
     if not form.is_valid():
-        return {"problem": next(iter(form.errors.values()))[0]}
+        name, errors = next(iter(form.errors.items()))
+        return {"problem": f"{form[name].label}: {errors[0]}"}
     run_ids = source_ids(form.wish, form.source)
     shown = list(listed(run_ids)[:MOST_LISTED])
     _record(request, form, [run.pk for run in shown])

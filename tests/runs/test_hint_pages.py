@@ -175,10 +175,12 @@ def test_writing_starts_from_the_runs_that_a_named_source_calls_successes(world)
 
     told = client.post(address, data | {"estimate": "1"}).content.decode()
     none = client.post(address, data | {"verdict": "reference", "estimate": "1"}).content.decode()
+    lacking = client.post(address, data | {"model": "", "estimate": "1"}).content.decode()
     started = client.post(address, data | {"start": "1"})
 
     assert "from 6 runs, one a task" in told
     assert "None of these runs succeeded by the reference verdict" in none
+    assert "Language model: This field is required." in lacking
     job = LearningJob.objects.get()
     assert started["Location"] == reverse("runs:hint_job", args=[job.pk])
     assert set(job.params["runs"]) == {str(run.pk) for run in runs}

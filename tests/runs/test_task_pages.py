@@ -116,6 +116,13 @@ def test_tasks_are_listed_as_people_count_them(engineer):
     assert listed(engineer, "?sort=-site") == ["goal 9", "goal 10", "goal 100"]
 
 
+def test_a_task_is_found_by_part_of_its_name_and_by_its_whole_number(engineer):
+    for name, goal in (("miniwob.login-user", "Log in"), ("7", "Seven"), ("17", "More")):
+        make_task(name, goal=goal)
+    assert listed(engineer, "?q=login-user") == ["Log in"]
+    assert listed(engineer, "?q=7") == ["Seven"]
+
+
 def test_htmx_gets_the_table_alone(engineer):
     make_task()
     fragment = as_user(engineer).get(URL, headers=HTMX).content.decode()
