@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from django.db.models import Model
 
 from runs.integrity.checking import all_invariants, violations
+from runs.integrity.contract import Violation
 
 
 def everything_holds() -> None:
     """Fails with every violation there is."""
-    assert [str(violation) for violation in violations()] == []
+    _fail_with(violations())
 
 
 def rows_hold(*models: type[Model]) -> None:
     """Fails with every row of these models (of all if none is named) that is not as it must be."""
     labels = {model._meta.label for model in models}
     told = [broken for each in all_invariants() for broken in each.violations()]
-    assert [str(broken) for broken in told if not labels or broken.model in labels] == []
+    _fail_with(broken for broken in told if not labels or broken.model in labels)
+
+
+def _fail_with(told: Iterable[Violation]) -> None:
+    if words := [str(broken) for broken in told]:
+        pytest.fail("\n".join(words))
 
 
 def found(row: Model) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 
 from runs.backups.contract import BackupError
 from runs.backups.files import copy_new_files
@@ -37,8 +37,9 @@ def place(
 
 
 def a_run(steps: int) -> Run:
-    """One that has ended, as an engine leaves it."""
-    return make_run(steps=steps, content_hash=secrets.token_hex(32))
+    """One that has ended, with its steps at once, as an import leaves it."""
+    with transaction.atomic():
+        return make_run(steps=steps, content_hash=secrets.token_hex(32))
 
 
 def rows() -> dict[str, list[Any]]:
