@@ -9,7 +9,12 @@ from django.db.models import Q, QuerySet
 
 from judging.models import EvaluatorVersion, Study, Unblinding
 from judging.study_bundles.item_lines import ItemLines
-from judging.study_bundles.judgement_lines import attachment_lines, evaluation_lines, review_lines
+from judging.study_bundles.judgement_lines import (
+    attachment_lines,
+    evaluation_lines,
+    failure_tag_lines,
+    review_lines,
+)
 from judging.study_bundles.learned_lines import hint_set_lines, knowledge_set_lines
 from judging.study_bundles.lines_of_rows import as_line, name_of
 from judging.study_bundles.records import (
@@ -47,6 +52,7 @@ class StudyContents:
             "unblindings": self._unblindings,
             "evaluations": lambda: evaluation_lines(self._ids()),
             "reviews": lambda: review_lines(self._ids()),
+            "failure_tags": lambda: failure_tag_lines(self._ids()),
             "attachments": lambda: attachment_lines(self._ids()),
             "hint_sets": lambda: hint_set_lines(self._ids()),
             "knowledge_sets": lambda: knowledge_set_lines(self._ids()),

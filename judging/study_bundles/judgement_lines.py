@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
-from judging.models import Evaluation, FailureReview
+from judging.models import Evaluation, FailureCauseTag, FailureReview
 from judging.study_bundles.lines_of_rows import AT_ONCE, RUN_PARTS, as_line, place_in
 from judging.study_bundles.naming import run_ref, task_ref
-from judging.study_bundles.records import AttachmentLine, EvaluationLine, ReviewLine, ReviewPart
+from judging.study_bundles.records import (
+    AttachmentLine,
+    EvaluationLine,
+    FailureTagLine,
+    FailureTagPart,
+    ReviewLine,
+    ReviewPart,
+    RunRef,
+)
 from runs.models import Attachment, Run
 from runs.records import EVALUATION_ROLE
+
+P = TypeVar("P", ReviewPart, FailureTagPart)
 
 
 def evaluation_lines(run_ids: QuerySet[Run, Any]) -> Iterator[EvaluationLine]:
@@ -37,14 +47,26 @@ def evaluation_lines(run_ids: QuerySet[Run, Any]) -> Iterator[EvaluationLine]:
 
 def review_lines(run_ids: QuerySet[Run, Any]) -> Iterator[ReviewLine]:
     """What people said of how the runs failed, one line a run."""
-    rows = FailureReview.objects.filter(run__in=run_ids).select_related("run", "by")
+    for run, reviews in _said_of_failures(FailureReview, ReviewPart, run_ids):
+        yield ReviewLine(run=run, reviews=reviews)
+
+
+def failure_tag_lines(run_ids: QuerySet[Run, Any]) -> Iterator[FailureTagLine]:
+    """What people said of why runs of a screenshot-only agent failed, one line a run."""
+    for run, tags in _said_of_failures(FailureCauseTag, FailureTagPart, run_ids):
+        yield FailureTagLine(run=run, tags=tags)
+
+
+def _said_of_failures(
+    model: type[FailureReview | FailureCauseTag], kind: type[P], run_ids: QuerySet[Run, Any]
+) -> Iterator[tuple[RunRef, list[P]]]:
+    rows = model._default_manager.filter(run__in=run_ids).select_related("run", "by")
     rows = rows.defer(*(f"run__{name}" for name in RUN_PARTS))
     ordered = rows.order_by("run", "at", "pk").iterator(AT_ONCE)
     for run, of_run in groupby(ordered, key=attrgetter("run")):
         own = list(of_run)
         numbers = {row.pk: number for number, row in enumerate(own, start=1)}
-        reviews = [as_line(ReviewPart, row, **place_in(numbers, row)) for row in own]
-        yield ReviewLine(run=run_ref(run), reviews=reviews)
+        yield run_ref(run), [as_line(kind, row, **place_in(numbers, row)) for row in own]
 
 
 def attachment_lines(run_ids: QuerySet[Run, Any]) -> Iterator[AttachmentLine]:

@@ -7,6 +7,7 @@ from judging.study_bundles.records import (
     AttachmentLine,
     EvaluationLine,
     EvaluatorLine,
+    FailureTagLine,
     GuidelineLine,
     ItemLine,
     Line,
@@ -31,10 +32,11 @@ KINDS: dict[str, type[Line]] = {
     "unblindings": UnblindingLine,
     "evaluations": EvaluationLine,
     "reviews": ReviewLine,
+    "failure_tags": FailureTagLine,
     "attachments": AttachmentLine,
     "hint_sets": HintSetLine,
     "knowledge_sets": KnowledgeSetLine,
 }
 """By the name of their file, in the order in which they are written."""
-SINCE_2 = frozenset(["hint_sets", "knowledge_sets"])
-"""Files that bundles of version 1 do not have."""
+SINCE = {"hint_sets": 2, "knowledge_sets": 2, "failure_tags": 3}
+"""The version from which on bundles have a file; all others they had from the first."""

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from judging.study_bundles.kinds import KINDS, SINCE_2
+from judging.study_bundles.kinds import KINDS, SINCE
 from judging.study_bundles.records import (
     FORMAT,
     VERSION,
@@ -134,7 +134,7 @@ class StudyBundle:
         path = f"{self._root}{file}"
         told = self.head.files.get(file)
         if told is None:
-            if name in SINCE_2 and self.head.version == 1:
+            if self.head.version < SINCE.get(name, 1):
                 return []
             return [BadLine(file, 0, "", f"{HEAD} does not list it")]
         bad: list[BadLine] = []

@@ -16,8 +16,8 @@ from pydantic import ConfigDict, Field, JsonValue, StringConstraints
 from webagent.trajectory.records import Record, Sha256
 
 FORMAT = "crosscheck-study"
-VERSION = 2
-"""1 had no sets of hints and of web knowledge."""
+VERSION = 3
+"""1 had no sets of hints and of web knowledge, 2 no tags of why a screenshot-only agent failed."""
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=150)]
 Short = Annotated[str, StringConstraints(max_length=200)]
@@ -285,6 +285,24 @@ class ReviewLine(Line):
 
     run: RunRef
     reviews: list[ReviewPart]
+
+
+class FailureTagPart(Line):
+    number: Whole
+    cause: Literal["", "vision", "reasoning", "other"] = ""
+    note: str = ""
+    proposed: Literal["", "vision", "reasoning", "other"] = ""
+    by: Name
+    at: datetime
+    replaces: Whole | None = None
+    is_current: bool
+
+
+class FailureTagLine(Line):
+    """All that people said of why one run of a screenshot-only agent failed."""
+
+    run: RunRef
+    tags: list[FailureTagPart]
 
 
 class AttachmentLine(Line):

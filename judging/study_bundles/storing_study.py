@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from judging.models import (
     Evaluation,
     EvaluatorVersion,
+    FailureCauseTag,
     FailureReview,
     Guideline,
     Study,
@@ -16,17 +17,24 @@ from judging.models import (
 )
 from judging.models.evaluations import IMPORTED_KEY
 from judging.study_bundles.contents import StudyContents
-from judging.study_bundles.judgement_lines import evaluation_lines, review_lines
+from judging.study_bundles.judgement_lines import (
+    evaluation_lines,
+    failure_tag_lines,
+    review_lines,
+)
 from judging.study_bundles.reading import BadLine, BundleError, StudyBundle
 from judging.study_bundles.records import (
     AttachmentLine,
     EvaluationLine,
     EvaluatorLine,
+    FailureTagLine,
+    FailureTagPart,
     GuidelineLine,
     ItemLine,
     Line,
     MemberLine,
     ReviewLine,
+    ReviewPart,
     RunRef,
     StudyLine,
     UnblindingLine,
@@ -68,7 +76,7 @@ class StudyStore:
         self._members(study)
         self._evaluations()
         self._attachments()
-        self._reviews()
+        self._failures()
         self._items(study, is_new)
         store_hint_sets(self._bundle, self._report, self.run)
         KnowledgeStore(self._bundle, self._report, self._people, self.run).store()
@@ -185,25 +193,40 @@ class StudyStore:
             )
             (self._report.new if is_new else self._report.already_there)["attachments"] += 1
 
-    def _reviews(self) -> None:
+    def _failures(self) -> None:
         for line in self._bundle.lines(ReviewLine):
             run = self.run(line.run, "reviews.jsonl")
-            here = list(review_lines(Run.objects.filter(pk=run.pk).values("pk")))
-            if here:
-                self._compare(line, here[0], f"words on the failure of run {run.pk}", "reviews")
+            here = next(review_lines(Run.objects.filter(pk=run.pk).values("pk")), None)
+            if here is not None:
+                self._compare(line, here, f"words on the failure of run {run.pk}", "reviews")
                 continue
-            stored: dict[int, FailureReview] = {}
-            for part in sorted(line.reviews, key=lambda one: one.number):
-                columns = part.model_dump(exclude={"number", "replaces", "by"})
-                row = FailureReview(
-                    run=run,
-                    by=self._people(part.by),
-                    replaces=stored.get(part.replaces or 0),
-                    **columns,
-                )
-                store_rows([row], "at")
-                stored[part.number] = row
+            self._said_of_failure(FailureReview, run, line.reviews)
             self._report.new["reviews"] += 1
+        for tagged in self._bundle.lines(FailureTagLine):
+            run = self.run(tagged.run, "failure_tags.jsonl")
+            there = next(failure_tag_lines(Run.objects.filter(pk=run.pk).values("pk")), None)
+            if there is not None:
+                self._compare(tagged, there, f"why run {run.pk} failed", "failure_tags")
+                continue
+            self._said_of_failure(FailureCauseTag, run, tagged.tags)
+            self._report.new["failure_tags"] += 1
+
+    def _said_of_failure(
+        self,
+        model: type[FailureReview | FailureCauseTag],
+        run: Run,
+        parts: Sequence[ReviewPart | FailureTagPart],
+    ) -> None:
+        keys: dict[int, int] = {}
+        for part in sorted(parts, key=lambda one: one.number):
+            row = model(
+                run=run,
+                by=self._people(part.by),
+                replaces_id=keys.get(part.replaces or 0),
+                **part.model_dump(exclude={"number", "replaces", "by"}),
+            )
+            store_rows([row], "at")
+            keys[part.number] = row.pk
 
     def _items(self, study: Study, is_new: bool) -> None:
         store = ItemStore(study, self._report, self._people, milestones_by_key(self._bundle))

@@ -22,6 +22,7 @@ from judging.models import (
     DisputeMessage,
     Evaluation,
     EvaluatorVersion,
+    FailureCauseTag,
     FailureReview,
     Guideline,
     Label,
@@ -164,6 +165,8 @@ def _judgements(run: Run, item: StudyItem, by: User, task: Task) -> None:
         proposed={"evaluations": [str(evaluation.pk)]},
         by=by,
     )
+    saw = FailureCauseTag.objects.create(run=run, cause="vision", by=by, is_current=False)
+    FailureCauseTag.objects.create(run=run, note="not sure", proposed="other", by=by, replaces=saw)
 
 
 def _learned(runs: list[Run], by: User) -> None:
@@ -234,6 +237,8 @@ def wiped(study: Study) -> None:
     for learned in (KnowledgeSet, HintSet, Hint, LearningJob):
         learned._default_manager.all().delete()
     FailureReview.objects.all().delete()
+    FailureCauseTag.objects.filter(replaces__isnull=False).delete()
+    FailureCauseTag.objects.all().delete()
     CauseTag.objects.filter(is_undo=True).delete()
     CauseTag.objects.all().delete()
     ReferenceVerdict.objects.all().delete()
@@ -293,10 +298,10 @@ def _raw() -> KnowledgeSet:
     return KnowledgeSet.objects.get(kind="raw")
 
 
-def test_a_bundle_of_an_older_version_has_no_learned_sets(study, tmp_path):
+def test_a_bundle_of_an_older_version_lacks_what_came_later(study, tmp_path):
     files = members(bundle_of(study, tmp_path / "study.zip"))
     head = json.loads(files["study/bundle.json"]) | {"version": 1}
-    for name in ("hint_sets.jsonl", "knowledge_sets.jsonl"):
+    for name in ("hint_sets.jsonl", "knowledge_sets.jsonl", "failure_tags.jsonl"):
         del head["files"][name]
         del files[f"study/{name}"]
     old = tmp_path / "old.zip"
@@ -325,6 +330,7 @@ def test_where_it_is_already_nothing_is_doubled(study, tmp_path):
 ROWS = (
     *(Study, StudyItem, StudyMember, Label, LabelRevision, MilestoneTick, StepComment, Dispute),
     *(DisputeMessage, ReferenceVerdict, Evaluation, EvaluatorVersion, CauseTag, FailureReview),
+    FailureCauseTag,
     *(Unblinding, Guideline, Assignment, Run, Task, TaskSet, Milestone, Attachment, User),
     *(Hint, HintSet, HintChoice, KnowledgeSet, KnowledgeEntry, KnowledgeSource, LearningJob),
 )
@@ -384,7 +390,7 @@ def test_a_file_that_was_changed_or_is_of_a_later_version_is_refused(study, tmp_
     files = members(path)
     for change, words in (
         ({"study/members.jsonl": b""}, "it was changed"),
-        ({"study/bundle.json": b'{"format": "crosscheck-study", "version": 3}'}, "reads up to 2"),
+        ({"study/bundle.json": b'{"format": "crosscheck-study", "version": 4}'}, "reads up to 3"),
         ({"study/bundle.json": b"[]"}, "not a JSON object"),
     ):
         bad = tmp_path / "bad.zip"
