@@ -5,12 +5,18 @@ from __future__ import annotations
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from os import PathLike
 from pathlib import Path
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base's name)
         """Say nothing: a run has its own record."""
+
+    def guess_type(self, path: str | PathLike[str]) -> str:
+        """The type with its letters said: browsers take a page that says nothing for Latin."""
+        found = super().guess_type(path)
+        return f"{found}; charset=utf-8" if found.startswith("text/") else found
 
 
 class LocalSite:

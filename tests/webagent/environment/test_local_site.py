@@ -29,3 +29,16 @@ def test_a_folder_is_served_on_this_machine_until_it_is_closed(tmp_path, capfd):
     with pytest.raises(ConnectionError):
         get(site.address, "/a.html")
     assert capfd.readouterr() == ("", "")
+
+
+def test_pages_that_do_not_say_so_are_read_as_utf_8(tmp_path):
+    (tmp_path / "a.html").write_text("<p>ÖK")
+    (tmp_path / "a.png").write_bytes(b"")
+    site = LocalSite(tmp_path)
+    types = []
+    for name in ("a.html", "a.png"):
+        with closing(http.client.HTTPConnection(site.address, timeout=30)) as connection:
+            connection.request("HEAD", f"/{name}")
+            types.append(connection.getresponse().getheader("Content-Type"))
+    site.close()
+    assert types == ["text/html; charset=utf-8", "image/png"]
