@@ -173,7 +173,7 @@ class ScreenPrompts:
 
     def _example(self, example: WorkedExample) -> str:
         words = self._words
-        turns = "".join(
+        turns = "\n".join(
             filled(words.example_turn, screen=turn.screen.strip(), reply=turn.as_reply)
             for turn in example.turns
         )

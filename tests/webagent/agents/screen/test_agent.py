@@ -34,7 +34,10 @@ from webagent.vision.screen import Box, ScreenText
 EXAMPLE = {
     "task": "login-user",
     "goal": "Log in as ada.",
-    "turns": [json.loads(said(click(3, 4))) | {"screen": "'Sign in' button: [0, 0, 6, 8]"}],
+    "turns": [
+        json.loads(said(click(3, 4))) | {"screen": "'Sign in' button: [0, 0, 6, 8]"},
+        json.loads(said()) | {"screen": "'Welcome': [0, 0, 6, 8]"},
+    ],
 }
 
 
@@ -132,6 +135,7 @@ def test_a_task_is_shown_its_own_example():
     acting.act(looked(url="http://miniwob.localhost/miniwob/click-test.html"))
     with_it, without = (request.system for request in model.asked)
     assert "Goal: Log in as ada.\nScreen:\n'Sign in' button: [0, 0, 6, 8]\nReply:\n" in with_it
+    assert "}\nScreen:\n'Welcome': [0, 0, 6, 8]\nReply:\n" in with_it
     assert "An example" not in without
 
 
