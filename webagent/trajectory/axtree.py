@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 MAX_NAME_CHARS = 300
@@ -43,24 +43,42 @@ def parse_axtree(text: str) -> tuple[Node, ...]:
     )
 
 
-def subtree(nodes: tuple[Node, ...], index: int) -> tuple[Node, ...]:
+def subtree(nodes: Sequence[Node], index: int) -> tuple[Node, ...]:
     """The nodes below the one at `index`, in document order."""
-    below = []
-    for node in nodes[index + 1 :]:
-        if node.depth <= nodes[index].depth:
-            break
-        below.append(node)
-    return tuple(below)
+    return tuple(_below(nodes, index))
 
 
-def role_and_text(nodes: tuple[Node, ...], bid: str) -> tuple[str | None, str | None]:
+def role_and_text(nodes: Sequence[Node], bid: str) -> tuple[str | None, str | None]:
     """Role and visible text of an element; its parts' text where it has no name of its own."""
     for index, node in enumerate(nodes):
         if node.bid == bid:
-            parts = [part.name for part in subtree(nodes, index) if part.role == "StaticText"]
-            text = node.name or node.value or " ".join(parts)
-            return node.role, text[:MAX_NAME_CHARS] or None
+            return node.role, text_at(nodes, index)
     return None, None
+
+
+def text_at(nodes: Sequence[Node], index: int) -> str | None:
+    """The visible text of the element at `index`; its parts' where it has no name of its own."""
+    text = nodes[index].name or nodes[index].value or _text_below(nodes, index)
+    return text[:MAX_NAME_CHARS] or None
+
+
+def _text_below(nodes: Sequence[Node], index: int) -> str:
+    """No more of it than is told: a box around a whole page is not read to its end."""
+    parts, length = [], 0
+    for node in _below(nodes, index):
+        if node.role == "StaticText":
+            parts.append(node.name)
+            length += len(node.name) + 1
+        if length > MAX_NAME_CHARS:
+            break
+    return " ".join(parts)
+
+
+def _below(nodes: Sequence[Node], index: int) -> Iterator[Node]:
+    for place in range(index + 1, len(nodes)):
+        if nodes[place].depth <= nodes[index].depth:
+            return
+        yield nodes[place]
 
 
 def _node(match: re.Match[str]) -> Node:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from webagent.trajectory import live
 from webagent.trajectory.actions import ActionKind, action_kind, parse_browsergym_actions
-from webagent.trajectory.axtree import role_and_text
+from webagent.trajectory.axtree import role_and_text, text_at
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.images import ImageError, look_at_image
 from webagent.trajectory.records import (
@@ -219,13 +219,13 @@ def _seen(
 def page_elements(before: live.Observation) -> Json:
     """What the page itself says stands where: named or acted-on elements with their boxes."""
     elements: list[JsonValue] = []
-    for node in before.nodes:
+    for index, node in enumerate(before.nodes):
         box = before.boxes.get(node.bid) if node.bid else None
         if node.bid is None or box is None:
             continue
-        role, text = role_and_text(before.nodes, node.bid)
+        text = text_at(before.nodes, index)
         edges: list[JsonValue] = [box.x, box.y, box.x + box.width, box.y + box.height]
-        elements.append({"bid": node.bid, "role": role, "text": text or "", "box": edges})
+        elements.append({"bid": node.bid, "role": node.role, "text": text or "", "box": edges})
     return {"size": [before.width, before.height], "elements": elements}
 
 

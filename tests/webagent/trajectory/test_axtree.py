@@ -55,6 +55,16 @@ def test_role_and_text_of_an_element(bid, expected):
     assert role_and_text(parse_axtree(LOGIN_TREE), bid) == expected
 
 
+def test_the_text_of_many_parts_is_cut_where_one_text_would_be():
+    parts = [f"\t\tStaticText '{number:09}'" for number in range(40)]
+    tree = "\n".join(("[1] generic", "\t[2] generic", *parts, "\t[3] button 'After'"))
+    whole = " ".join(f"{number:09}" for number in range(40))
+    for bid in ("1", "2"):
+        assert role_and_text(parse_axtree(tree), bid) == ("generic", whole[:300])
+    few = "\n".join(("[1] generic", *parts[:3], "[2] button 'After'"))
+    assert role_and_text(parse_axtree(few), "1") == ("generic", whole[:29])
+
+
 def test_a_long_line_is_read_in_time_linear_to_its_length():
     text = "[1] button '" + "\\'" * 200_000 + "', a=" + "b" * 200_000
     assert len(parse_axtree(text)) == 1
