@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import time
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +20,10 @@ from PIL import Image
 from torch import distributed
 from torch.nn import functional
 
-from webagent.vision.detector import MODEL, THRESHOLD, OnnxDetector, fed
-from webagent.vision.labelled import MADE, SEEN, TRAIN, UNSEEN, LabelledPicture, read_index
-from webagent.vision.measuring import FLOOR, Shown, figures, recall_of_tasks
+from webagent.vision.detector import MODEL, fed
+from webagent.vision.evaluate import measure, told
+from webagent.vision.labelled import MADE, TRAIN, read_index
+from webagent.vision.measuring import FLOOR
 from webagent.vision.network import RANGES, STRIDES, Exported, Network
 from webagent.vision.samples import SIDE, Sample, Sampler, wanted
 
@@ -196,31 +195,6 @@ def export(network: Network, path: Path, example: Image.Image) -> float:
     return furthest
 
 
-def measure(path: Path, directory: Path, pictures: list[LabelledPicture]) -> dict[str, object]:
-    """The figures of an exported network on the pictures of seen and of unseen tasks."""
-    detector = OnnxDetector(path, FLOOR)
-    measured: dict[str, object] = {"threshold": THRESHOLD}
-    seconds = []
-    for part in (SEEN, UNSEEN):
-        shown: dict[str, list[Shown]] = defaultdict(list)
-        for picture in pictures:
-            if picture.part != part:
-                continue
-            with Image.open(directory / picture.file) as opened:
-                image = opened.convert("RGB")
-            started = time.perf_counter()
-            found = detector.find(image)
-            seconds.append(time.perf_counter() - started)
-            shown[picture.task].append(Shown(picture.elements, found))
-        everything = [s for of_task in shown.values() for s in of_task]
-        measured[part] = {
-            **figures(everything, THRESHOLD),
-            "recall_of_tasks": recall_of_tasks(shown, THRESHOLD),
-        }
-    measured["milliseconds_median"] = round(1000 * statistics.median(seconds), 1)
-    return measured
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m webagent.vision.train")
     parser.add_argument("data", type=Path, help="where webagent.vision.dataset put its pictures")
@@ -265,14 +239,8 @@ def main() -> int:
         "export_difference": difference,
     }
     arguments.out.with_name("metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
-    for part in (SEEN, UNSEEN):
-        sys.stdout.write(f"{part}: {_short(metrics[part])}\n")
+    sys.stdout.write(told(metrics) + "\n")
     return 0
-
-
-def _short(part: object) -> str:
-    names = ("pictures", "elements", "mAP", "recall", "recall_of_boxes", "precision")
-    return ", ".join(f"{name} {part[name]}" for name in names) if isinstance(part, dict) else ""
 
 
 if __name__ == "__main__":
