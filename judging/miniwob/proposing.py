@@ -24,6 +24,8 @@ ALIKE = 0.9
 MOST_COMPARED = 300
 """Letters of either text: these may come from anywhere, and be made to take long."""
 LEAST_IOU = 0.3
+COVERED = 0.5
+"""How much of an element must be hidden for its text to be past reading."""
 FIELDS = ("textbox", "searchbox", "spinbutton", "Date", "InputTime")
 
 
@@ -81,8 +83,22 @@ def step_findings(step: Step, goal: str) -> list[Finding]:
     except MissingBlobError:
         return []
     needed = needed_elements(goal=goal, url=step.url, tree=tree, page=page)
-    found = (_finding(step.index, each, screen.pieces) for each in needed)
+    bare = (each for each in needed if not _is_covered(each, page.elements))
+    found = (_finding(step.index, each, screen.pieces) for each in bare)
     return [each for each in found if each is not None]
+
+
+def _is_covered(needed: PageElement, elements: Sequence[PageElement]) -> bool:
+    """Whether something else lies over it, such as a menu that opened: it was not to be seen.
+
+    The page does not say what is above. What comes later in it is, as a rule, and is no box that
+    holds the element; its own parts say nothing that it does not.
+    """
+    later = elements[elements.index(needed) + 1 :]
+    own, half = folded(needed.text), COVERED * _area(needed.box)
+    return any(
+        _shared(each.box, needed.box) >= half and folded(each.text) not in own for each in later
+    )
 
 
 def _finding(step: int, needed: PageElement, pieces: Sequence[Piece]) -> Finding | None:

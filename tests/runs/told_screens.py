@@ -22,13 +22,18 @@ def make_told_run(
     pieces: list[dict[str, Any]],
     *,
     lines: str | None = None,
+    over: list[dict[str, Any]] | None = None,
     task: Task | None = None,
     **fields: Any,
 ) -> Run:
-    """A run of one step that was told these pieces; the page has the buttons Ok and Next."""
+    """A run of one step that was told these pieces; the page has the buttons Ok and Next.
+
+    Args:
+        over: what the page has besides, after these two.
+    """
     if lines is None:
         lines = "\n".join(f"{each['text']!r} {each['kind']}: {each['box']}" for each in pieces)
-    page = {"size": [320, 200], "elements": [OK, NEXT]}
+    page = {"size": [320, 200], "elements": [OK, NEXT, *(over or [])]}
     files = {
         LINES: make_text(lines),
         PIECES: make_text(json.dumps({"items": pieces}), "application/json"),

@@ -35,3 +35,18 @@ def proposed(*pieces: dict[str, Any]) -> list[tuple[object, object, object]]:
 )
 def test_what_was_needed_is_what_the_plan_acts_on(pieces: Any, found: Any) -> None:
     assert proposed(*pieces) == found
+
+
+@pytest.mark.parametrize(
+    ("box", "found"),
+    [
+        ([0, 70, 100, 100], []),
+        # Most of the button is still to be seen.
+        ([0, 70, 100, 90], [("misread", "Ok", "Maybe")]),
+    ],
+)
+def test_what_lies_under_a_menu_was_not_to_be_seen(box: list[int], found: Any) -> None:
+    menu = {"bid": "9", "role": "list", "text": "Maybe", "box": box}
+    run = make_told_run([piece("Maybe", [10, 82, 70, 108], "text")], over=[menu])
+    findings: Any = proposal_for(run).get("findings", [])
+    assert [(each["fault"], each["text"], each["read"]) for each in findings] == found
