@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NotRequired, TypedDict
 
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from runs.models import Run
@@ -35,6 +36,7 @@ class StepRow(TypedDict):
     calls: NotRequired[bool]
     seen: NotRequired[bool]
     problem: NotRequired[str]
+    unanswered: NotRequired[bool]
     box: NotRequired[list[float]]
     point: NotRequired[list[float]]
 
@@ -110,6 +112,8 @@ def _row(values: dict[str, Any]) -> StepRow:
         row["calls"] = True
     if problem := _problem(values):
         row["problem"] = shortened(problem, ACTION_CHARS)
+        if _last_got_nothing(values):
+            row["unanswered"] = True
     return row
 
 
@@ -125,10 +129,21 @@ def _problem(values: dict[str, Any]) -> str:
     ]
     if not problems:
         return ""
+    if _last_got_nothing(values):
+        return _("no reply: %(why)s") % {"why": problems[-1]}
     words = ngettext(
         "%(n)s unusable reply: %(why)s", "%(n)s unusable replies: %(why)s", len(problems)
     )
     return words % {"n": len(problems), "why": problems[-1]}
+
+
+def _last_got_nothing(values: dict[str, Any]) -> bool:
+    """Whether the last call broke off before a single token came, which no agent can help."""
+    calls = values.get("record__llm_calls")
+    last = calls[-1] if isinstance(calls, list) and calls else None
+    if not isinstance(last, dict) or values.get("record__extra__problem"):
+        return False
+    return bool(last.get("problem")) and last.get("output_tokens") is None
 
 
 def _size(width: int | None, height: int | None) -> tuple[int, int] | None:

@@ -149,6 +149,7 @@ def _words(*, is_active: bool) -> dict[str, str]:
         "looped": _("in the loop"),
         "claimed": _("says it is done"),
         "problem": _("reply unusable"),
+        "unanswered": _("no reply"),
         "branch": _("branch %n"),
         "identical": _("%n identical steps"),
         "looping": _("%n more steps of the loop"),

@@ -36,7 +36,10 @@ HIDDEN_FROM_BLIND = (Event.Kind.FALSE_COMPLETION, Event.Kind.REPLAY_DIVERGED)
 
 
 class Mark(TypedDict):
-    """Something over steps first..last. `to` is the step that it leads back to."""
+    """Something over steps first..last. `to` is the step that it leads back to.
+
+    `at_end` is there where it came after the last step, and no further one followed.
+    """
 
     kind: str
     sign: str
@@ -44,6 +47,7 @@ class Mark(TypedDict):
     last: int
     label: str
     to: NotRequired[int]
+    at_end: NotRequired[bool]
 
 
 class Final(TypedDict):
@@ -108,13 +112,20 @@ def end_of(run: Run, events: Sequence[Event], max_chars: int) -> Final:
     if cast("ShownRun", run).is_blind:
         return final | {"words": _("end of the run")}
     words = [_("ended: %(reason)s") % {"reason": run.get_end_reason_display()}]
+    if run.fault:
+        words.append(
+            _("%(fault)s, which does not count against the agent")
+            % {"fault": run.get_fault_display()}
+        )
     why = _why_ended(run, events)
     if why:
         words.append(why)
     if run.error_message:
         words.append(run.error_message[:160])
     sign = ""
-    if _ways_back(events) or run.end_reason in _STUCK_ENDS:
+    # An error says nothing of what a recovery would have led to.
+    is_told = run.outcome != Run.Outcome.ERROR
+    if is_told and (_ways_back(events) or run.end_reason in _STUCK_ENDS):
         sign = "✓" if _is_rescued(run, events) else "✕"
     return final | {"words": " · ".join(words), "sign": sign}
 
@@ -137,6 +148,8 @@ def _mark(event: Event, run: Run, steps: Sequence[StepRow]) -> Mark:
     }
     if event.kind == Event.Kind.ROLLBACK and isinstance(to := event.detail.get("to_step"), int):
         mark["to"] = to
+        if steps and not _left_a_step(steps[-1], event):
+            mark["at_end"] = True
     return mark
 
 
@@ -216,7 +229,12 @@ def _repeats(step: StepRow, event: Event) -> bool:
 
 def _went_on(last: StepRow, event: Event) -> bool:
     """Whether the way back was not the end."""
-    return last["i"] > event.last_step or last["state"] != Step.State.REPLAYED
+    return last["i"] > event.last_step or last["state"] == Step.State.LIVE
+
+
+def _left_a_step(last: StepRow, event: Event) -> bool:
+    """Whether anything was recorded from the way back on; not if it broke before its first step."""
+    return last["i"] > event.last_step or last["state"] != Step.State.SUPERSEDED
 
 
 def _why_diverged(event: Event) -> str:
@@ -298,7 +316,7 @@ def _why_ended(run: Run, events: Sequence[Event]) -> str:
     if run.end_reason == Run.EndReason.REPLAY_DIVERGED:
         diverged = [event for event in events if event.kind == Event.Kind.REPLAY_DIVERGED]
         return _why_diverged(diverged[-1]) if diverged else ""
-    if not n:
+    if not n or run.outcome == Run.Outcome.ERROR:
         return ""
     if _is_rescued(run, events):
         return ngettext(

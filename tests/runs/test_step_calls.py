@@ -50,14 +50,14 @@ def run_with(*calls: tuple[object, object, str | None]) -> Run:
                 "model": f"model-{number}",
                 "input_tokens": 1234,
                 "cached_tokens": 56,
-                "output_tokens": 7,
+                "output_tokens": None if "failure" in str(answered_with) else 7,
                 "cost": "0.0123",
                 "seconds": 1.5,
                 "request": recorded(asked, "request"),
                 "response": recorded(answered, "response"),
                 "problem": problem,
             }
-            for number, ((asked, answered), (_, _, problem)) in enumerate(
+            for number, ((asked, answered), (_, answered_with, problem)) in enumerate(
                 zip(blobs, calls, strict=True)
             )
         ]
@@ -103,7 +103,11 @@ def test_a_reply_sent_back_is_told_with_its_problem_and_no_prompt_twice(engineer
 def test_a_call_that_failed_says_so(engineer):
     failure = {"failure": "rate_limited", "message": "slow down", "text": ""}
     run = run_with((prompt(("user", "?")), failure | {"text": None}, "slow down"))
-    assert "rate_limited" in page(run, engineer)
+    shown = page(run, engineer)
+    assert "rate_limited" in shown
+    assert "No reply:" in shown
+    row = timeline_context(run, engineer)["timeline"]["data"]["steps"][0]
+    assert (row["problem"], row["unanswered"]) == ("no reply: slow down", True)
 
 
 def test_hostile_prompts_stay_texts(engineer):

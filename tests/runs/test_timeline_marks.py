@@ -159,6 +159,31 @@ class TestTheEnd:
         final = ended(engineer, "max_steps", [])
         assert (final["words"], final["sign"]) == ("ended: step limit", "")
 
+    def test_an_error_on_the_way_back_says_nothing_of_the_recovery(self, engineer):
+        """The site was gone when the run was to begin anew: no step followed."""
+        back = {**BACK, "first_step": 3, "last_step": 3, "detail": {"to_step": 1, "replayed": 0}}
+        steps: list[dict[str, Any]] = [{}, *[{"state": "superseded"}] * 3]
+        run = make_run(
+            steps=steps,
+            events=[LOOP, back],
+            pictures=False,
+            outcome="error",
+            end_reason="exception",
+            error_message="no answer",
+            fault="navigation_timeout",
+        )
+        shown = timeline(run, engineer)
+        assert (shown["marks"][2]["label"], shown["marks"][2]["at_end"]) == (
+            "back to the start",
+            True,
+        )
+        final = shown["data"]["final"]
+        assert (final["words"], final["sign"]) == (
+            "ended: exception · page did not load in time, which does not count against the agent"
+            " · no answer",
+            "",
+        )
+
 
 def test_a_plain_run_has_no_course(engineer):
     assert timeline(make_run(steps=2, pictures=False), engineer)["course"] == ""

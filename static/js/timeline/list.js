@@ -27,7 +27,7 @@ export class StepList {
   build() {
     const { steps, events, final } = this.data;
     const all = document.createDocumentFragment();
-    const notes = grouped(events);
+    const notes = grouped(events.filter((event) => !event.at_end));
     let branch = 0;
     steps.forEach((step, index) => {
       const before = (notes.get(index) ?? []).map((event) => note(event));
@@ -47,13 +47,19 @@ export class StepList {
       this.rows.push(row);
       all.append(...before, row);
     });
+    const closing = events.filter((event) => event.at_end).map((event) => note(event));
     if (final.words) {
       const end = note({ kind: "end", sign: final.sign, label: final.words });
       end.classList.add({ "✓": "rescued", "✕": "stuck" }[final.sign] ?? "plain");
-      end.id = "note-end";
-      all.append(end);
-      this.rows.at(-1)?.setAttribute("aria-describedby", `${this.rows.at(-1).getAttribute("aria-describedby") ?? ""} note-end`.trim());
+      closing.push(end);
     }
+    closing.forEach((one, n) => (one.id = `note-end-${n}`));
+    const last = this.rows.at(-1);
+    if (closing.length && last) {
+      const ids = [last.getAttribute("aria-describedby"), ...closing.map((one) => one.id)];
+      last.setAttribute("aria-describedby", ids.filter(Boolean).join(" "));
+    }
+    all.append(...closing);
     this.root.append(all);
   }
 
@@ -102,7 +108,7 @@ export class StepList {
     ];
     // What went wrong stands first: where there is no room, the end is cut.
     if (step.failed) meta.append(element("span", "failed", `✕ ${words.failed}`));
-    if (step.problem) meta.append(element("span", "failed problem", `⚠ ${words.problem}`));
+    if (step.problem) meta.append(element("span", "failed problem", `⚠ ${step.unanswered ? words.unanswered : words.problem}`));
     meta.append(element("span", "truncate", parts.filter(Boolean).join(" · ")));
     row.append(
       element("span", "n", String(step.i)),
