@@ -85,7 +85,7 @@ class ExperimentForm(forms.Form):
         widget=forms.TextInput(attrs={"list": "step-limits"}),
         min_value=1,
         max_value=1000,
-        help_text=_("Empty: as the task or the agent says."),
+        help_text=_("Usual are 30, 50 and 100. Empty: as the task or the agent says."),
     )
     policy = forms.ModelChoiceField(
         queryset=RetryPolicy.objects.none(),
