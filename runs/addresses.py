@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import StrEnum
+from math import isfinite
+from typing import TypeVar
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
 LONGEST_NUMBER = 18
 """Digits of the largest number that every database takes for a key."""
 
@@ -9,3 +19,72 @@ LONGEST_NUMBER = 18
 def read_number(text: str) -> int | None:
     """The number of a row as an address or a form names it; None for what names none."""
     return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else None
+
+
+class QueryError(ValueError):
+    """A value behind the question mark of an address is none that the page knows.
+
+    Args:
+        name: of the value in the address.
+        takes: a sentence on what it may be, where that can be said.
+    """
+
+    def __init__(self, name: str, takes: str = "") -> None:
+        super().__init__(f"{name} has no such value")
+        self.name = name
+        self.takes = takes
+
+
+def read_whole(query: Mapping[str, str], name: str, low: int, high: int) -> int | None:
+    """A whole number of an address, within bounds; None where none is given.
+
+    Raises:
+        QueryError: it is no such number.
+    """
+    if not (given := query.get(name)):
+        return None
+    # Few digits: text of any length is read in a moment.
+    found = int(given) if given.isdecimal() and len(given) <= LONGEST_NUMBER else None
+    if found is None or not low <= found <= high:
+        raise QueryError(
+            name, _("It takes a whole number from %(low)s to %(high)s.") % _ends(low, high)
+        )
+    return found
+
+
+def read_amount(query: Mapping[str, str], name: str, low: int, high: int) -> float | None:
+    """The same of a number with decimals.
+
+    Raises:
+        QueryError: it is no such number.
+    """
+    if not (given := query.get(name)):
+        return None
+    try:
+        found = float(given)
+    except ValueError:
+        found = float("nan")
+    if not isfinite(found) or not low <= found <= high:
+        raise QueryError(name, _("It takes a number from %(low)s to %(high)s.") % _ends(low, high))
+    return found
+
+
+def read_choice(query: Mapping[str, str], name: str, choices: type[Choice]) -> Choice | None:
+    """One of the values of an enumeration; None where none is given.
+
+    Raises:
+        QueryError: it is none of them.
+    """
+    if not (given := query.get(name)):
+        return None
+    try:
+        return choices(given)
+    except ValueError:
+        raise QueryError(name) from None
+
+
+def _ends(low: int, high: int) -> dict[str, str]:
+    return {
+        "low": number_format(low, force_grouping=True),
+        "high": number_format(high, force_grouping=True),
+    }

@@ -27,6 +27,7 @@ from judging.progress_rates.selection import (
     runs_of_progress,
     with_milestones,
 )
+from runs.addresses import QueryError
 from runs.models import Experiment, Run, TaskSet
 
 AND_MORE = "+"
@@ -132,11 +133,14 @@ def read_selection(query: QueryDict, source: Source) -> Selection:
     """The selection of an address.
 
     Raises:
-        ValueError: a value is none that runs could have.
+        QueryError: a value is none that runs could have.
     """
     chosen = {name: query.get(name, "") for name in NAMES if name in query}
     for key, value in chosen.items():
-        _check(key, value)
+        try:
+            _check(key, value)
+        except ValueError as error:
+            raise QueryError(key) from error
     return Selection(source, chosen)
 
 

@@ -21,6 +21,7 @@ from judging.progress_rates.rows import RunRow, of_agent, rows_of
 from judging.progress_rates.selection import progress_value
 from judging.progress_rates.sources import ProgressSource
 from judging.statistics.progress import ALPHA
+from runs.addresses import read_amount, read_choice, read_whole
 
 LARGEST_K = 10
 
@@ -39,14 +40,15 @@ def read_options(query: QueryDict) -> Options:
     """The options of an address.
 
     Raises:
-        ValueError: a value is none that there could be.
+        QueryError: a value is none that there could be.
     """
-    alpha = float(query.get("alpha") or ALPHA)
-    k = int(query.get("k") or 1)
-    above = int(given) if (given := query.get("above")) else None
-    if not 0 <= alpha <= 1 or not 1 <= k <= LARGEST_K or not 0 <= (above or 0) <= 1000:
-        raise ValueError("alpha lies between 0 and 1, k between 1 and 10")
-    return Options(alpha=alpha, k=k, by=By(query.get("split") or By.MILESTONES), above=above)
+    alpha = read_amount(query, "alpha", 0, 1)
+    return Options(
+        alpha=ALPHA if alpha is None else alpha,
+        k=read_whole(query, "k", 1, LARGEST_K) or 1,
+        by=read_choice(query, "split", By) or By.MILESTONES,
+        above=read_whole(query, "above", 0, 1000),
+    )
 
 
 @dataclass(frozen=True)

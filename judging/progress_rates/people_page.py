@@ -35,6 +35,7 @@ from judging.statistics.figures import Undefined
 from judging.statistics.progress import MilestoneMatch
 from judging.statistics.proportions import Share
 from judging.wording import figure_words, points_words
+from runs.addresses import LONGEST_NUMBER, QueryError, read_amount, read_choice, read_whole
 
 TOLERANCES = (0, 5, 10, 20)
 """Points that judge and people may lie apart and still be said to agree."""
@@ -64,19 +65,18 @@ def read_chosen(query: QueryDict) -> Chosen:
     """What the address chooses.
 
     Raises:
-        ValueError: a value is none that there could be.
+        QueryError: a value is none that there could be.
     """
-    tolerance, wage = int(query.get("tolerance") or 10), float(query.get("wage") or WAGE)
-    if tolerance not in TOLERANCES or not 0 <= wage <= MOST_WAGE:
-        raise ValueError("there is no such tolerance or wage")
-    cell, task = query.get("cell", ""), query.get("task", "")
+    tolerance, wage = query.get("tolerance") or "10", read_amount(query, "wage", 0, MOST_WAGE)
+    if tolerance not in map(str, TOLERANCES):
+        raise QueryError("tolerance")
     return Chosen(
         evaluator=query.get("evaluator", ""),
-        tolerance=tolerance,
-        wage=wage,
-        task=int(task) if task else None,
+        tolerance=int(tolerance),
+        wage=WAGE if wage is None else wage,
+        task=read_whole(query, "task", 0, 10**LONGEST_NUMBER),
         milestone=query.get("milestone", ""),
-        cell=Cell(cell) if cell else None,
+        cell=read_choice(query, "cell", Cell),
     )
 
 

@@ -15,6 +15,7 @@ from judging.people_page import people_page
 from judging.reports import FORMATS
 from judging.views.audit import as_file, as_part
 from judging.views.auditing import for_auditors
+from runs.views.errors import BadQueryError
 from runs.views.fragments import AppRequest
 
 
@@ -67,7 +68,7 @@ def _pair(request: AppRequest, voices: Voices) -> tuple[Voice, Voice] | None:
     try:
         first, second = (voices.named(request.GET.get(key, "")) for key in ("first", "second"))
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error) from error
     if first not in voices.evaluators or second not in voices.evaluators or first == second:
         raise Http404
     return first, second

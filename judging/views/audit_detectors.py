@@ -9,6 +9,7 @@ from judging.models import Study
 from judging.reports import FORMATS
 from judging.services.unblinding import record_unblindings
 from judging.views.auditing import for_auditors
+from runs.views.errors import BadQueryError
 from runs.views.fragments import AppRequest
 
 
@@ -40,7 +41,7 @@ def _chosen(request: AppRequest, found: Detected) -> tuple[Detector | None, Cell
     try:
         cell = Cell(request.GET["cell"])
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error, "cell") from error
     if detector is None:
         raise Http404
     return detector, cell

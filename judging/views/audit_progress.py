@@ -25,6 +25,7 @@ from judging.reports import FORMATS
 from judging.services.unblinding import record_unblindings
 from judging.views.audit import as_file
 from judging.views.auditing import for_auditors
+from runs.views.errors import BadQueryError
 from runs.views.fragments import AppRequest
 
 
@@ -73,5 +74,5 @@ def _page(request: AppRequest, study: Study) -> PeoplePage:
     try:
         chosen = read_chosen(request.GET)
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error) from error
     return people_page(people_progress(study), chosen)

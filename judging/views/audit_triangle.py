@@ -16,6 +16,7 @@ from judging.triangle_page import filters_of
 from judging.triangle_table import TriangleTable
 from judging.views.audit import as_file
 from judging.views.auditing import for_auditors
+from runs.views.errors import BadQueryError
 from runs.views.fragments import AppRequest, wants_partial
 
 PER_PAGE = 100
@@ -61,4 +62,4 @@ def _selection(request: AppRequest, voices: Voices) -> Selection:
     try:
         return read_selection(request.GET, voices)
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error) from error

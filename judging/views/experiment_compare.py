@@ -24,6 +24,7 @@ from judging.views.experimenting import (
     source_of,
 )
 from runs.models import AgentConfiguration, Experiment
+from runs.views.errors import BadQueryError
 from runs.views.fragments import AppRequest
 
 MOST_OFFERED = 300
@@ -99,7 +100,7 @@ def _cell(request: AppRequest) -> Cell | None:
     try:
         return Cell(request.GET["cell"]) if request.GET.get("cell") else None
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error, "cell") from error
 
 
 def _record(request: AppRequest, run_ids: Sequence[UUID], source: Source) -> None:

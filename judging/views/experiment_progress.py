@@ -22,6 +22,7 @@ from judging.reports import FORMATS
 from judging.services.unblinding import record_unblindings
 from judging.views.audit import as_file
 from judging.views.experimenting import asked_of, choices_of, for_readers
+from runs.views.errors import BadQueryError
 from runs.views.fragments import AppRequest
 
 
@@ -65,7 +66,7 @@ def progress_asked(request: AppRequest, scope: Scope) -> ProgressAsked:
         options = read_options(request.GET)
         source = progress_source_of(request, scope)
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error, "progress") from error
     return ProgressAsked(asked_of(request, scope), source, options)
 
 

@@ -5,7 +5,6 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 
@@ -15,6 +14,7 @@ from judging.experiments.pairs import By
 from judging.experiments.population import Scope, scope_for
 from judging.experiments.sources import Choice, Source, choices_among, default_source, read_source
 from runs.models import Experiment
+from runs.views.errors import BadQueryError
 from runs.views.fragments import AppRequest
 
 P = ParamSpec("P")
@@ -71,7 +71,7 @@ def source_of(request: AppRequest, choices: list[Choice]) -> Source:
             else default_source(choices)
         )
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error, "verdict") from error
 
 
 def selector_of(request: AppRequest) -> Source | None:
@@ -79,7 +79,7 @@ def selector_of(request: AppRequest) -> Source | None:
     try:
         return read_source(request.GET["selector"]) if request.GET.get("selector") else None
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error, "selector") from error
 
 
 def pairing_of(request: AppRequest) -> By | None:
@@ -87,4 +87,4 @@ def pairing_of(request: AppRequest) -> By | None:
     try:
         return By(request.GET["pair"]) if request.GET.get("pair") else None
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error, "pair") from error

@@ -27,6 +27,7 @@ from judging.reports import FORMATS
 from judging.services.unblinding import record_unblindings
 from judging.views.audit import as_file
 from judging.views.experimenting import asked_of, choices_of, for_readers, source_of
+from runs.views.errors import BadQueryError
 from runs.views.fragments import AppRequest, wants_partial
 
 PER_PAGE = 100
@@ -162,7 +163,7 @@ def _selection(request: AppRequest, asked: Asked) -> Selection:
     try:
         return read_selection(request.GET, asked.source)
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error) from error
 
 
 def _record(

@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -32,6 +32,7 @@ from judging.services.unblinding import record_unblindings
 from judging.views.auditing import for_auditors
 from runs.models import Run, RunStatus
 from runs.rerun_page import ids_of
+from runs.views.errors import BadQueryError
 from runs.views.fragments import AppRequest, wants_partial
 
 PER_PAGE = 100
@@ -147,7 +148,7 @@ def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
     try:
         panel = study_panel(study, request.GET.get("by", ""))
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error, "by") from error
     return render(request, "judging/audit_failures.html", {"study": study, "panel": panel})
 
 
@@ -176,4 +177,4 @@ def _selection(request: AppRequest) -> FailureSelection:
     try:
         return read_selection(request.GET)
     except ValueError as error:
-        raise Http404 from error
+        raise BadQueryError(error) from error

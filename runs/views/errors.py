@@ -3,17 +3,43 @@
 import sys
 
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from runs.addresses import QueryError
 from runs.storage import StoreUnavailableError
 
 RETRY_AFTER_S = 5
 
 
+class BadQueryError(Http404):
+    """404 of a page that is there, asked for with a value that it does not know.
+
+    Args:
+        error: why; a QueryError tells which value it is.
+        name: of the value in the address, where the error does not tell.
+    """
+
+    def __init__(self, error: ValueError, name: str = "") -> None:
+        super().__init__(str(error))
+        self.name = error.name if isinstance(error, QueryError) else name
+        self.takes = error.takes if isinstance(error, QueryError) else ""
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404, also for what exists but may not be seen."""
+    if isinstance(exception, BadQueryError):
+        return _bad_query(request, exception)
     return render(request, "errors/404.html", status=404)
+
+
+def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:
+    """Which value is wrong, and the way to the page without it."""
+    rest = request.GET.copy()
+    rest.pop(error.name, None)
+    query = f"?{rest.urlencode()}" if error.name and rest else ""
+    context = {"name": error.name, "takes": error.takes, "without": request.path + query}
+    return render(request, "errors/bad_query.html", context, status=404)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

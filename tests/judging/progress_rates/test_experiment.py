@@ -287,6 +287,10 @@ def test_nonsense_is_not_found_and_strangers_are_not_let_in() -> None:
         address = f"{made.address('experiment_progress_rates', of.pk)}?{query}"
         assert client.get(address).status_code == 404, query
     address = made.address("experiment_progress_rates", of.pk)
+    told = client.get(f"{address}?alpha=7&k=1").content.decode()
+    assert "alpha" in told
+    assert "It takes a number from 0 to 1." in told
+    assert f'href="{address}?k=1"' in told
     assert client.post(address).status_code == 405
     assert Client().get(address).status_code == 302
     stranger = Client()
