@@ -99,7 +99,7 @@ class ElementCheck(_Check):
         role: as the tree names it, such as checkbox or textbox; empty for any.
         name: a pattern for the whole name; empty for any.
         state: `present`, or a flag of the tree; `value` compares what is entered.
-        value: for `value` alone, a pattern for the whole of it.
+        value: for `value` alone, a pattern for the whole of it; `*` is any text, but not none.
     """
 
     kind: Literal["element"] = "element"
@@ -152,7 +152,9 @@ class ElementCheck(_Check):
         if self.state == "present":
             return True
         if self.state == "value":
-            return fits(plain(self.value), plain(node.value or ""))
+            wanted, held = plain(self.value), plain(node.value or "")
+            # Who writes "filled with *" means a text, whatever it is, and no empty field.
+            return fits(wanted, held) and bool(held or not wanted)
         if self.state == "unchecked":
             return not node.has("checked")
         return node.has(self.state)

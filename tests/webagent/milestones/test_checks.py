@@ -25,7 +25,8 @@ TREE = """RootWebArea 'Shop'
 \t[5] checkbox 'News', clickable, checked='true'
 \t[6] textbox 'Name' value='Ann Lee'
 \t[7] combobox 'Colour' value='red', clickable, expanded=True
-\t[8] button 'Pay', clickable, disabled=True"""
+\t[8] button 'Pay', clickable, disabled=True
+\t[9] textbox 'Nick name'"""
 
 
 def page(tree: str = TREE, url: str = "http://shop.test/cart") -> Seen:
@@ -128,6 +129,9 @@ class TestElements:
             (ElementCheck(role="checkbox", state="checked"), True),
             (ElementCheck(name="Name", state="value", value="ann*"), True),
             (ElementCheck(name="Name", state="value", value="ann"), False),
+            (ElementCheck(name="Name", state="value", value="*"), True),
+            (ElementCheck(name="Nick name", state="value", value="*"), False),
+            (ElementCheck(name="Nick name", state="value"), True),
             (ElementCheck(name="Colour", state="expanded"), True),
             (ElementCheck(name="Pay", state="disabled"), True),
             (ElementCheck(name="Elsewhere", state="checked"), None),
