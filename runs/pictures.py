@@ -115,6 +115,14 @@ def _clean(root: ElementTree.Element, links: Mapping[str, str]) -> None:
                 title = ElementTree.Element(f"{_SVG}title")
                 title.text = words
                 element.insert(0, title)
+    _let_through(root)
+
+
+def _let_through(root: ElementTree.Element) -> None:
+    """Words that lie on a linked mark leave the click to it; Matplotlib links no words."""
+    if root.find(f".//{_SVG}a") is not None:
+        for text in root.iter(f"{_SVG}text"):
+            text.set("pointer-events", "none")
 
 
 def _spread_style(element: ElementTree.Element, *, inherits: bool) -> None:

@@ -51,6 +51,11 @@ def test_words_and_addresses_from_outside_stay_words_and_addresses() -> None:
     assert link[0].text == f"to {HOSTILE}"
 
 
+def test_words_on_a_linked_mark_leave_the_click_to_it() -> None:
+    [words] = [element for element in parsed(picture()).iter() if element.tag.endswith("}text")]
+    assert words.attrib["pointer-events"] == "none"
+
+
 def test_shapes_take_the_paint_of_their_user() -> None:
     root = parsed(picture())
     shapes = [path for defs in root.iter() if defs.tag.endswith("}defs") for path in defs]
