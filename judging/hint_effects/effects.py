@@ -28,6 +28,11 @@ class Side:
     def successes(self) -> int:
         return sum(standing == SUCCESS for standing in self.trials.values())
 
+    @property
+    def decided(self) -> int:
+        """Trials with a verdict: what successes are of. An error is none of them."""
+        return sum(standing in DECIDED for standing in self.trials.values())
+
     def undecided(self, planned: int) -> Counter[str]:
         """Why trials have no verdict: by standing, `missing` where there is no run at all."""
         found = Counter(each for each in self.trials.values() if each not in DECIDED)

@@ -131,6 +131,7 @@ def test_missing_and_broken_trials_are_told_with_their_tasks(hints: Experiment) 
     text = body(reader(), made.address("hint_cell", hints.pk, "insights", "other_site_lowest"))
 
     assert "1 task left out" in text
+    assert ">2/2</td>" in text
     assert "success → <strong>no run" in re.sub(r"\s+", " ", text) or "→ <strong>no run" in text
 
 
