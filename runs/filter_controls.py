@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import django_filters
 from django import forms
@@ -98,7 +99,9 @@ class AddressFilter(django_filters.FilterSet):
         """The address with this value switched over."""
         if value in self._chosen(name):
             return self._query_without(name, value)
-        query = self._bare_query()
+        if name not in self._bare_query:  # as most are, of which a menu may offer hundreds
+            return "&".join(filter(None, (self._bare_address, urlencode({name: value}))))
+        query = self._bare_query.copy()
         query.appendlist(name, value)
         return query.urlencode()
 
@@ -114,11 +117,17 @@ class AddressFilter(django_filters.FilterSet):
         ]
 
     def _query_without(self, name: str, value: str) -> str:
-        query = self._bare_query()
+        query = self._bare_query.copy()
         query.setlist(name, [other for other in query.getlist(name) if other != value])
         return query.urlencode()
 
+    @cached_property
+    def _bare_address(self) -> str:
+        return self._bare_query.urlencode()
+
+    @cached_property
     def _bare_query(self) -> QueryDict:
+        """What is asked for, without the place in the list."""
         query = self.data.copy() if isinstance(self.data, QueryDict) else QueryDict(mutable=True)
         for name in ADDRESS_NAMES:
             query.pop(name, None)

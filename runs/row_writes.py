@@ -7,45 +7,56 @@ from typing import Any
 
 from django.db import connection, models
 
+from runs.querysets.prepared import planned_once, this_database
+
 
 class RowWrites:
-    """Rows to insert and to change, which `send` writes in this order.
+    """Rows to insert and to change, none of them twice.
 
-    PostgreSQL takes all of it in one message, so that locks are held for as long as one
-    statement takes instead of many. Rows go as `Model.save` writes them, but for signals.
+    PostgreSQL takes all of it as one statement, planned once, so that locks are held for as long
+    as one takes instead of many. Rows go as `Model.save` writes them, but for signals.
     """
 
     def __init__(self) -> None:
+        self._database = this_database()
         self._statements: list[str] = []
         self._values: list[list[Any]] = []
 
     def insert(self, row: models.Model) -> None:
         """A new row. A key that the database gives is not read back."""
         statement, fields = _insertion(type(row), row.pk is not None)
-        self._add(statement, [_value(row, field, is_new=True) for field in fields])
+        self._add(statement, [self._value(row, field, is_new=True) for field in fields])
 
     def update(self, row: models.Model, *names: str) -> None:
         """These fields of a row that is there."""
         statement, fields = _change(type(row), names)
-        values = [_value(row, field, is_new=False) for field in fields]
-        self._add(statement, [*values, _value(row, row._meta.pk, is_new=False)])
+        values = [self._value(row, field, is_new=False) for field in fields]
+        self._add(statement, [*values, self._value(row, row._meta.pk, is_new=False)])
 
     def _add(self, statement: str, values: list[Any]) -> None:
         self._statements.append(statement)
         self._values.append(values)
 
+    def _value(self, row: models.Model, field: Any, *, is_new: bool) -> Any:
+        return field.get_db_prep_save(field.pre_save(row, is_new), self._database)
+
     def send(self) -> None:
         """Write them. Call it inside the transaction that they belong to."""
-        with connection.cursor() as cursor:
-            if connection.vendor == "postgresql":
-                cursor.execute("; ".join(self._statements), sum(self._values, []))
+        with planned_once(self._database) as cursor:
+            if self._database.vendor == "postgresql":
+                cursor.execute(_as_one(tuple(self._statements)), sum(self._values, []))
                 return
             for statement, values in zip(self._statements, self._values, strict=True):
                 cursor.execute(statement, values)
 
 
-def _value(row: models.Model, field: Any, *, is_new: bool) -> Any:
-    return field.get_db_prep_save(field.pre_save(row, is_new), connection)
+@cache
+def _as_one(statements: tuple[str, ...]) -> str:
+    *others, last = statements
+    if not others:
+        return last
+    parts = ", ".join(f"part_{number} AS ({each})" for number, each in enumerate(others))
+    return f"WITH {parts} {last}"
 
 
 @cache

@@ -7,11 +7,11 @@ from django.contrib.sessions.models import Session
 from django.db import models
 from django.utils import timezone
 
-from runs.querysets.prepared import Given, Prepared
+from runs.querysets.prepared import Given, Prepared, text
 
 _LIVING = Prepared(
     lambda: Session.objects.filter(
-        session_key=Given("key", models.CharField()),
+        session_key=text("key"),
         expire_date__gt=Given("now", models.DateTimeField()),
     )
 )

@@ -24,7 +24,6 @@ from judging.models import Assignment, Guideline, Label, Success
 from judging.services.labels import Judgement, Submission, draft_of
 from judging.taxonomy import cause_choices
 from runs.models import Step
-from runs.querysets.prepared import Prepared, number
 
 MAX_TEXT = 5000
 CONFIDENCE = [("1", _("a guess")), ("2", _("fairly sure")), ("3", _("sure"))]
@@ -151,19 +150,8 @@ class LabelForm(forms.Form):
             key=data["key"],
             version=data["version"],
             seconds=data["seconds"],
-            guideline=self._shown_guideline(data["guideline"]),
+            guideline=data["guideline"],
         )
-
-    def _shown_guideline(self, pk: int | None) -> Guideline | None:
-        """The version that was on the page, which may have been followed by another."""
-        study = self.for_assignment.item.study_id
-        shown = None if pk is None else _GUIDELINE.first(guideline=pk, study=study)
-        return shown or self.newest
-
-
-_GUIDELINE = Prepared(
-    lambda: Guideline.objects.filter(pk=number("guideline"), study=number("study")).order_by()
-)
 
 
 def existing_step(run_id: UUID, index: int) -> int:

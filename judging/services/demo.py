@@ -229,6 +229,5 @@ def _label(item: StudyItem, user: User, said: Entry) -> None:
         item=item, user=user, opened_at=now, leased_until=now + timedelta(hours=1)
     )
     judgement = Judgement(**said | {"success": Success(said["success"])})
-    guideline = item.study.guidelines.order_by("-version").first()
-    submission = Submission(judgement, key=uuid.uuid4().hex, seconds=0, guideline=guideline)
+    submission = Submission(judgement, key=uuid.uuid4().hex, seconds=0)
     submit_label(assignment=assignment, user=user, submission=submission)

@@ -16,7 +16,6 @@ from judging.act_kinds import LABEL_CHANGED, LABEL_SUBMITTED, LABEL_UNDONE
 from judging.models import (
     Assignment,
     Dispute,
-    Guideline,
     Label,
     LabelRevision,
     MilestoneTick,
@@ -97,14 +96,14 @@ class Submission:
         key: made once per form shown; the same key twice is one submission.
         version: of the person's label that the form changes; None for a first label.
         seconds: active time since the last save; None where the page could not measure it.
-        guideline: the version that was on the page.
+        guideline: key of the version that was on the page; the newest counts where it is none.
     """
 
     judgement: Judgement
     key: str
     version: int | None = None
     seconds: float | None = None
-    guideline: Guideline | None = None
+    guideline: int | None = None
 
 
 @transaction.atomic
@@ -120,14 +119,19 @@ def submit_label(*, assignment: Assignment, user: User, submission: Submission) 
         # The place may be given to somebody else at this moment.
         lock_study(assignment.item.study_id)
     item, assignment = _lock(assignment, user)
-    standing = standing_of(assignment, item)
+    standing = standing_of(
+        assignment,
+        item,
+        success=submission.judgement.success,
+        guideline=submission.guideline,
+    )
     label = _own_label(assignment) if standing.has_label else None
     if label and label.idempotency_key == submission.key:
         return label
     if not standing.may_label:
         raise NotAnnotatorError
     if label:
-        return _change(label, item, assignment, submission)
+        return _change(label, item, assignment, submission, standing)
     return _first(item, assignment, user, submission, standing)
 
 
@@ -172,7 +176,7 @@ def _first(
         annotator=user,
         is_repeat=assignment.is_repeat,
         seconds=assignment.seconds,
-        guideline=submission.guideline,
+        guideline_id=standing.guideline,
         submitted_at=now,
         idempotency_key=submission.key,
         **submission.judgement.columns,
@@ -184,27 +188,21 @@ def _first(
     if not assignment.is_repeat:
         item.n_labels += 1
         if item.n_labels >= standing.labels_per_run:
-            said = {label.success, *_said_before(item)}
-            writes.insert(closing_row(item=item, said=said, now=now))
+            agreed = None if standing.is_contradicted else label.success
+            writes.insert(closing_row(item=item, agreed=agreed, now=now))
         writes.update(item, "n_labels", "status")
     writes.insert(_act(LABEL_SUBMITTED, item, user))
     writes.send()
     return label
 
 
-_SAID = Prepared(
-    lambda: (
-        Label.objects.independent().filter(item=number("item")).values_list("success", flat=True)
-    )
-)
-
-
-def _said_before(item: StudyItem) -> list[str]:
-    """What the labels of the run say that are there already."""
-    return _SAID.all(item=item.pk)
-
-
-def _change(label: Label, item: StudyItem, assignment: Assignment, submission: Submission) -> Label:
+def _change(
+    label: Label,
+    item: StudyItem,
+    assignment: Assignment,
+    submission: Submission,
+    standing: Standing,
+) -> Label:
     if submission.version is None or submission.version != label.revisions.count():
         raise LabelledElsewhereError
     if label.is_repeat or item.status != StudyItem.Status.OPEN:
@@ -215,7 +213,7 @@ def _change(label: Label, item: StudyItem, assignment: Assignment, submission: S
     for name, value in submission.judgement.columns.items():
         setattr(label, name, value)
     label.seconds = assignment.seconds
-    label.guideline = submission.guideline
+    label.guideline_id = standing.guideline
     label.idempotency_key = submission.key
     label.save()
     label.ticks.all().delete()

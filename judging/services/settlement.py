@@ -1,7 +1,6 @@
 """From labels to a reference verdict, or to a dispute."""
 
 import secrets
-from collections.abc import Collection
 from datetime import datetime
 
 from judging.models import Dispute, Label, ReferenceVerdict, StudyItem, Success
@@ -25,20 +24,23 @@ def close_if_complete(*, item: StudyItem, needed: int, now: datetime) -> None:
     """
     if item.n_labels < needed:
         return
-    said = Label.objects.independent().filter(item=item).values_list("success", flat=True)
-    closing_row(item=item, said=said, now=now).save(force_insert=True)
+    said = set(Label.objects.independent().filter(item=item).values_list("success", flat=True))
+    agreed = said.pop() if len(said) == 1 else None
+    closing_row(item=item, agreed=agreed, now=now).save(force_insert=True)
 
 
 def closing_row(
-    *, item: StudyItem, said: Collection[str], now: datetime
+    *, item: StudyItem, agreed: str | None, now: datetime
 ) -> ReferenceVerdict | Dispute:
     """What all labels of the run together bring about: a verdict or a dispute, not saved yet.
 
     The caller holds the item's lock, and saves both.
+
+    Args:
+        agreed: what all of them say; None where they differ.
     """
-    verdicts = set(said)
-    if len(verdicts) == 1 and verdicts <= CLEAR:
-        return _verdict(item=item, verdict=verdicts.pop(), origin=Origin.AGREED, now=now)
+    if agreed in CLEAR:
+        return _verdict(item=item, verdict=agreed, origin=Origin.AGREED, now=now)
     item.status = Status.DISPUTED
     return Dispute(item=item, order_seed=secrets.randbits(63))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Exists, QuerySet
+from django.db.models import Exists, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from judging.models import Assignment, Label, StudyItem, StudyMember, Unblinding
-from runs.querysets.prepared import Prepared, key, number, truth
+from judging.models import Assignment, Guideline, Label, StudyItem, StudyMember, Unblinding
+from runs.querysets.prepared import Prepared, key, number, text, truth
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +21,19 @@ class Standing:
         has_label: the person has labelled the run (in the same look, the first or the second).
         has_place: one is left for the person's label.
         labels_per_run: as many as the study wants.
+        is_contradicted: another label of the run, no second look, says something else.
+        guideline: the guidelines that the person was shown, or the newest of the study.
     """
 
     may_label: bool
     has_label: bool
     has_place: bool
     labels_per_run: int
+    is_contradicted: bool
+    guideline: int | None
 
 
-def _facts() -> QuerySet[StudyItem, tuple[bool, int, bool, bool, bool]]:
+def _facts() -> QuerySet[StudyItem, tuple[bool, int, bool, bool, bool, bool, int | None]]:
     member = StudyMember.objects.filter(
         study=number("study"),
         user=number("user"),
@@ -39,28 +44,48 @@ def _facts() -> QuerySet[StudyItem, tuple[bool, int, bool, bool, bool]]:
         item=number("item"), annotator=number("user"), is_repeat=truth("is_repeat")
     )
     seen = Unblinding.objects.filter(user=number("user"), item__run=key("run"))
+    others = Label.objects.independent().filter(item=number("item"))
+    guidelines = Guideline.objects.filter(study=number("study")).order_by("-version").values("pk")
+    shown = guidelines.filter(pk=number("guideline"))
     return (
         StudyItem.objects.filter(pk=number("item"))
-        .annotate(member=Exists(member), own=Exists(own), seen=Exists(seen))
-        .values_list("study__is_open", "study__labels_per_run", "member", "own", "seen")
+        .annotate(
+            member=Exists(member),
+            own=Exists(own),
+            seen=Exists(seen),
+            contradicted=Exists(others.exclude(success=text("success"))),
+            guideline=Coalesce(Subquery(shown), Subquery(guidelines[:1])),
+        )
+        .order_by()
+        .values_list(
+            *("study__is_open", "study__labels_per_run", "member"),
+            *("own", "seen", "contradicted", "guideline"),
+        )
     )
 
 
 _FACTS = Prepared(_facts)
 
 
-def standing_of(assignment: Assignment, item: StudyItem) -> Standing:
-    """How the assignment's person stands to its item.
+def standing_of(
+    assignment: Assignment, item: StudyItem, *, success: str, guideline: int | None
+) -> Standing:
+    """How the assignment's person stands to its item, who says `success` of it.
 
     The caller holds the locks of both, and asks only now: what was read with the locks may be as
-    old as the wait for them, apart from the two rows themselves.
+    old as the wait for them, apart from the two rows themselves. All of it is one question.
+
+    Args:
+        guideline: the guidelines that the person was shown, whatever was said of that.
     """
-    [(is_open, wanted, is_member, has_label, has_seen)] = _FACTS.all(
+    [(is_open, wanted, is_member, has_label, has_seen, is_contradicted, guidelines)] = _FACTS.all(
         item=item.pk,
         study=item.study_id,
         run=item.run_id,
         user=assignment.user_id,
         is_repeat=assignment.is_repeat,
+        success=success,
+        guideline=guideline,
     )
     return Standing(
         may_label=is_open and is_member,
@@ -69,6 +94,8 @@ def standing_of(assignment: Assignment, item: StudyItem) -> Standing:
         and not has_seen
         and item.n_labels + _held_by_others(assignment) < wanted,
         labels_per_run=wanted,
+        is_contradicted=is_contradicted,
+        guideline=guidelines,
     )
 
 

@@ -6,11 +6,19 @@ for one row by its key. What is asked with every label is prepared instead.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
+from django.db.models.query import (
+    FlatValuesListIterable,
+    ModelIterable,
+    ValuesListIterable,
+    get_related_populators,
+)
 from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row")
@@ -27,9 +35,9 @@ class Given(models.Expression):
         """Itself in the place of the value."""
         return "%s", [self]
 
-    def prepared(self, given: dict[str, Any]) -> Any:
+    def prepared(self, given: dict[str, Any], database: BaseDatabaseWrapper) -> Any:
         """The value as the database's driver takes it."""
-        return self.output_field.get_db_prep_value(given[self.name], connection)
+        return self.output_field.get_db_prep_value(given[self.name], database)
 
 
 def number(name: str) -> Given:
@@ -42,23 +50,50 @@ def key(name: str) -> Given:
     return Given(name, models.UUIDField())
 
 
+def text(name: str) -> Given:
+    """A word or more."""
+    return Given(name, models.CharField())
+
+
 def truth(name: str) -> Given:
     """Yes or no."""
     return Given(name, models.BooleanField())
 
 
+def this_database() -> BaseDatabaseWrapper:
+    """What `connection` stands for in this thread, which that looks up at every touch."""
+    return connections[DEFAULT_DB_ALIAS]
+
+
+def planned_once(database: BaseDatabaseWrapper) -> CursorWrapper:
+    """A cursor whose statements PostgreSQL reads and plans once a connection, not each time.
+
+    Django's own cursors write values into the statement, which is another one each time then.
+    """
+    if database.vendor != "postgresql":
+        return database.cursor()
+    from django.db.backends.postgresql.base import ServerBindingCursor
+
+    database.close_if_health_check_failed()
+    database.ensure_connection()
+    bare = ServerBindingCursor(database.connection)  # type: ignore[call-arg]
+    cursor: CursorWrapper = database._prepare_cursor(bare)  # type: ignore[attr-defined]
+    return cursor
+
+
 class _Ready(NamedTuple, Generic[Row]):
-    queryset: models.QuerySet[Any, Row]
-    compiler: SQLCompiler
     sql: str
     params: tuple[Any, ...]
-    converters: dict[int, Any]
+    converters: list[tuple[int, list[Any], Any]]
+    """Of the columns whose values are not what the database says: where, how, of what."""
+    read: Callable[[Sequence[Any]], Row]
 
 
 class Prepared(Generic[Row]):
     """A query with values left open (`Given`), by what makes it.
 
-    It is worked out for one database when it is first asked; threads share that.
+    It is worked out for one database when it is first asked; threads share that. It finds rows
+    of a model, with what `select_related` adds, or values in a list.
     """
 
     def __init__(self, make: Callable[[], models.QuerySet[Any, Row]]) -> None:
@@ -67,17 +102,20 @@ class Prepared(Generic[Row]):
 
     def all(self, **given: Any) -> list[Row]:
         """What is found with these values."""
+        database = this_database()
         ready = self._ready or self._work_out()
-        values = tuple(
-            each.prepared(given) if isinstance(each, Given) else each for each in ready.params
-        )
-        asked = copy.copy(ready.compiler)
-        asked.connection = connection
-        asked.as_sql = lambda *_, **__: (ready.sql, values)  # type: ignore[method-assign]
-        asked.get_converters = lambda _: ready.converters  # type: ignore[method-assign, assignment]
-        rows = ready.queryset.all()
-        rows.query.get_compiler = lambda *_, **__: asked  # type: ignore[method-assign]
-        return list(rows)
+        values = [
+            each.prepared(given, database) if isinstance(each, Given) else each
+            for each in ready.params
+        ]
+        with planned_once(database) as cursor:
+            cursor.execute(ready.sql, values)
+            found = [list(row) for row in cursor.fetchall()]
+        for place, converters, column in ready.converters:
+            for row in found:
+                for convert in converters:
+                    row[place] = convert(row[place], column, database)
+        return [ready.read(row) for row in found]
 
     def first(self, **given: Any) -> Row | None:
         """The first that is found, if any."""
@@ -89,5 +127,34 @@ class Prepared(Generic[Row]):
         sql, params = compiler.as_sql()
         selected = compiler.select[: compiler.col_count]
         converters = compiler.get_converters([column for column, *_ in selected])
-        self._ready = _Ready(queryset, compiler, sql, tuple(params), converters)
+        self._ready = _Ready(
+            sql,
+            tuple(params),
+            [(place, *convert) for place, convert in converters.items()],
+            _READERS[queryset._iterable_class](compiler),
+        )
         return self._ready
+
+
+def _row_of(compiler: SQLCompiler) -> Callable[[Sequence[Any]], Any]:
+    """Makes a row of the model out of what the database says, as a queryset does."""
+    facts: Any = compiler.klass_info
+    model, places = facts["model"], facts["select_fields"]
+    start, end = places[0], places[-1] + 1
+    names = [column.target.attname for column, *_ in compiler.select[start:end]]
+    related = get_related_populators(facts, compiler.select, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]
+
+    def read(values: Sequence[Any]) -> Any:
+        row = model.from_db(DEFAULT_DB_ALIAS, names, values[start:end])
+        for each in related:
+            each.populate(values, row)
+        return row
+
+    return read
+
+
+_READERS: dict[type, Callable[[SQLCompiler], Callable[[Sequence[Any]], Any]]] = {
+    ModelIterable: _row_of,
+    ValuesListIterable: lambda _: tuple,
+    FlatValuesListIterable: lambda _: itemgetter(0),
+}

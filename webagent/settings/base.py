@@ -70,7 +70,7 @@ MIDDLEWARE = [
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "runs.log_in_limits.SpreadTriesBackend",
-    "django.contrib.auth.backends.ModelBackend",
+    "runs.accounts.Accounts",
 ]
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25  # hours
@@ -165,6 +165,8 @@ def database(url: str | None, data_dir: Path) -> dict[str, Any]:
     else:
         config["CONN_MAX_AGE"] = 60
         config["CONN_HEALTH_CHECKS"] = True
+        # Of what `runs.querysets.prepared` asks, at once; nothing else can be kept planned.
+        config["OPTIONS"] = {"prepare_threshold": 0, **config.get("OPTIONS", {})}
     return config
 
 
