@@ -1,9 +1,9 @@
 """Labels submitted by eight people at once over HTTP, against the same rows written bare by eight.
 
 The web server runs as `manage.py serve` runs it, each person is a process that sends the label
-form and waits for the answer. `BENCHMARK_LABELS` says about how many. Processor time is that of
-the web server and of the database: what the people's own processes take is apart, so that the
-figure says the same on a machine that much else runs on. The goal is meant for PostgreSQL.
+form and waits for the answer. `BENCHMARK_LABELS` says about how many. Processor time is told apart
+for the web server, the people's own processes and the database, so that the figures say the same
+on a machine that much else runs on. The goal is meant for PostgreSQL.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import http.client
 import itertools
 import os
+import resource
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
@@ -253,23 +254,30 @@ def _insert(row: models.Model) -> tuple[str, Sequence[Any]]:
 
 
 def _processor_seconds(web: Web) -> dict[str, float]:
-    """What the server's processes and, on this machine, the database's took until now."""
-    took = {"web": sum(map(_seconds_of, web.children()))}
+    """What the web server, the people and, on this machine, the database took until now."""
+    took = {
+        "web": sum(map(_seconds_of, web.children())),
+        "people": sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]),
+    }
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"
-                " AND pid <> pg_backend_pid()"
-            )
-            took["database"] = sum(_seconds_of(pid) for (pid,) in cursor.fetchall())
+            cursor.execute("SELECT pg_backend_pid()")
+            [(ours,)] = cursor.fetchall()
+        whole = int(_told_of(ours)[1])
+        children = Path(f"/proc/{whole}/task/{whole}/children").read_text().split()
+        took["database"] = sum(map(_seconds_of, map(int, children))) + _seconds_of(whole)
     return took
 
 
 def _seconds_of(pid: int) -> float:
+    """With those of its children that have ended: connections are not kept for long."""
     with suppress(OSError):
-        told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+        return sum(map(int, _told_of(pid)[11:15])) / os.sysconf("SC_CLK_TCK")
     return 0.0
+
+
+def _told_of(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def _check(study: Study) -> None:

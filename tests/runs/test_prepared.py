@@ -1,0 +1,43 @@
+"""Queries that are worked out once find what querysets find, and are planned once."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from runs.models import Run
+from runs.querysets.prepared import Prepared, key, text
+from tests.runs.factories import make_run
+
+pytestmark = pytest.mark.django_db
+
+
+def test_rows_come_as_a_queryset_makes_them() -> None:
+    run, other = make_run(steps=1), make_run(steps=1)
+    asked = Prepared(lambda: Run.objects.select_related("task").filter(pk=key("run")))
+    names = Prepared(lambda: Run.objects.filter(pk=key("run")).values_list("goal", flat=True))
+    for each in (run, other):
+        [found] = asked.all(run=each.pk)
+        [known] = Run.objects.filter(pk=each.pk)
+        assert (
+            vars(found).items() >= {k: v for k, v in vars(known).items() if k != "_state"}.items()
+        )
+        assert found._state.fields_cache["task"] == each.task
+        assert names.all(run=each.pk) == [each.goal]
+
+
+def test_a_question_is_planned_once_a_connection() -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite keeps what it has read by itself")
+    asked = Prepared(lambda: Run.objects.filter(goal=text("goal")).values_list("pk", flat=True))
+    before = _kept()
+    for goal in ("one", "another", "a third'; --"):
+        assert asked.all(goal=goal) == []
+    assert _kept() == before + 1
+
+
+def _kept() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT COUNT(*) FROM pg_prepared_statements")
+        [(n,)] = cursor.fetchall()
+    return int(n)
