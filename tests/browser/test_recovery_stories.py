@@ -185,7 +185,7 @@ def prompts_are_there(page: Page) -> None:
     expect(page.locator('[data-text="problem"]')).to_contain_text("1 unusable reply")
     page.keyboard.press("p")
     prompts = page.locator("[data-prompts]")
-    expect(prompts).to_contain_text("Attempt 1 of 2 · model-a-as-served")
+    expect(prompts).to_contain_text("Call 1 of 2 · model-a-as-served")
     expect(prompts).to_contain_text("I had better click somewhere.")
     expect(prompts).to_contain_text("Reply unusable:")
     assert prompts.locator(".reply").count() == 2

@@ -93,8 +93,8 @@ def test_a_reply_sent_back_is_told_with_its_problem_and_no_prompt_twice(engineer
     )
     shown = page(run, engineer)
     assert shown.count("What now?") == 2  # the text, and its beginning on the closed line
-    assert "Attempt 2 of 2" in shown
-    assert "The first 2 messages are those of the attempt before." in shown
+    assert "Call 2 of 2" in shown
+    assert "The first 2 messages are those of the call before." in shown
     assert "it has no &lt;action&gt;" in shown
     row = timeline_context(run, engineer)["timeline"]["data"]["steps"][0]
     assert row["problem"] == "1 unusable reply: it has no <action>"
