@@ -16,12 +16,13 @@ from runs.pictures import as_picture, drawing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, HEIGHT = 380, 220
+WIDTH, HEIGHT = 400, 220
 LEFT, RIGHT, TOP, BOTTOM = 44, 308, 12, 178
 _MUTED, _LINE, _ACCENT = "#585e67", "#dfe0dd", "#1f4ea3"
 _INK = {"reached": _ACCENT, "held": "#886600", "solved": _MUTED}
 """For the picture on its own; in a page, style sheets paint by class."""
 _DASHES = {"reached": "-", "held": "--", "solved": ":"}
+_KINDS = {"bias": "-", "limit": "--", "reported": ":"}
 _STRIDES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _MOST_TICKS = 8
 LEAST_APART = 14
@@ -87,13 +88,19 @@ def _reach(pairs: Sequence[Pair], lines: Sequence[float]) -> int:
     return next((reach for reach in (25, 50) if 100 * farthest <= reach), 100)
 
 
-def agreement_picture(pairs: Sequence[Pair], found: Differences, *, label: str) -> SafeString:
+def agreement_picture(
+    pairs: Sequence[Pair], found: Differences, *, label: str, reported: tuple[float, str]
+) -> SafeString:
     """Bland and Altman's: the mean of both across, judge − people up, bias and limits as lines.
 
     Runs that fall on the same place are drawn as one larger mark.
+
+    Args:
+        reported: a bias found elsewhere, to look at beside one's own, and what it is called.
     """
     figures = ((found.bias, "bias"), (found.lower_limit, "limit"), (found.upper_limit, "limit"))
     lines = [(value, kind) for value, kind in figures if not isinstance(value, Undefined)]
+    lines.append((reported[0], "reported"))
     reach = _reach(pairs, [value for value, _ in lines if abs(value) <= 1])
     places = _places(pairs)
     with drawing(WIDTH, HEIGHT) as figure:
@@ -102,7 +109,7 @@ def agreement_picture(pairs: Sequence[Pair], found: Differences, *, label: str) 
         axes.set_xlim(0, WIDTH)
         axes.set_ylim(HEIGHT, 0)
         _draw_scales(axes, reach)
-        _draw_lines(axes, lines, reach)
+        _draw_lines(axes, lines, reach, reported[1])
         for (across, up), of_place in places.items():
             axes.plot(
                 [LEFT + across * (RIGHT - LEFT)],
@@ -147,14 +154,15 @@ def _draw_scales(axes: Axes, reach: int) -> None:
         axes.text(x, BOTTOM + 16, words, ha="center", size=11, color=_MUTED, gid=".axis")
 
 
-def _draw_lines(axes: Axes, lines: Sequence[tuple[float, str]], reach: int) -> None:
-    """Bias and limits, each with its number at the right."""
+def _draw_lines(axes: Axes, lines: Sequence[tuple[float, str]], reach: int, reported: str) -> None:
+    """Bias and limits, each with its number at the right, and the reported bias with its name."""
     heights = [_height(value, reach) for value, _ in lines]
     for y, (_value, kind) in zip(heights, lines, strict=True):
-        dash = "-" if kind == "bias" else "--"
-        axes.plot([LEFT, RIGHT], [y, y], color=_ACCENT, lw=1.5, ls=dash, gid=f".line.{kind}")
-    for y, (value, _kind) in zip(apart(heights), lines, strict=True):
+        color = _MUTED if kind == "reported" else _ACCENT
+        axes.plot([LEFT, RIGHT], [y, y], color=color, lw=1.5, ls=_KINDS[kind], gid=f".line.{kind}")
+    for y, (value, kind) in zip(apart(heights), lines, strict=True):
         words = f"{round(100 * value, 1):+.1f}".replace("-", "−")
+        words = f"{words} {reported}" if kind == "reported" else words
         axes.text(RIGHT + 6, y + 4, words, size=12, color=_MUTED, gid=".words")
 
 

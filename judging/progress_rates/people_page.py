@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from judging.models import StudyItem
 from judging.pictures_progress import Pair as Mark
 from judging.pictures_progress import agreement_picture
+from judging.progress_rates import published
 from judging.progress_rates.costs import WAGE, Costs, costs_of
 from judging.progress_rates.people import (
     CELLS,
@@ -254,7 +255,8 @@ def _picture(people: PeopleProgress, pairs: Sequence[Pair], whole: Correspondenc
         for pair in pairs
     ]
     label = _("How far does the judge's progress lie from people's?")
-    return agreement_picture(marks, whole.differences, label=label)
+    reported = published.OVERALL.bias, _("reported")
+    return agreement_picture(marks, whole.differences, label=label, reported=reported)
 
 
 def _sentence(found: Correspondence, tolerance: int) -> str:
