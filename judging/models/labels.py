@@ -70,7 +70,7 @@ class Label(models.Model):
     failure_step = models.PositiveIntegerField(null=True, blank=True)
     rationale = models.TextField(blank=True)
     seconds = models.FloatField(default=0.0)
-    guideline = models.ForeignKey(Guideline, models.PROTECT, null=True)
+    guideline = models.ForeignKey(Guideline, models.RESTRICT, null=True)
     submitted_at = models.DateTimeField()
     idempotency_key = models.CharField(max_length=64, blank=True)
     extra = models.JSONField(default=dict)
