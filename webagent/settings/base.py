@@ -198,6 +198,7 @@ make_folder(FILE_UPLOAD_TEMP_DIR)
 LANGUAGE_CODE = ENV.LANGUAGE
 LANGUAGES = [("en", _("English")), ("ja", _("Japanese"))]
 LOCALE_PATHS = [REPOSITORY / "locale"]
+FORMAT_MODULE_PATH = "webagent.settings.formats"
 TIME_ZONE = ENV.TIME_ZONE
 USE_TZ = True
 

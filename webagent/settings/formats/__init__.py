@@ -1,0 +1,1 @@
+"""How dates read, where Django's own way would leave room for doubt."""
