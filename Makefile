@@ -69,6 +69,8 @@ ON_SQLITE := scripts/with_scratch.sh $(PYTEST) --database=with --deselect=$(TWIN
   $(addprefix --ignore=,$(BOTH_ALIKE))
 PAGES := tests/browser tests/judging/test_blinding_urls.py
 WORKERS := $(shell grep -rl "mark[.]worker" tests --include="test_*.py")
+# What `make run` starts, and the whole job in a browser, are tried as people first meet them.
+ON_SQLITE_ALONE := tests/runs/test_serve.py tests/browser/test_main_job.py
 embedded: $(TESTS)
 	$(ON_SQLITE) -m "not worker" $(addprefix --ignore=,$(PAGES))
 pages: $(TESTS)
@@ -92,7 +94,7 @@ integration: $(TESTS)
 	$(ON_POSTGRESQL) -m "not worker" $(addprefix --ignore=,tests/browser $(LOOKS)) \
 	  $(addprefix --ignore-glob=,$(PAGE_FILES)) $(addprefix --deselect=,$(LEFT_OUT))
 integration-workers: $(TESTS)
-	$(ON_POSTGRESQL) -m worker $(WORKERS)
+	$(ON_POSTGRESQL) -m worker $(filter-out $(ON_SQLITE_ALONE),$(WORKERS))
 
 format: $(INSTALLED_DEV)
 	.venv/bin/ruff format .
