@@ -137,7 +137,7 @@ def _write_plans(folder: Path, role: Role, address: str, queries: list[dict[str,
     with connection.cursor() as cursor:
         for query in slow:
             told.append(f"-- {query['time']} s\n{query['sql']}\n")
-            if query["sql"].startswith(("SELECT", "WITH")):
+            if (query["sql"] or "").startswith(("SELECT", "WITH")):
                 cursor.execute(f"{explain} {query['sql'].replace('%', '%%')}", None)
                 told += ["   " + " ".join(map(str, row)) for row in cursor.fetchall()]
     folder.mkdir(parents=True, exist_ok=True)
