@@ -165,7 +165,8 @@ def freeze(storm: Storm) -> int:
     frozen = [run for run in victims if not _had_ended(run)]
     try:
         storm.recover(*[_goes_on(run.pk) for run in frozen], limit_s=LEASE_S + 30)
-        before = {run.pk: _all_of(run.pk) for run in frozen}
+        # Whoever nobody took over from has lost nothing, and may go on.
+        before = {run.pk: _all_of(run.pk) for run in frozen if _goes_on(run.pk)()}
     finally:
         for run in victims:
             with suppress(ProcessLookupError):
