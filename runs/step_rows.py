@@ -138,8 +138,10 @@ def _problem(values: dict[str, Any]) -> str:
 
 
 def _last_got_nothing(values: dict[str, Any]) -> bool:
-    """Whether the last call broke off before a single token came, which no agent can help."""
+    """Whether the last call broke off before a single token came, or none could be made."""
     calls = values.get("record__llm_calls")
+    if not calls and not values.get("record__messages"):
+        return bool(values.get("record__extra__problem"))
     last = calls[-1] if isinstance(calls, list) and calls else None
     if not isinstance(last, dict) or values.get("record__extra__problem"):
         return False

@@ -40,6 +40,10 @@ class OutOfBudget(AgentFailure):
     """The agent has spent what its run may cost: the run ends as at any other limit."""
 
 
+class OutOfCompletions(AgentFailure):
+    """The agent has asked its model as often as it may in a run: that is a limit, too."""
+
+
 class Agent(Protocol):
     """One agent for one run: it may remember what it did. Make a new one for the next run."""
 

@@ -7,7 +7,7 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-from webagent.agents.agent import AgentFailure, OutOfBudget
+from webagent.agents.agent import AgentFailure, OutOfBudget, OutOfCompletions
 from webagent.environment.failures import EnvironmentFailure
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Decision, StepResult
@@ -66,9 +66,11 @@ def environment_failed(failure: EnvironmentFailure) -> Ending:
 
 
 def agent_failed(failure: AgentFailure, result: StepResult | None) -> Ending:
-    """The ending of a run whose agent could not decide; at the end of its budget it has failed."""
+    """The ending of a run whose agent could not decide; at the end of its means it has failed."""
     if isinstance(failure, OutOfBudget):
         return Ending(claim(result), EndReason.COST_LIMIT)
+    if isinstance(failure, OutOfCompletions):
+        return Ending(claim(result), EndReason.MESSAGE_LIMIT)
     return Ending(
         Outcome.ERROR,
         EndReason.EXCEPTION,

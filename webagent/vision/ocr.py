@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +18,10 @@ from webagent.vision.screen import Box, TextLine
 ENLARGED = 1.5
 ENLARGED_FOR_TESSERACT = 3.0
 LEAST_CONFIDENCE = 0.5
+LANGUAGE = "eng"
+"""Of the data that Tesseract reads by."""
+TESSERACT_LIMIT_S = 60
+MOST_SAID = 300
 _MARGIN = 12
 """Engines overlook text that touches the edge of the picture."""
 
@@ -25,11 +30,18 @@ class Ocr(Protocol):
     """Reads text."""
 
     def read(self, image: Image.Image) -> list[TextLine]:
-        """The lines on the picture, from the top down; boxes in its pixels."""
+        """The lines on the picture, from the top down; boxes in its pixels.
+
+        Raises:
+            OcrUnavailable: the engine stopped working.
+        """
 
 
 class OcrUnavailable(RuntimeError):
-    """The engine cannot work here; the message says what to install."""
+    """The engine cannot work here; the message says what to do."""
+
+
+_OR = 'or read with "rapidocr", which needs no program.'
 
 
 def open_ocr(name: str = "rapidocr") -> Ocr:
@@ -37,7 +49,7 @@ def open_ocr(name: str = "rapidocr") -> Ocr:
 
     Raises:
         ValueError: there is none of that name.
-        OcrUnavailable: something of it is not installed.
+        OcrUnavailable: something of it is not installed, or does not work.
     """
     try:
         engine = _ENGINES[name]
@@ -101,20 +113,52 @@ class Tesseract:
         self._pytesseract: Any = pytesseract
         try:
             pytesseract.get_tesseract_version()
+            languages = pytesseract.get_languages()
         except pytesseract.TesseractNotFoundError:
             raise OcrUnavailable(
-                "The program tesseract is not there. Install it (`apt install tesseract-ocr`), "
-                'or read with "rapidocr", which needs no program.'
+                "The program tesseract is not there. Install it (`apt install tesseract-ocr`),"
+                f" {_OR}"
             ) from None
+        except subprocess.CalledProcessError as error:
+            raise _broken(_said(error.output)) from error
+        except SystemExit as error:  # how pytesseract refuses a version that it cannot read
+            raise _broken(_said(str(error))) from error
+        if LANGUAGE not in languages:
+            raise OcrUnavailable(
+                "Tesseract has no data to read English with. Install it (`apt install"
+                f" tesseract-ocr-{LANGUAGE}`) or set TESSDATA_PREFIX to the directory of"
+                f" {LANGUAGE}.traineddata, {_OR}"
+            )
 
     def read(self, image: Image.Image) -> list[TextLine]:
         enlarged = _enlarged(image, ENLARGED_FOR_TESSERACT)
-        table: Mapping[str, list[Any]] = self._pytesseract.image_to_data(
-            enlarged,
-            config="--psm 11",
-            output_type=self._pytesseract.Output.DICT,
-        )
+        try:
+            table: Mapping[str, list[Any]] = self._pytesseract.image_to_data(
+                enlarged,
+                lang=LANGUAGE,
+                config="--psm 11",
+                output_type=self._pytesseract.Output.DICT,
+                timeout=TESSERACT_LIMIT_S,
+            )
+        except self._pytesseract.TesseractError as error:
+            raise _broken(_said(error.message)) from error
+        except RuntimeError as error:  # how pytesseract tells that the time is over
+            said = f"it did not end within {TESSERACT_LIMIT_S} seconds"
+            raise _broken(said) from error
         return lines_of_table(table, image.size, ENLARGED_FOR_TESSERACT)
+
+
+def _broken(said: str) -> OcrUnavailable:
+    return OcrUnavailable(
+        "The program tesseract is there and does not work. Install it anew (`apt install"
+        f" --reinstall tesseract-ocr tesseract-ocr-{LANGUAGE}`), {_OR} It said: {said}."
+    )
+
+
+def _said(output: bytes | str) -> str:
+    """The last words of a program that failed, in one line."""
+    text = output.decode("utf-8", "replace") if isinstance(output, bytes) else output
+    return " ".join(text.split())[-MOST_SAID:].rstrip(".") or "it ended without a word"
 
 
 _ENGINES: dict[str, Callable[[], Ocr]] = {"rapidocr": RapidOcr, "tesseract": Tesseract}

@@ -57,6 +57,34 @@ def test_without_its_program_tesseract_says_what_to_install(monkeypatch, tmp_pat
         open_ocr("tesseract")
 
 
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("echo 'no libtesseract.so.5' >&2; exit 127", "It said: no libtesseract.so.5."),
+        ("exit 127", "Install it anew"),
+        ("echo of yore", "Invalid tesseract version"),
+        ("echo 'tesseract 5.3.0 '; echo osd", "apt install tesseract-ocr-eng"),
+        (
+            "case $1 in --*) echo 'tesseract 5.3.0 '; echo eng;; *) echo Killed >&2; exit 9;; esac",
+            "It said: Killed.",
+        ),
+    ],
+    ids=["library", "silent", "version", "language", "later"],
+)
+def test_a_broken_tesseract_says_what_to_do(
+    program: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "tesseract"
+    script.write_text(f"#!/bin/sh\n{program}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(pytesseract.pytesseract, "tesseract_cmd", str(script))
+    with pytest.raises(OcrUnavailable) as broken:
+        open_ocr("tesseract").read(Image.new("RGB", (20, 20)))
+    assert message in str(broken.value)
+    assert "127" not in str(broken.value)
+    assert 'read with "rapidocr"' in str(broken.value)
+
+
 def test_the_words_of_a_table_become_lines():
     table: dict[str, list[object]] = {
         "block_num": [1, 1, 1, 1],

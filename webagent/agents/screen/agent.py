@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from webagent.agents.agent import AgentFailure
+from webagent.agents.agent import AgentFailure, OutOfCompletions
 from webagent.agents.generic.history import Turn, learn, remember, turns_of
 from webagent.agents.generic.request import Failed, Prompt
 from webagent.agents.generic.tries import Tries
@@ -77,14 +77,14 @@ class ScreenAgent:
 
         Raises:
             AgentFailure: the provider gave no reply, or not even goal and commands fit the prompt.
+            OutOfCompletions: the model was asked as often as it may be.
         """
         learn(self._turns, observation)
-        left = self._settings.max_completions - self._completions
+        limit = self._settings.max_completions
+        left = limit - self._completions
         if left <= 0:
-            return Decision(
-                action=None,
-                problem=f"All {self._settings.max_completions} completions of the run are used up",
-            )
+            why = f"The model was not asked: the run has had its {limit} completions"
+            raise OutOfCompletions(why, decision=Decision(action=None, problem=why))
         seen = look(observation, self._read)
         known = Look(
             goal=observation.goal,

@@ -62,7 +62,11 @@ class Seen:
 
 
 def look(observation: Observation, read: Read) -> Seen:
-    """What the screenshot says. Where there is none, nothing is seen."""
+    """What the screenshot says. Where there is none, nothing is seen.
+
+    Raises:
+        AgentFailure: the engine that reads does not work here.
+    """
     screen = read(observation)
     drawn = draw_boxes(observation.screenshot, screen) if observation.screenshot else None
     return Seen(screen, screen.lines(), drawn)
@@ -75,6 +79,7 @@ def reader_of(settings: SightSettings, captioner: Captioner | None = None) -> Re
         if not observation.screenshot:
             return ScreenText((), (observation.width, observation.height))
         # numpy with it: web processes make agents to check their settings, and never look.
+        from webagent.vision.ocr import OcrUnavailable
         from webagent.vision.reading import ScreenReader
 
         cut_top = settings.cut_top
@@ -84,7 +89,10 @@ def reader_of(settings: SightSettings, captioner: Captioner | None = None) -> Re
         with _reading:
             ocr, detector = _engines(settings.ocr)
             reader = ScreenReader(ocr, detector, captioner=captioner, cut_top=cut_top)
-            return reader.read(observation.screenshot)
+            try:
+                return reader.read(observation.screenshot)
+            except OcrUnavailable as broken:
+                raise AgentFailure(str(broken), ErrorOrigin.HARNESS) from broken
 
     return read
 
@@ -94,7 +102,7 @@ def _engines(ocr: str) -> tuple[Ocr, Detector]:
     """The engine that reads and the detector, once for the process.
 
     Raises:
-        AgentFailure: one of them is not installed.
+        AgentFailure: one of them is not installed, or does not work.
     """
     try:
         from webagent.vision.detector import load_detector

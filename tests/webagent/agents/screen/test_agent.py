@@ -20,7 +20,8 @@ from tests.webagent.agents.screen.made import (
     settings,
     showing,
 )
-from webagent.agents.agent import AgentFailure
+from webagent.agents.agent import AgentFailure, OutOfCompletions
+from webagent.agents.endings import agent_failed
 from webagent.agents.generic.wording import wording_versions
 from webagent.agents.screen.agent import ScreenAgent
 from webagent.agents.screen.captions import Captions
@@ -28,8 +29,9 @@ from webagent.agents.screen.examples import example_files, load_examples
 from webagent.agents.screen.wording import FOLDER, screen_wording
 from webagent.llm.interface import FailureKind, ModelFailure
 from webagent.trajectory.live import Decision, Observation, Taken
-from webagent.trajectory.records import ErrorOrigin
-from webagent.vision.screen import Box, ScreenText
+from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
+from webagent.vision.ocr import OcrUnavailable
+from webagent.vision.screen import Box, ScreenText, TextLine
 
 EXAMPLE = {
     "task": "login-user",
@@ -98,10 +100,12 @@ def test_no_more_completions_than_are_allowed_in_a_run():
     acting = agent(model, max_completions=3)
     assert acting.act(looked()).action == "mouse_click(1, 1)"
     assert acting.act(looked()).action is None
-    last = acting.act(looked())
+    with pytest.raises(OutOfCompletions, match="has had its 3 completions") as limit:
+        acting.act(looked())
     assert len(model.asked) == 3
-    assert last.problem is not None
-    assert "used up" in last.problem
+    assert limit.value.decision.problem == str(limit.value)
+    ending = agent_failed(limit.value, None)
+    assert (ending.outcome, ending.reason) == (Outcome.FAILURE, EndReason.MESSAGE_LIMIT)
 
 
 def test_an_empty_list_of_commands_ends_the_work():
@@ -256,3 +260,14 @@ def test_an_engine_that_is_missing_is_no_fault_of_the_agent(monkeypatch):
         acting.act(looked())
     assert caught.value.origin is ErrorOrigin.HARNESS
     assert caught.value.retriable is False
+
+
+def test_an_engine_that_breaks_while_it_reads_is_no_fault_of_the_agent(monkeypatch):
+    class Broken:
+        def read(self, _image: Image.Image) -> list[TextLine]:
+            raise OcrUnavailable("Install it anew.")
+
+    monkeypatch.setattr("webagent.agents.screen.looking._engines", lambda _name: (Broken(), None))
+    with pytest.raises(AgentFailure, match="Install it anew") as caught:
+        ScreenAgent(settings(), Scripted(said()), entry()).act(looked())
+    assert caught.value.origin is ErrorOrigin.HARNESS
