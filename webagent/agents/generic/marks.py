@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from PIL import Image, ImageDraw, ImageFont
 
-from webagent.agents.generic.page import can_be_acted_on
+from webagent.agents.generic.interest import can_be_acted_on
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import Box
 
@@ -41,14 +41,18 @@ def marked_elements(observation: Observation) -> Iterator[tuple[str, Box]]:
         box = observation.boxes.get(node.bid) if node.bid else None
         if node.bid is None or box is None or not can_be_acted_on(node):
             continue
-        is_seen = (
-            box.x < observation.width
-            and box.y < observation.height
-            and box.x + box.width > 0
-            and box.y + box.height > 0
-        )
-        if is_seen and min(box.width, box.height) >= SMALLEST:
+        if is_in_view(box, observation) and min(box.width, box.height) >= SMALLEST:
             yield node.bid, box
+
+
+def is_in_view(box: Box, observation: Observation) -> bool:
+    """Whether the window shows any of it."""
+    return (
+        box.x < observation.width
+        and box.y < observation.height
+        and box.x + box.width > 0
+        and box.y + box.height > 0
+    )
 
 
 def _label(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 from webagent.agents.generic.history import Turn, told_history
+from webagent.agents.generic.interest import Interest
 from webagent.agents.generic.knowledge import KnowledgeTeller, framed
-from webagent.agents.generic.page import Interest, cut_tree
+from webagent.agents.generic.marks import is_in_view
+from webagent.agents.generic.page import cut_tree
 from webagent.agents.generic.settings import AgentSettings
 from webagent.agents.generic.wording import Example
 from webagent.llm.tokens import count_tokens, fitting
@@ -20,6 +23,8 @@ PAGE_SHARE = 0.6
 """Of what is left beside goal, actions and examples, the page gets at least so much."""
 STANDING_SHARE = 6
 """Tips, knowledge and examples may each have a sixth of the prompt, so that half is left."""
+
+_ACTED_ON = re.compile(r"""^\s*\w+\(\s*(?:'\w*'|"\w*")?""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +161,23 @@ def flat(text: str) -> str:
 
 
 def _interest(observation: Observation, turns: Sequence[Turn]) -> Interest:
-    """What the goal and the last turn name, and what has the focus."""
-    last = [turn.action for turn in turns[-1:] if turn.action]
-    named = [
+    """What the goal and the last turn name, what has the focus, and what the window shows."""
+    last = next((turn.action for turn in turns[-1:] if turn.action), "")
+    named = {
         node.bid
         for node in observation.nodes
-        if node.bid
-        and any(f"'{node.bid}'" in action or f'"{node.bid}"' in action for action in last)
-    ]
-    focused = [observation.focused] if observation.focused else []
-    focused += [node.bid for node in observation.nodes if node.bid and node.has("focused")]
-    return Interest(texts=(observation.goal, *last), bids=frozenset((*named, *focused)))
+        if node.bid and (f"'{node.bid}'" in last or f'"{node.bid}"' in last)
+    }
+    focused = {observation.focused} if observation.focused else set()
+    focused |= {node.bid for node in observation.nodes if node.bid and node.has("focused")}
+    seen = {bid for bid, box in observation.boxes.items() if is_in_view(box, observation)}
+    return Interest(
+        texts=(observation.goal, _said(last)),
+        bids=frozenset(named | focused),
+        in_view=frozenset(seen),
+    )
+
+
+def _said(action: str) -> str:
+    """What the action typed or chose: neither its name nor its element is a word of a page."""
+    return _ACTED_ON.sub("", action)

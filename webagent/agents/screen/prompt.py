@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from webagent.agents.generic.history import Turn, told_history
-from webagent.agents.generic.page import Interest, cut_tree
+from webagent.agents.generic.interest import Interest
+from webagent.agents.generic.page import cut_tree
 from webagent.agents.generic.request import (
     REPLY_SHARE,
     Failed,

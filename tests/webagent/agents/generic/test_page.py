@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.webagent.agents.generic.made import long_tree
-from webagent.agents.generic.page import Interest, cut_tree
+from webagent.agents.generic.interest import Interest
+from webagent.agents.generic.page import cut_tree
 from webagent.llm.tokens import count_tokens
 
 NOTE = "… {{lines}} lines left out, {{acting}} of them can be acted on"
@@ -89,3 +90,53 @@ def test_notes_tell_how_much_is_missing_and_how_much_could_be_acted_on():
 def test_no_room_at_all_gives_nothing_or_a_note(tokens):
     cut = cut_tree(long_tree(50), tokens, Interest(), NOTE)
     assert count_tokens(cut) <= tokens
+
+
+def shop_tree() -> str:
+    """300 articles in a table, with a price and a button each; 'Copper kettle' is the 171st."""
+    lines = ["RootWebArea 'Shop', focused", "\t[t] table ''"]
+    for number in range(300):
+        name = "Copper kettle" if number == 170 else f"Copper bowl {number}"
+        lines += [
+            f"\t\t[r{number}] row ''",
+            f"\t\t\t[n{number}] link {name!r}",
+            f"\t\t\t[p{number}] cell '{number + 1000} EUR'",
+            f"\t\t\t[b{number}] button 'Add to cart'",
+        ]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("goal", ['Buy the "Copper kettle".', "Buy the copper kettle, please."])
+def test_what_the_goal_names_is_kept_with_the_rest_of_its_row(goal):
+    cut = cut_tree(shop_tree(), 250, Interest(texts=(goal,)), NOTE)
+    assert "[n170] link 'Copper kettle'" in cut
+    assert "[p170] cell '1170 EUR'" in cut
+    assert "[b170] button 'Add to cart'" in cut
+
+
+def test_what_is_in_view_comes_before_what_is_not():
+    in_view = frozenset({"r200", "n200", "p200", "b200"})
+    cut = cut_tree(shop_tree(), 200, Interest(in_view=in_view), NOTE)
+    assert "[p200] cell" in cut
+    assert "[b200] button" in cut
+
+
+@pytest.mark.parametrize(
+    ("goal", "kept"),
+    [
+        ("Press 'OK'.", "[z1] button 'OK'"),
+        ("「保存する」を押してください。", "[z1] button '保存する'"),
+    ],
+)
+def test_words_are_found_whole_and_without_blanks_too(goal, kept):
+    books = "\n".join(f"\t[k{n}] button 'Bookshelf {n} 押して'" for n in range(200))
+    name = kept.partition("button ")[2]
+    tree = f"RootWebArea 'Shop'\n{books}\n\t[z0] group ''\n\t\t[z1] button {name}\n{books}"
+    assert kept in cut_tree(tree, 80, Interest(texts=(goal,)), NOTE)
+
+
+def test_a_note_is_no_longer_than_what_it_stands_for():
+    lines = [line for n in range(200) for line in (f"\t[b{n}] button 'Go {n}'", "\tListMarker '•'")]
+    cut = cut_tree("\n".join(["RootWebArea 'P'", *lines]), 400, Interest(), NOTE)
+    assert "… 1 lines" not in cut
+    assert cut.count("ListMarker") > 10

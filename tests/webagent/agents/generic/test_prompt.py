@@ -21,7 +21,7 @@ from webagent.agents.generic.wording import load_wording, wording_versions
 from webagent.llm.interface import ImagePart
 from webagent.llm.tokens import count_request
 from webagent.trajectory.live import Observation
-from webagent.trajectory.records import TabRecord
+from webagent.trajectory.records import Box, TabRecord
 
 TEXTS = st.text(max_size=300)
 
@@ -255,3 +255,16 @@ def test_pictures_of_the_goal_come_first():
 def test_prompts_that_were_used_are_never_edited():
     shipped = {"1": "5b5d4550531fbdc7945b5ed07796d2d924464ff6e166fb28a743ba568a13b7e3"}
     assert {version: load_wording(version).sha256 for version in wording_versions()} == shipped
+
+
+def test_a_page_that_is_cut_shows_what_the_window_shows_and_no_words_of_the_last_action():
+    lines = [f"\t[k{n}] button 'Size 15 of kind {n}'" for n in range(400)]
+    seen = replace(
+        observation("\n".join(["RootWebArea 'Kinds'", *lines]), goal="Take the blue one."),
+        boxes={f"k{n}": Box(x=0, y=(n - 300) * 20, width=90, height=18) for n in range(400)},
+        width=100,
+        height=90,
+    )
+    prompt = PromptMaker(settings(page_tokens=200), entry()).prompt(seen, [Turn(0, "click('15')")])
+    page = text_of(prompt.request).partition("<<< page")[2]
+    assert [f"[k{n}]" in page for n in (0, 200, 300, 303, 399)] == [False, False, True, True, False]
