@@ -25,6 +25,7 @@ STANDING_SHARE = 6
 """Tips, knowledge and examples may each have a sixth of the prompt, so that half is left."""
 
 _ACTED_ON = re.compile(r"""^\s*\w+\(\s*(?:'\w*'|"\w*")?""")
+_TEXT = re.compile(r"""'[^']*'|"[^"]*\"""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,4 +181,4 @@ def _interest(observation: Observation, turns: Sequence[Turn]) -> Interest:
 
 def _said(action: str) -> str:
     """What the action typed or chose: neither its name nor its element is a word of a page."""
-    return _ACTED_ON.sub("", action)
+    return " ".join(_TEXT.findall(_ACTED_ON.sub("", action)))

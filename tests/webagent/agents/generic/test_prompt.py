@@ -257,14 +257,15 @@ def test_prompts_that_were_used_are_never_edited():
     assert {version: load_wording(version).sha256 for version in wording_versions()} == shipped
 
 
-def test_a_page_that_is_cut_shows_what_the_window_shows_and_no_words_of_the_last_action():
-    lines = [f"\t[k{n}] button 'Size 15 of kind {n}'" for n in range(400)]
+@pytest.mark.parametrize("last", ["click('15')", "scroll(0, 1500)"])
+def test_a_page_that_is_cut_shows_what_the_window_shows_and_no_words_of_the_last_action(last):
+    lines = [f"\t[k{n}] button 'Size 15 of kind {n or 1500}'" for n in range(400)]
     seen = replace(
         observation("\n".join(["RootWebArea 'Kinds'", *lines]), goal="Take the blue one."),
         boxes={f"k{n}": Box(x=0, y=(n - 300) * 20, width=90, height=18) for n in range(400)},
         width=100,
         height=90,
     )
-    prompt = PromptMaker(settings(page_tokens=200), entry()).prompt(seen, [Turn(0, "click('15')")])
+    prompt = PromptMaker(settings(page_tokens=200), entry()).prompt(seen, [Turn(0, last)])
     page = text_of(prompt.request).partition("<<< page")[2]
     assert [f"[k{n}]" in page for n in (0, 200, 300, 303, 399)] == [False, False, True, True, False]
