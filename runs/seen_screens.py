@@ -41,6 +41,8 @@ class PageElement(BaseModel):
     role: str | None = Field(max_length=60)
     text: str = Field(max_length=5000)
     box: Edges
+    multiline: bool | None = None
+    """Whether a text box is a text area, which has the same role; None where that was not kept."""
 
 
 class _Pieces(BaseModel):

@@ -23,6 +23,7 @@ MOST_FINDINGS = 5
 FAULTS: dict[str, Promise] = {
     Fault.NOT_DETECTED.value: _("was not detected"),
     Fault.MISREAD.value: _("was misread"),
+    Fault.OTHER_KIND.value: _("was told as another kind"),
 }
 DEFINITIONS: dict[FailureCause, Promise] = {
     FailureCause.VISION: _("What it was told of the screen was wrong, or left out what mattered."),

@@ -10,15 +10,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
+from functools import cached_property
 
+from judging.miniwob.boxes import area, holds, iou, middle, shared
+from judging.miniwob.kinds import Point, acted_on_wanted, told_as_another
 from judging.miniwob.needed import folded, needed_elements
 from judging.models import FailureCause
 from runs.blobs import MissingBlobError, read_blob
 from runs.models import Run, Step
-from runs.seen_screens import MAX_BYTES, Edges, PageElement, Piece, page_seen, seen_screen
+from runs.seen_screens import (
+    MAX_BYTES,
+    Edges,
+    PageElement,
+    PageSeen,
+    Piece,
+    page_seen,
+    seen_screen,
+)
+from webagent.agents.reading import quoted
+from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.records import Json
 
 MOST_STEPS = 10
+MOST_ELEMENTS = 300
 ALIKE = 0.9
 """How alike two texts must be to be the same, 0 to 1: a letter in ten may be misread."""
 MOST_COMPARED = 300
@@ -34,11 +48,15 @@ class Fault(StrEnum):
 
     NOT_DETECTED = "not_detected"
     MISREAD = "misread"
+    OTHER_KIND = "other_kind"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One needed element that was not seen as it is; `read` is what was read in its place."""
+    """One element that mattered and was not seen as it is.
+
+    `read` is what was read in its place, or the kind that it was told as.
+    """
 
     step: int
     fault: Fault
@@ -64,8 +82,11 @@ def proposal_for(run: Run) -> Json:
     The latest step on which something needed was not seen is the one that speaks.
     """
     steps = run.steps.filter(state=Step.State.LIVE).order_by("-index")[:MOST_STEPS]
-    for step in steps:
-        if findings := step_findings(step, run.goal):
+    screens = [known for step in steps if (known := _known(step)) is not None]
+    misled = not any(acted_on_wanted(run.goal, on.bare, on.points) for on in screens)
+    for screen in screens:
+        findings = _unseen(screen, run.goal) or (_other_kinds(screen, run.goal) if misled else [])
+        if findings:
             return {
                 "cause": FailureCause.VISION.value,
                 "findings": [each.as_json() for each in findings],
@@ -73,42 +94,87 @@ def proposal_for(run: Run) -> Json:
     return {}
 
 
-def step_findings(step: Step, goal: str) -> list[Finding]:
-    """What the agent needed on this screen and did not see; nothing where it cannot be told."""
+@dataclass(frozen=True)
+class _Screen:
+    """A step as the page says it was, what the agent was told of it, and where the agent acted."""
+
+    step: Step
+    tree: str
+    page: PageSeen
+    pieces: Sequence[Piece]
+    points: Sequence[Point]
+
+    @cached_property
+    def bare(self) -> Sequence[PageElement]:
+        """What nothing else lay over; nothing of a page that is too large to compare each."""
+        every = self.page.elements if len(self.page.elements) <= MOST_ELEMENTS else []
+        return [each for each in every if not _is_covered(each, every)]
+
+
+def _known(step: Step) -> _Screen | None:
+    """None where what the agent saw, or what there was to see, was not kept."""
     screen, page = seen_screen(step), page_seen(step)
     if screen is None or page is None or step.tree is None or step.tree.size > MAX_BYTES:
-        return []
+        return None
     try:
         tree = read_blob(step.tree).decode("utf-8", "replace")
     except MissingBlobError:
-        return []
-    needed = needed_elements(goal=goal, url=step.url, tree=tree, page=page)
-    bare = (each for each in needed if not _is_covered(each, page.elements))
-    found = (_finding(step.index, each, screen.pieces) for each in bare)
+        return None
+    calls = parse_browsergym_actions(step.action)
+    points = [(call.point.x, call.point.y) for call in calls if call.point is not None]
+    return _Screen(step, tree, page, screen.pieces, points)
+
+
+def _unseen(on: _Screen, goal: str) -> list[Finding]:
+    """What the agent needed on this screen and did not see; nothing where it cannot be told."""
+    needed = needed_elements(goal=goal, url=on.step.url, tree=on.tree, page=on.page)
+    bare = (each for each in needed if not _is_covered(each, on.page.elements))
+    found = (_finding(on.step.index, each, on.pieces, goal) for each in bare)
     return [each for each in found if each is not None]
+
+
+def _other_kinds(on: _Screen, goal: str) -> list[Finding]:
+    """What was told as another kind, where the goal asks for a kind."""
+    found = told_as_another(goal=goal, elements=on.bare, pieces=on.pieces, points=on.points)
+    return [
+        Finding(
+            step=on.step.index,
+            fault=Fault.OTHER_KIND,
+            role="text area" if each.multiline else each.role or "",
+            text=each.text,
+            box=each.box,
+            read=kind,
+        )
+        for each, kind in found
+    ]
 
 
 def _is_covered(needed: PageElement, elements: Sequence[PageElement]) -> bool:
     """Whether something else lies over it, such as a menu that opened: it was not to be seen.
 
     The page does not say what is above. What comes later in it is, as a rule, and is no box that
-    holds the element; its own parts say nothing that it does not.
+    holds the element; its own parts say nothing that it does not. Over its middle it hides what
+    stands there.
     """
     later = elements[elements.index(needed) + 1 :]
-    own, half = folded(needed.text), COVERED * _area(needed.box)
+    own, half = folded(needed.text), COVERED * area(needed.box)
     return any(
-        _shared(each.box, needed.box) >= half and folded(each.text) not in own for each in later
+        folded(each.text) not in own
+        and (shared(each.box, needed.box) >= half or holds(each.box, middle(needed.box)))
+        for each in later
     )
 
 
-def _finding(step: int, needed: PageElement, pieces: Sequence[Piece]) -> Finding | None:
+def _finding(step: int, needed: PageElement, pieces: Sequence[Piece], goal: str) -> Finding | None:
     over = [each for each in pieces if _is_over(each.box, needed.box)]
     near = [each for each in pieces if _is_beside(each.box, needed.box)]
     if needed.text and any(_reads(each.text, needed.text) for each in near):
         return None
     read = " ".join(each.text for each in over if each.text)
-    # What somebody typed into a field needs no reading, and an icon's name stands nowhere on it.
-    can_misread = folded(needed.text) and read and needed.role not in FIELDS
+    # What somebody typed into a field needs no reading, and an icon's name stands nowhere on it;
+    # signs do if the goal quotes them.
+    has_text = folded(needed.text) or needed.text in quoted(goal)
+    can_misread = has_text and read and needed.role not in FIELDS
     if over and not can_misread:
         return None
     return Finding(
@@ -135,25 +201,9 @@ def _reads(read: str, text: str) -> bool:
 
 def _is_over(seen: Edges, element: Edges) -> bool:
     """Whether a piece stands where the element is."""
-    shared = _shared(seen, element)
-    both = _area(seen) + _area(element) - shared
-    if both > 0 and shared / both >= LEAST_IOU:
-        return True
-    x, y = (seen[0] + seen[2]) / 2, (seen[1] + seen[3]) / 2
-    return element[0] <= x <= element[2] and element[1] <= y <= element[3]
+    return iou(seen, element) >= LEAST_IOU or holds(element, middle(seen))
 
 
 def _is_beside(seen: Edges, element: Edges) -> bool:
     """Whether a piece stands on the element or on its line, as labels do."""
-    middle = (element[1] + element[3]) / 2
-    return _shared(seen, element) > 0 or seen[1] <= middle <= seen[3]
-
-
-def _shared(one: Edges, other: Edges) -> float:
-    across = min(one[2], other[2]) - max(one[0], other[0])
-    down = min(one[3], other[3]) - max(one[1], other[1])
-    return max(0.0, across) * max(0.0, down)
-
-
-def _area(box: Edges) -> float:
-    return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])
+    return shared(seen, element) > 0 or seen[1] <= middle(element)[1] <= seen[3]

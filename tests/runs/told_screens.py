@@ -24,32 +24,36 @@ def make_told_run(
     lines: str | None = None,
     over: list[dict[str, Any]] | None = None,
     task: Task | None = None,
+    goal: str = 'Click on the "Ok" button.',
+    page: str = "click-button",
     **fields: Any,
 ) -> Run:
     """A run of one step that was told these pieces; the page has the buttons Ok and Next.
 
     Args:
         over: what the page has besides, after these two.
+        page: its name in MiniWoB++.
     """
     if lines is None:
         lines = "\n".join(f"{each['text']!r} {each['kind']}: {each['box']}" for each in pieces)
-    page = {"size": [320, 200], "elements": [OK, NEXT, *(over or [])]}
+    more = over or []
+    tree = TREE + "".join(f"\t[{each['bid']}] {each['role']} {each['text']!r}\n" for each in more)
+    elements = {"size": [320, 200], "elements": [OK, NEXT, *more]}
     files = {
         LINES: make_text(lines),
         PIECES: make_text(json.dumps({"items": pieces}), "application/json"),
-        PAGE: make_text(json.dumps(page), "application/json"),
+        PAGE: make_text(json.dumps(elements), "application/json"),
     }
     step = {
         "screenshot": make_picture("told"),
-        "tree": make_text(TREE),
-        "url": "http://miniwob.localhost/miniwob/click-button.html",
+        "tree": make_text(tree),
+        "url": f"http://miniwob.localhost/miniwob/{page}.html",
         "action": "mouse_click(40, 95)",
         "record": {
             "before": {role: {"sha256": blob.pk} for role, blob in files.items()},
             "actions": [{"raw": "mouse_click(40, 95)", "dialect": "browsergym"}],
         },
     }
-    goal = 'Click on the "Ok" button.'
     run = make_run(steps=[step], task=task, goal=goal, pictures=False, **fields)
     Attachment.objects.bulk_create(
         Attachment(run=run, step_index=0, role=role, blob=blob) for role, blob in files.items()

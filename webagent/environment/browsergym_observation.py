@@ -42,6 +42,7 @@ def live_observation(obs: Mapping[str, Any]) -> Observation:
             ignored_roles=IGNORED_ROLES,
         ),
         boxes=_boxes(obs["extra_element_properties"]),
+        multiline=_multiline(obs["axtree_object"]),
         focused=obs["focused_element_bid"] or None,
         messages=tuple(
             ChatMessage(
@@ -80,6 +81,17 @@ def _boxes(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Box]:
         for bid, found in properties.items()
         if (box := found["bbox"]) is not None
     }
+
+
+def _multiline(axtree: Mapping[str, Any]) -> frozenset[str]:
+    """Fields of several lines; the text of the tree leaves out that they are."""
+    return frozenset(
+        str(node["browsergym_id"])
+        for node in axtree["nodes"]
+        if "browsergym_id" in node
+        for each in node.get("properties", ())
+        if each["name"] == "multiline" and each["value"].get("value")
+    )
 
 
 def _image_url(part: Mapping[str, Any]) -> str:

@@ -20,10 +20,11 @@ class Observation:
     """What could be seen at one moment.
 
     `goal` and `goal_images` (data URLs) are the instruction. `screenshot` is a PNG; `boxes`
-    are element boxes in its pixels, by bid; `axtree` is the flattened accessibility tree, or
-    whatever text a world without pages shows; there the screenshot and the address are empty.
-    `last_error` is what went wrong with the action that led here. `scored` is False at the start
-    of a task that gives no reward at all.
+    are element boxes in its pixels, by bid, `multiline` the bids of text areas, which the tree
+    does not tell from text boxes; `axtree` is the flattened accessibility tree, or whatever text a
+    world without pages shows; there the screenshot and the address are empty. `last_error` is what
+    went wrong with the action that led here. `scored` is False at the start of a task that gives no
+    reward at all.
     """
 
     at: datetime
@@ -37,6 +38,7 @@ class Observation:
     height: int
     axtree: str
     boxes: Mapping[str, Box] = field(default_factory=dict)
+    multiline: frozenset[str] = frozenset()
     focused: str | None = None
     messages: tuple[ChatMessage, ...] = ()
     last_action: str | None = None

@@ -225,7 +225,15 @@ def page_elements(before: live.Observation) -> Json:
             continue
         text = text_at(before.nodes, index)
         edges: list[JsonValue] = [box.x, box.y, box.x + box.width, box.y + box.height]
-        elements.append({"bid": node.bid, "role": node.role, "text": text or "", "box": edges})
+        element: dict[str, JsonValue] = {
+            "bid": node.bid,
+            "role": node.role,
+            "text": text or "",
+            "box": edges,
+        }
+        if node.role == "textbox":
+            element["multiline"] = node.bid in before.multiline
+        elements.append(element)
     return {"size": [before.width, before.height], "elements": elements}
 
 
