@@ -3,6 +3,10 @@
 import os
 
 from celery import Celery
+from kombu.transport import TRANSPORT_ALIASES
+
+# By name and not by setting: addresses keep their meaning, such as rediss:// that of encryption.
+TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), "runs.broker:RedisTransport"))
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webagent.settings.local")
 

@@ -1,0 +1,64 @@
+"""What is ours of the broker: a connection that broke is closed, so that a new one can be made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from kombu import Connection, Consumer, Exchange, Queue
+
+from runs.broker import RedisTransport
+from tests.faults.findings import Findings
+from tests.faults.services import Redis
+from webagent.celery import app as app  # names the transport
+
+
+@pytest.fixture
+def server() -> Iterator[Redis]:
+    redis = Redis()
+    redis.start()
+    yield redis
+    redis.kill()
+
+
+def breaks_when_closed(transport: str, server: Redis) -> bool:
+    """Whether closing as a worker of Celery does fails, when Redis died while it was at work."""
+    connection = Connection(server.url, transport=transport)
+    channel = connection.default_channel
+    work = connection.SimpleQueue("work", no_ack=False)
+    work.put("a run")
+    work.get(timeout=5)  # in hand: nobody has said that it is done
+    channel._brpop_start()  # type: ignore[attr-defined]  # and the next one is waited for
+    # As for remote control: a queue of its own, on a channel of its own.
+    told_to_all = Exchange("control", type="fanout", auto_delete=True)
+    Consumer(connection.channel(), [Queue("mine", told_to_all, auto_delete=True)]).consume()
+    server.kill()
+    with suppress(*connection.connection_errors):
+        connection.collect(socket_timeout=5)
+    try:
+        connection.close()
+    except AttributeError:
+        return True
+    return False
+
+
+@pytest.mark.fault(2, "Redis dies while its workers have work in hand and wait for more")
+def test_a_connection_to_a_redis_that_died_is_closed_to_its_end(
+    server: Redis, findings: Findings
+) -> None:
+    findings.times = 1
+    assert not breaks_when_closed("redis", server)
+
+
+def test_kombus_own_redis_transport_still_needs_ours(server: Redis) -> None:
+    assert breaks_when_closed("kombu.transport.redis:Transport", server), (
+        "RedisChannel can go: Kombu closes by itself now"
+    )
+
+
+@pytest.mark.parametrize("address", ["redis://broker:6379/3", "rediss://broker:6380/3"])
+def test_the_site_uses_ours_and_encrypts_where_the_address_says_so(address: str) -> None:
+    with Connection(address) as connection:
+        assert isinstance(connection.transport, RedisTransport)
+        assert bool(connection.ssl) == address.startswith("rediss")
