@@ -38,6 +38,8 @@ ALIKE = 0.9
 MOST_COMPARED = 300
 """Letters of either text: these may come from anywhere, and be made to take long."""
 LEAST_IOU = 0.3
+LEAST_LETTER = 6
+"""Pixels that a letter takes: what is narrower than its text is a picture with a name."""
 COVERED = 0.5
 """How much of an element must be hidden for its text to be past reading."""
 FIELDS = ("textbox", "searchbox", "spinbutton", "Date", "InputTime")
@@ -172,10 +174,10 @@ def _finding(step: int, needed: PageElement, pieces: Sequence[Piece], goal: str)
         return None
     read = " ".join(each.text for each in over if each.text)
     # What somebody typed into a field needs no reading, and an icon's name stands nowhere on it;
-    # signs do if the goal quotes them.
-    has_text = folded(needed.text) or needed.text in quoted(goal)
-    can_misread = has_text and read and needed.role not in FIELDS
-    if over and not can_misread:
+    # signs do if the goal quotes them, and words that it quotes if there is room for them.
+    is_quoted = needed.text in quoted(goal) and _has_room(needed)
+    can_misread = is_quoted or (folded(needed.text) and read)
+    if over and (needed.role in FIELDS or not can_misread):
         return None
     return Finding(
         step=step,
@@ -185,6 +187,10 @@ def _finding(step: int, needed: PageElement, pieces: Sequence[Piece], goal: str)
         box=needed.box,
         read=read,
     )
+
+
+def _has_room(element: PageElement) -> bool:
+    return element.box[2] - element.box[0] >= LEAST_LETTER * len(element.text)
 
 
 def _reads(read: str, text: str) -> bool:

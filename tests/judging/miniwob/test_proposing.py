@@ -32,6 +32,7 @@ def proposed(*pieces: dict[str, Any]) -> list[tuple[object, object, object]]:
         ([piece("", OK), piece("Ok", [70, 85, 100, 105], "text")], []),
         ([piece("Next", NEXT)], [("not_detected", "Ok", "")]),
         ([piece("0h", OK)], [("misread", "Ok", "0h")]),
+        ([piece("", OK)], [("misread", "Ok", "")]),
         ([], [("not_detected", "Ok", "")]),
     ],
 )
@@ -127,6 +128,6 @@ def test_a_wrong_kind_is_proposed_with_what_it_was_told_as() -> None:
 def test_signs_that_the_goal_quotes_are_read_or_not() -> None:
     signs = {"bid": "9", "role": "button", "text": "♥♥", "box": [20, 160, 90, 190]}
     goal, box = 'Click on the "♥♥" button.', [20, 160, 90, 190]
-    for read, proposed_cause in (("♥♥", None), ("44", "vision")):
+    for read, proposed_cause in (("♥♥", None), ("44", "vision"), ("", "vision")):
         run = make_told_run([piece(read, box)], over=[signs], goal=goal)
         assert proposal_for(run).get("cause") == proposed_cause
