@@ -21,7 +21,9 @@ class SessionStore(DatabaseSessions):
     """The same rows as Django's own store."""
 
     def _get_session_from_db(self) -> Session | None:
-        found = _LIVING.first(key=self.session_key, now=timezone.now())
+        found, key = None, self.session_key or ""
+        if key.isalnum():  # a cookie may hold anything, also what PostgreSQL takes for no text
+            found = _LIVING.first(key=key, now=timezone.now())
         if found is None:
             self._session_key = None
         return found

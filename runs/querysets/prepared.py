@@ -22,6 +22,7 @@ from django.db.models.query import (
 from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row")
+LARGEST = models.BigIntegerField.MAX_BIGINT
 
 
 class Given(models.Expression):
@@ -40,9 +41,18 @@ class Given(models.Expression):
         return self.output_field.get_db_prep_value(given[self.name], database)
 
 
+class _Number(Given):
+    """A whole number, from an address or a form perhaps, where it may have any length."""
+
+    def prepared(self, given: dict[str, Any], database: BaseDatabaseWrapper) -> Any:
+        """Nothing where it is one that no column holds, so that no row is found by it."""
+        value = super().prepared(given, database)
+        return None if value is not None and abs(value) > LARGEST else value
+
+
 def number(name: str) -> Given:
     """A key or another whole number."""
-    return Given(name, models.BigIntegerField())
+    return _Number(name, models.BigIntegerField())
 
 
 def key(name: str) -> Given:

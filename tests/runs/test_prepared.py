@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
-from runs.models import Run
-from runs.querysets.prepared import Prepared, key, text
+from runs.models import Run, Step
+from runs.querysets.prepared import Prepared, key, number, text
 from tests.runs.factories import make_run
 
 pytestmark = pytest.mark.django_db
@@ -34,6 +34,14 @@ def test_a_question_is_planned_once_a_connection() -> None:
     for goal in ("one", "another", "a third'; --"):
         assert asked.all(goal=goal) == []
     assert _kept() == before + 1
+
+
+@pytest.mark.parametrize("value", [2**63, -(10**40)])
+def test_by_a_number_that_no_column_holds_nothing_is_found(value: int) -> None:
+    make_run(steps=1)
+    asked = Prepared(lambda: Step.objects.filter(index=number("index")).values_list("pk"))
+    assert asked.all(index=0)
+    assert asked.all(index=value) == []
 
 
 def _kept() -> int:

@@ -79,6 +79,14 @@ def test_a_session_that_was_there_before_log_in_is_not_the_one_after() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("key", ["", "a", "abcdefgh\\000ijklmnop", "'; --" * 9, "é" * 40])
+def test_a_session_that_cannot_be_one_is_none(key: str) -> None:
+    """A cookie in quotes may name any character by its number, the one no database takes too."""
+    answer = Client().get("/runs/", headers={"Cookie": f'sessionid="{key}"'})
+    assert (answer.status_code, answer["Location"]) == (302, "/login/?next=/runs/")
+
+
+@pytest.mark.django_db
 def test_a_new_password_ends_every_session_but_none_of_others() -> None:
     user, other = make_user("annotator", "ann"), make_user("annotator", "bob")
     clients = [Client(), Client(), Client()]
