@@ -36,7 +36,8 @@ class LabelForm(forms.Form):
 
     success = forms.ChoiceField(
         label=_("Did the agent do what the task asked?"),
-        choices=Success.choices,
+        # By a function: a list of words would be copied word for word with each form.
+        choices=lambda: Success.choices,
         widget=forms.RadioSelect(attrs={"form": "label-form"}),
         error_messages={
             "required": _("Choose success, failure, unsure or not executable."),
@@ -57,7 +58,7 @@ class LabelForm(forms.Form):
     )
     confidence = forms.TypedChoiceField(
         label=_("How sure are you?"),
-        choices=CONFIDENCE,
+        choices=lambda: CONFIDENCE,
         required=False,
         coerce=int,
         empty_value=None,
