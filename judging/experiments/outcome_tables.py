@@ -82,6 +82,7 @@ def trials_table(asked: Asked) -> Table:
         Column("tasks", gettext_lazy("tasks with k trials or more")),
         Column("left_out", gettext_lazy("tasks with fewer")),
     ]
+    trials = trials_of(asked.figures, asked.scope, asked.selector)
     rows: list[Sequence[Value]] = [
         [
             found.configuration.name,
@@ -92,10 +93,10 @@ def trials_table(asked: Asked) -> Table:
             row.pass_at.tasks,
             row.pass_at.left_out,
         ]
-        for found in trials_of(asked.figures, asked.scope, asked.selector)
+        for found in trials
         for row in found.rows
     ]
-    return titled(asked, "trials", columns, rows, [selector_words(asked.selector)])
+    return titled(asked, "trials", columns, rows, [selector_words(asked.selector, trials)])
 
 
 def lengths_table(asked: Asked) -> Table:

@@ -189,7 +189,7 @@ def _trials(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
         "found": found,
         "pictures": _pictures(asked, "trials", drawing.trials(asked), found),
         "selector": asked.selector,
-        "selector_words": selector_words(asked.selector),
+        "selector_words": selector_words(asked.selector, found),
     }
 
 

@@ -15,7 +15,7 @@ from judging.experiments.population import Standing, whole_scope
 from judging.experiments.recovery import detections_of
 from judging.experiments.savings import stopped_early
 from judging.experiments.sources import Source, choices_among, default_source, source_named
-from judging.experiments.trials import trials_of
+from judging.experiments.trials import selector_words, trials_of
 from judging.statistics.figures import Interval
 from runs.models import AgentConfiguration, Event, Run, RunStatus
 from tests.judging import audited
@@ -111,6 +111,23 @@ def test_a_perfect_selector_makes_best_of_k_pass_at_k_and_a_useless_one_the_mean
         mean = sum(sum(t) / len(t) for t in enough) / len(enough)
         assert useless_row.best.value == pytest.approx(mean)
         assert perfect_row.pass_at.left_out == 3 - len(enough)
+
+
+def test_a_selector_that_breaks_off_leaves_runs_as_they_are_and_is_told() -> None:
+    of, [task] = made.experiment(), made.tasks(1)
+    agent = make_agent()
+    runs = made.store(
+        made.run_row(of, task, agent, won, trial=n) for n, won in enumerate([1, 1, 0])
+    )
+    erring = audited.evaluator("erring")
+    for run, verdict in zip(runs, ["error", "passed", "failed"], strict=True):
+        audited.evaluation(run, erring, verdict)
+    scope = whole_scope(of)
+    [found] = trials_of(figures_of(scope, Source()), scope, Source(erring))
+    best = [row.best.value for row in found.rows if row.best]
+    assert best == pytest.approx([2 / 3, 5 / 6, 1.0])
+    assert found.told == (2, 3)
+    assert "2 of 3 runs" in selector_words(Source(erring), [found])
 
 
 def test_what_is_left_out_and_why() -> None:
