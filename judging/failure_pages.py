@@ -15,7 +15,7 @@ from judging.failure_modes.proposals import Named, Proposal, Proposed, history_o
 from judging.failure_modes.words import DEFINITIONS, NAMES, RULES, SIDES
 from judging.forms.failure_modes import FailureForm
 from judging.judgements import RunJudgements, shows_experiment
-from judging.models import FailureReview
+from judging.models import Evaluation, FailureReview, ReferenceVerdict
 from runs.models import Run, User
 
 REVIEW = "judging.add_failurereview"
@@ -55,6 +55,8 @@ class FailurePane:
     history: Sequence[FailureReview]
     form: FailureForm
     may_review: bool
+    says_failure: bool
+    """Whether people or an evaluator say that it failed, whatever its own outcome."""
 
     @property
     def is_open(self) -> bool:
@@ -65,6 +67,12 @@ class FailurePane:
             return False
         is_known = self.run.outcome != Run.Outcome.UNKNOWN
         return is_known or bool(self.proposed.modes)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether anybody or anything says so; of a success nobody is asked how it failed."""
+        is_told = bool(self.history or self.proposed.modes or self.says_failure)
+        return is_told or self.run.outcome != Run.Outcome.SUCCESS
 
     @property
     def links_experiment(self) -> bool:
@@ -82,7 +90,9 @@ class FailurePane:
         return newest if newest is not None and newest.decision != WITHDRAWN else None
 
 
-def failure_pane(run: Run, user: User, form: FailureForm | None = None) -> FailurePane:
+def failure_pane(
+    run: Run, user: User, form: FailureForm | None = None, *, says_failure: bool = False
+) -> FailurePane:
     """The pane of a run that the person may know everything of."""
     proposed = proposed_for([run.pk])[run.pk]
     history = history_of(run.pk)
@@ -96,6 +106,7 @@ def failure_pane(run: Run, user: User, form: FailureForm | None = None) -> Failu
         history=history,
         form=form or FailureForm(initial=_initial(review, proposed)),
         may_review=user.has_perm(REVIEW),
+        says_failure=says_failure,
     )
 
 
@@ -103,7 +114,10 @@ def failure_beside(judgements: RunJudgements, user: User) -> FailurePane | None:
     """The pane beside a run's timeline; None where the person may not read it, or it still runs."""
     if not judgements.reads_audits or judgements.run.is_active:
         return None
-    return failure_pane(judgements.run, user)
+    said = [each.verdict for each in judgements.references]
+    judged = [line.evaluation.verdict for line in judgements.evaluators]
+    failed = (ReferenceVerdict.Verdict.FAILURE in said, Evaluation.Verdict.FAILED in judged)
+    return failure_pane(judgements.run, user, says_failure=any(failed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from runs.experiment_plans import PlanError
 from runs.hint_pages import jobs_with_hints
 from runs.hint_plans import HintPlan, HintPool, plan_hints
 from runs.models import Hint, HintLevel, HintRelatedness, LearningJob, User
+from runs.verdict_words import verdict_words
 from webagent.knowledge.levels import Level, Relatedness
 
 TRIALS = 3
@@ -89,6 +90,6 @@ def job_words(job: LearningJob) -> str:
             "when": f"{job.created_at:%Y-%m-%d %H:%M}",
             "model": job.model,
             "n": len(job.params.get("runs", ())),
-            "verdict": job.params.get("verdict_name", ""),
+            "verdict": verdict_words(job.params.get("verdict_name", "")),
         }
     )

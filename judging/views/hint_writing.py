@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import permission_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 from django.views.decorators.http import require_http_methods
 
 from judging.experiments.access import PERMISSIONS
@@ -67,14 +68,17 @@ def _started(request: AppRequest, form: HintWritingForm) -> HttpResponse | None:
     source = form.source
     run_ids = source_ids(form.wish, source)
     _record(request, form, run_ids)
+    with override("en"):
+        # Kept as everybody's, and told in each reader's own language.
+        name, rule = source.name, source.rule
     try:
         job = start_hint_writing(
             model=form.cleaned_data["model"],
             run_ids=run_ids,
             levels=form.levels_asked,
             verdict=source.key,
-            verdict_name=source.name,
-            verdict_rule=source.rule,
+            verdict_name=name,
+            verdict_rule=rule,
             max_cost=form.cleaned_data["max_cost"],
             user=request.user,
         )

@@ -11,6 +11,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from runs.verdict_words import verdict_words
+
 register = template.Library()
 
 VERDICTS = {
@@ -61,6 +63,12 @@ def in_percent(share: Any) -> str:
     if not isinstance(share, int | float):
         return "—"
     return _("%(n)s %%") % {"n": formats.number_format(round(100 * share, 1), 1)}
+
+
+@register.filter
+def as_verdict_words(written: str) -> str:
+    """Who said that runs succeeded, as a job has it written down, in the reader's language."""
+    return verdict_words(written)
 
 
 @register.filter

@@ -7,10 +7,12 @@ import uuid
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.translation import override
 
 from runs.execution.hint_writing import HintWriting
 from runs.execution.learning import Learned, carry_out
 from runs.models import Experiment, Hint, LearningJob, Run
+from runs.verdict_words import verdict_words
 from tests.judging import audited
 from tests.judging.factories import make_study
 from tests.runs.factories import make_user
@@ -185,3 +187,22 @@ def test_writing_starts_from_the_runs_that_a_named_source_calls_successes(world)
     assert started["Location"] == reverse("runs:hint_job", args=[job.pk])
     assert set(job.params["runs"]) == {str(run.pk) for run in runs}
     assert (job.params["verdict"], job.params["verdict_name"]) == ("reward", "imported reward")
+
+
+def test_who_says_success_is_told_in_the_readers_language(world) -> None:
+    successes()
+    client = engineer()
+    japanese = {"Accept-Language": "ja"}
+    data = {"verdict": "reward", "levels": [Level.CONCRETE], "model": "stub-judge", "start": "1"}
+    client.post(reverse("judging:hint_write"), data, headers=japanese)
+
+    job = LearningJob.objects.get()
+    assert job.params["verdict_name"] == "imported reward"
+    told = [
+        client.get(reverse(*to), headers=japanese).content.decode()
+        for to in (("runs:hint_list",), ("runs:hint_job", None, [job.pk]))
+    ]
+    assert all("取り込んだ報酬" in page and "imported reward" not in page for page in told)
+    assert "成功とは" in told[1]
+    with override("ja"):
+        assert verdict_words("evaluator strict 1 (ours)") == "評価器 strict 1 (ours)"

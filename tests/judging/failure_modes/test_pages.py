@@ -137,6 +137,21 @@ def test_beside_a_run_one_confirms_changes_rejects_and_takes_back(
     assert client.get(address).content.decode().strip().startswith("<!doctype html>")
 
 
+def test_of_a_success_nobody_is_asked_how_it_failed(client: Client, experiment: Experiment) -> None:
+    run = experiment.runs.get(reward=1.0)
+    asked, after_all = "How did it fail?", "Did it fail after all?"
+
+    def beside() -> str:
+        return client.get(
+            reverse("judging:run_judgements", args=[run.pk]), headers=HX
+        ).content.decode()
+
+    assert after_all in beside()
+    assert asked not in beside()
+    audited.evaluation(run, audited.evaluator("strict"), "failed")
+    assert asked in beside()
+
+
 def test_what_a_model_wrote_is_escaped(client: Client, experiment: Experiment) -> None:
     run = failures(experiment)[4]
     by = audited.evaluator("failure-judge", kind="modes")
