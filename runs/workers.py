@@ -14,6 +14,7 @@ from typing import Any
 
 from celery.signals import (
     celeryd_after_setup,
+    task_prerun,
     worker_init,
     worker_process_init,
     worker_ready,
@@ -28,6 +29,7 @@ from django.db.models.functions import Now
 from runs.models import Run, WorkerBeat
 from runs.querysets.clock import from_now
 from webagent.environment.leftovers import end_leftovers, mark_browsers
+from webagent.environment.own_thread import forget_foreign_loop
 from webagent.environment.registry import load_suites, prepare_browser
 
 logger = logging.getLogger(__name__)
@@ -173,6 +175,12 @@ def _begin(**_: Any) -> None:
     """In each process of the pool: a driver does not survive a fork."""
     mark_browsers()
     prepare_next_run()
+
+
+@task_prerun.connect
+def _clear(**_: Any) -> None:
+    """What an earlier task left behind must not keep this one from the database."""
+    forget_foreign_loop()
 
 
 @worker_ready.connect

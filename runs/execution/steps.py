@@ -8,12 +8,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from django.conf import settings
+from django.core.exceptions import SynchronousOnlyOperation
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from runs.blobs import UNKNOWN_TYPE, BlobBatch
 from runs.execution.leases import Lease
 from runs.models import Attachment, Blob, Step
 from runs.records import attachment_rows, step_row
+from webagent.environment.own_thread import forget_foreign_loop
 from webagent.trajectory.bundles import blobs_of
 from webagent.trajectory.records import StepRecord
 
@@ -121,6 +123,9 @@ def patiently(write: Callable[[], T]) -> T:
     while True:
         try:
             return write()
+        except SynchronousOnlyOperation:
+            if not forget_foreign_loop():
+                raise
         except (OperationalError, InterfaceError):
             if time.monotonic() > deadline or connection.in_atomic_block:
                 raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.exceptions import SynchronousOnlyOperation
 from django.db import OperationalError
 from django.utils import timezone
 
@@ -396,6 +398,19 @@ def test_writes_wait_for_a_database_that_comes_back(monkeypatch: pytest.MonkeyPa
 
     assert patiently(write) == "written"
     assert len(tries) == 3
+
+
+@pytest.mark.django_db
+def test_a_loop_of_another_thread_keeps_nothing_from_the_database():
+    loop = asyncio.new_event_loop()
+    try:
+        asyncio._set_running_loop(loop)
+        with pytest.raises(SynchronousOnlyOperation):
+            Run.objects.count()
+        assert patiently(Run.objects.count) == 0
+    finally:
+        asyncio._set_running_loop(None)
+        loop.close()
 
 
 class _Connection:

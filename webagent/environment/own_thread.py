@@ -7,6 +7,8 @@ pool or an async program alike, and a call that hangs can be given up.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -15,10 +17,27 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 
 class StillRunning(Exception):
     """A call did not end in its time."""
+
+
+def forget_foreign_loop() -> bool:
+    """Whether this thread was marked as running an event loop that is not its own; it is no more.
+
+    A synchronous call of Playwright's that comes from another thread than its own (of a finalizer,
+    say, which runs wherever garbage is collected) fails, and leaves that thread marked for good.
+    Django then refuses every query in it.
+    """
+    loop = asyncio._get_running_loop()
+    # A loop knows the thread that it runs in.
+    if loop is None or getattr(loop, "_thread_id", None) == threading.get_ident():
+        return False
+    asyncio._set_running_loop(None)
+    logger.warning("This thread was marked as running the event loop of another one.")
+    return True
 
 
 class OwnThread:
