@@ -7,7 +7,7 @@ two that did not. Imported runs of other tools are left out, because they do not
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -95,16 +95,22 @@ class _Tally:
         )
 
 
-def error_rates(runs: RunQuerySet[Run]) -> ErrorRates:
+def error_rates(runs: RunQuerySet[Run], names: Mapping[int, str] | None = None) -> ErrorRates:
     """The rates of infrastructure errors among these runs' attempts, in one query.
 
     Give it all attempts, replaced ones included, and only runs of which the reader may know
     outcome and agent.
+
+    Args:
+        names: what the page calls configurations, by their key, where it tells those of one agent
+            and model apart.
     """
-    counted: QuerySet[Run, tuple[str, str, str, str, str | None, str, bool, int]] = (
+    names = names or {}
+    counted: QuerySet[Run, tuple[int, str, str, str, str, str | None, str, bool, int]] = (
         runs.attempts()
         .order_by()
         .values_list(
+            "agent",
             "agent__name",
             "agent__version",
             "agent__model",
@@ -117,11 +123,11 @@ def error_rates(runs: RunQuerySet[Run]) -> ErrorRates:
     )
     overall = _Tally()
     groups: tuple[defaultdict[str, _Tally], ...] = tuple(defaultdict(_Tally) for _ in range(3))
-    for name, version, model, site, experiment, fault, superseded, n in counted:
-        agent = " ".join(filter(None, (name, version, model)))
+    for key, name, version, model, site, experiment, fault, superseded, n in counted:
+        agent = names.get(key) or " ".join(filter(None, (name, version, model)))
         overall.add(fault, superseded, n)
-        for group, key in zip(groups, (agent, site, experiment or ""), strict=True):
-            group[key].add(fault, superseded, n)
+        for group, kind in zip(groups, (agent, site, experiment or ""), strict=True):
+            group[kind].add(fault, superseded, n)
     return ErrorRates(overall.rate(""), *(_worst_first(group.items()) for group in groups))
 
 

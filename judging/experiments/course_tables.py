@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from judging.experiments.asked import Asked
 from judging.experiments.endings import endings_of, failure_modes_of
+from judging.experiments.figures import names_in
 from judging.experiments.population import Standing
 from judging.experiments.recovery import detections_of
 from judging.experiments.savings import StoppedEarly, stopped_early
@@ -123,6 +124,6 @@ def infrastructure_table(asked: Asked) -> Table:
             rate.never_through,
             "; ".join(f"{found.attempts} {found.words}" for found in rate.faults) or None,
         ]
-        for rate in error_rates(asked.scope.told).by_agent
+        for rate in error_rates(asked.scope.told, names_in(asked.scope)).by_agent
     ]
     return titled(asked, "infrastructure", columns, rows)

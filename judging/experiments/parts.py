@@ -15,7 +15,7 @@ from judging.experiments import drawing
 from judging.experiments.asked import Asked
 from judging.experiments.controls import CONTROLS, LetThrough, controls_name, controls_of
 from judging.experiments.endings import endings_of, failure_modes_of, never_looked_at
-from judging.experiments.figures import ExperimentFigures, Figures
+from judging.experiments.figures import ExperimentFigures, Figures, names_in
 from judging.experiments.groups import GROUPINGS, Group, groups_of, placed_tasks
 from judging.experiments.lengths import lengths_of
 from judging.experiments.pairs import FLIPPED, RULES, By, Cell, Pairing, pair_all
@@ -262,7 +262,7 @@ def compare_url(asked: Asked, first: Figures, second: Figures, by: By) -> str:
 def _infrastructure(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     # What was launched here will have attempts; what came in by import never has.
     return {
-        "rates": error_rates(asked.scope.told),
+        "rates": error_rates(asked.scope.told, names_in(asked.scope)),
         "is_ours": bool(asked.scope.experiment.plan),
     }
 

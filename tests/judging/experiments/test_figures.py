@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from judging.experiments.figures import configuration_names, figures_of
+from judging.experiments.figures import configuration_names, figures_of, names_in
 from judging.experiments.pairs import By, Cell, Side, pair_up
 from judging.experiments.population import Standing, whole_scope
 from judging.experiments.recovery import detections_of
@@ -17,6 +17,7 @@ from judging.experiments.savings import stopped_early
 from judging.experiments.sources import Source, choices_among, default_source, source_named
 from judging.experiments.trials import selector_words, trials_of
 from judging.statistics.figures import Interval
+from runs.infrastructure import error_rates
 from runs.models import AgentConfiguration, Event, Run, RunStatus
 from tests.judging import audited
 from tests.judging.experiments import made
@@ -351,3 +352,24 @@ def test_what_stopping_early_saved_is_told_by_configuration() -> None:
     made.mark(Run.objects.get(task=tasks[0]), Event.Kind.LOOP)
     page = made.reader().get(made.address("experiment_part", of.pk, "recovery", verdict="reward"))
     assert "60 steps, about $0.1500" in page.content.decode()
+
+
+def test_errors_of_the_infrastructure_are_told_by_the_pages_names_of_configurations() -> None:
+    of, [task] = made.experiment(), made.tasks(1)
+    few = make_agent("generic", model="m", config={"examples": 0})
+    many = make_agent("generic", model="m", config={"examples": 5})
+    made.store(
+        made.run_row(
+            *(of, task, agent, None),
+            trial=n,
+            source_format="crosscheck-agent",
+            status=RunStatus.FAILED,
+            outcome=Run.Outcome.ERROR,
+            fault=Run.Fault.HTTP_5XX,
+        )
+        for n, agent in enumerate([few, many, many])
+    )
+    scope = whole_scope(of)
+    rates = error_rates(scope.told, names_in(scope)).by_agent
+    assert sorted(rate.attempts for rate in rates) == [1, 2]
+    assert {rate.name for rate in rates} == set(names_in(scope).values())
