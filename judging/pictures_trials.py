@@ -11,7 +11,8 @@ from django.utils.safestring import SafeString
 from judging.pictures_progress import apart
 from runs.pictures import as_picture, drawing
 
-WIDTH, HEIGHT = 380, 210
+WIDTH, HEIGHT = 404, 210
+"""The names at the ends of the curves take as much room as the longest of any language."""
 LEFT, RIGHT, TOP, BOTTOM = 40, 318, 12, 172
 _MUTED, _LINE = "#585e67", "#dfe0dd"
 _INK = {"pass-at": "#1f4ea3", "pass-hat": "#585e67", "best": "#886600"}
