@@ -1,10 +1,13 @@
 """Small rules that hold for every request."""
 
 import logging
+import sys
 from collections.abc import Callable
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.signals import got_request_exception
+from django.dispatch import receiver
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 
@@ -99,6 +102,15 @@ class FragmentLoginMiddleware:
         return response
 
 
+BROKE = "broke_on"
+
+
+@receiver(got_request_exception)
+def _remember(request: HttpRequest | None = None, **_: object) -> None:
+    if request is not None:
+        request.__dict__[BROKE] = sys.exception()
+
+
 class OwnErrorPagesMiddleware:
     """Shows our own pages for errors even where DEBUG is on.
 
@@ -113,6 +125,9 @@ class OwnErrorPagesMiddleware:
         response = self.get_response(request)
         if response.status_code == 404 and request.resolver_match is None:
             return not_found(request, Http404())
+        # What broke before a view had the request: a form that could not be taken in, for instance.
+        if (error := request.__dict__.pop(BROKE, None)) is not None:
+            return server_error(request, error)
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:

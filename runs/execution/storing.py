@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
@@ -14,6 +13,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 
 from runs.blobs import BlobBatch, known_hashes
 from runs.execution.import_session import WRITERS, ImportSession
+from runs.full_disks import is_of_full_disk
 from runs.hint_records import store_hints
 from runs.interchange import run_extensions
 from runs.links import free_run_id
@@ -270,10 +270,8 @@ def _explained(error: Exception) -> StoringError:
         return StoringError("experiment", str(error))
     if isinstance(error, BlobError):
         return StoringError("blobs", str(error))
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if is_of_full_disk(error):
         return StoringError("", "the disk is full")
     if isinstance(error, OSError):
         return StoringError("blobs", f"a file cannot be written: {error}")
-    if "disk is full" in str(error):
-        return StoringError("", "the disk is full")
     return StoringError("", f"the database cannot take it: {error}")

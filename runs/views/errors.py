@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from runs.addresses import QueryError
+from runs.full_disks import is_of_full_disk
 from runs.storage import StoreUnavailableError
 
 RETRY_AFTER_S = 5
@@ -48,12 +49,14 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest, error: BaseException | None = None) -> HttpResponse:
-    """500, without touching the database; 503 where that is what cannot be reached.
+    """500, without touching the database; 503 where that cannot be reached, 507 without room.
 
     Args:
         error: what was raised; by default what is being handled, as Django calls this.
     """
     error = error or sys.exc_info()[1]
+    if is_of_full_disk(error):
+        return render(request, "errors/507.html", status=507)
     of_files = isinstance(error, StoreUnavailableError)
     if of_files or isinstance(error, OperationalError | InterfaceError):
         answer = render(request, "errors/503.html", {"of_files": of_files}, status=503)

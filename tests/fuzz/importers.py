@@ -20,6 +20,7 @@ from runs.milestones import MilestoneFileError, read_file
 from runs.task_files import TaskFileError, read_task_file
 from runs.task_patches.reading import PatchFileError, parse_patch
 from tests.fuzz.damage import damaged
+from tests.webagent.trajectory.demonstrations import written_out
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import BlobError, Problem, RunBundle
@@ -112,6 +113,10 @@ def _native() -> list[Path]:
     return [folder]
 
 
+def _wonderbread() -> list[Path]:
+    return [written_out(Path(tempfile.mkdtemp(prefix="fuzz-wonderbread-")))]
+
+
 def _written(name: str, content: str) -> Callable[[], list[Path]]:
     """A file of this name and content."""
 
@@ -148,6 +153,7 @@ IMPORTERS = {
     for importer in (
         Importer("native", _native, read_runs),
         *(Importer(name, _folders(name), read_runs) for name in FORMATS),
+        Importer("wonderbread", _wonderbread, read_runs),
         Importer("tasks", lambda: sorted((DATA / "webarena").rglob("*.json")), read_tasks),
         Importer("patches", lambda: sorted(PATCHES.glob("*.json")), read_patch),
         Importer("milestones", _written("milestones.json", MILESTONES), read_milestones),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import io
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 from django.conf import LazySettings
+from django.core.files.uploadhandler import FileUploadHandler
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
@@ -24,6 +27,10 @@ SECRET = "what-blind-people-must-not-see"
 def breaks(request: HttpRequest) -> HttpResponse:
     hidden = SECRET
     raise RuntimeError(hidden)
+
+
+def has_no_room(request: HttpRequest) -> HttpResponse:
+    raise OperationalError("database or disk is full")
 
 
 def has_no_database(request: HttpRequest) -> HttpResponse:
@@ -44,6 +51,7 @@ urlpatterns = [
     *site_urls,
     path("breaks/", breaks),
     path("has-no-database/", has_no_database),
+    path("has-no-room/", has_no_room),
 ]
 
 
@@ -94,3 +102,30 @@ def test_database_that_is_away_is_503_and_no_query(
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert SECRET not in answer.content.decode()
     assert b"send it again" in answer.content
+
+
+class NoRoom(FileUploadHandler):
+    """Where a file that is sent would be kept, on a disk that is full."""
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes | None:
+        raise OSError(errno.ENOSPC, SECRET)
+
+    def file_complete(self, file_size: int) -> None: ...
+
+
+@pytest.mark.fault(9, "no room to take in what is sent, and none in the database")
+@pytest.mark.parametrize("is_in_view", [True, False])
+def test_full_disk_is_507_in_plain_words(
+    person: Client, settings: LazySettings, is_in_view: bool
+) -> None:
+    if is_in_view:
+        answer = person.get("/has-no-room/")
+    else:
+        settings.FILE_UPLOAD_HANDLERS = [f"{__name__}.NoRoom"]
+        careful = Client(enforce_csrf_checks=True, raise_request_exception=False)
+        careful.cookies = person.cookies
+        careful.cookies["csrftoken"] = "x" * 32
+        answer = careful.post("/imports/", {"file": io.BytesIO(b"a file")})
+    assert answer.status_code == 507
+    assert SECRET not in answer.content.decode()
+    assert b"disk is full" in answer.content
