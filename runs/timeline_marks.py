@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from runs.models import Event, Run, Step
-from runs.step_rows import StepRow
+from runs.step_rows import StepRow, shortened
 from runs.templatetags.interface import money
 from runs.visibility import hides_something
 
@@ -31,6 +31,8 @@ SIGNS = {
 }
 ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
 MOST_DOLLARS = 10**8
+ERROR_CHARS = 400
+"""What to do often stands at the end of what went wrong."""
 HIDDEN_FROM_BLIND = (Event.Kind.FALSE_COMPLETION, Event.Kind.REPLAY_DIVERGED)
 """A detector's verdict, and what would tell how the run ended."""
 
@@ -121,7 +123,7 @@ def end_of(run: Run, events: Sequence[Event], max_chars: int) -> Final:
     if why:
         words.append(why)
     if run.error_message:
-        words.append(run.error_message[:160])
+        words.append(shortened(run.error_message, ERROR_CHARS))
     sign = ""
     # An error says nothing of what a recovery would have led to.
     is_told = run.outcome != Run.Outcome.ERROR

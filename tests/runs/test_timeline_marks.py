@@ -187,3 +187,9 @@ class TestTheEnd:
 
 def test_a_plain_run_has_no_course(engineer):
     assert timeline(make_run(steps=2, pictures=False), engineer)["course"] == ""
+
+
+def test_a_long_error_ends_with_an_ellipsis(engineer):
+    for message, end in ((250 * "x" + " Install it.", "Install it."), (500 * "x", "x…")):
+        run = make_run(pictures=False, outcome="error", error_message=message)
+        assert timeline(run, engineer)["data"]["final"]["words"].endswith(end)
