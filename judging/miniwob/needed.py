@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import islice
 
 from runs.seen_screens import PageElement, PageSeen
@@ -79,6 +80,7 @@ def _in_sight(element: PageElement, page: PageSeen) -> bool:
     return min(across, down) >= LEAST_SIDE
 
 
+@lru_cache(maxsize=1024)
 def folded(text: str) -> str:
     """The text as it is compared: without case, spaces and what stands around words."""
     return re.sub(r"[\W_]+", "", text.casefold())

@@ -161,8 +161,8 @@ def _is_covered(needed: PageElement, elements: Sequence[PageElement]) -> bool:
     later = elements[elements.index(needed) + 1 :]
     own, half = folded(needed.text), COVERED * area(needed.box)
     return any(
-        folded(each.text) not in own
-        and (shared(each.box, needed.box) >= half or holds(each.box, middle(needed.box)))
+        (shared(each.box, needed.box) >= half or holds(each.box, middle(needed.box)))
+        and folded(each.text) not in own
         for each in later
     )
 
