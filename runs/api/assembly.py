@@ -22,6 +22,7 @@ from pydantic_core import to_json
 from runs.api.bodies import BoundedParser
 from runs.api.description import Description
 from runs.api.problems import Problem, field_errors, forbidden, invalid
+from runs.outages import RETRY_AFTER_S, Outage, outage
 
 logger = logging.getLogger("django.request")
 View = Callable[..., HttpResponseBase]
@@ -129,9 +130,21 @@ def _told(request: HttpRequest, error: Any) -> HttpResponse:
         case PermissionDenied():
             problem = forbidden()
         case _:
-            logger.error("Internal Server Error: %s", request.path, exc_info=error)
-            problem = Problem(500, "Something broke here; it is in the log.")
+            problem = _of_ours(error)
+            logger.error("%s: %s", problem.status.phrase, request.path, exc_info=error)
     return problem.response()
+
+
+def _of_ours(error: Exception) -> Problem:
+    """What is told of an error that whoever asked has no part in."""
+    match outage(error):
+        case None:
+            return Problem(500, "Something broke here; it is in the log.")
+        case Outage.ROOM:
+            return Problem(507, "There is no room to keep it; nothing of it was stored.")
+        case Outage.DATABASE | Outage.FILES:
+            again = {"Retry-After": str(RETRY_AFTER_S)}
+            return Problem(503, "What it needs cannot be reached; send it again.", headers=again)
 
 
 def _without_name(error: dict[str, Any]) -> dict[str, Any]:

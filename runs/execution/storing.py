@@ -13,7 +13,6 @@ from django.db import DatabaseError, IntegrityError, transaction
 
 from runs.blobs import BlobBatch, known_hashes
 from runs.execution.import_session import WRITERS, ImportSession
-from runs.full_disks import is_of_full_disk
 from runs.hint_records import store_hints
 from runs.interchange import run_extensions
 from runs.links import free_run_id
@@ -28,6 +27,7 @@ from runs.models import (
     Step,
     User,
 )
+from runs.outages import is_of_full_disk
 from runs.policies import known_policy
 from runs.quotas import QuotaError, demand_room
 from runs.records import (

@@ -2,15 +2,11 @@
 
 import sys
 
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from runs.addresses import QueryError
-from runs.full_disks import is_of_full_disk
-from runs.storage import StoreUnavailableError
-
-RETRY_AFTER_S = 5
+from runs.outages import RETRY_AFTER_S, Outage, outage
 
 
 class BadQueryError(Http404):
@@ -54,11 +50,11 @@ def server_error(request: HttpRequest, error: BaseException | None = None) -> Ht
     Args:
         error: what was raised; by default what is being handled, as Django calls this.
     """
-    error = error or sys.exc_info()[1]
-    if is_of_full_disk(error):
+    missing = outage(error or sys.exc_info()[1])
+    if missing is Outage.ROOM:
         return render(request, "errors/507.html", status=507)
-    of_files = isinstance(error, StoreUnavailableError)
-    if of_files or isinstance(error, OperationalError | InterfaceError):
+    if missing:
+        of_files = missing is Outage.FILES
         answer = render(request, "errors/503.html", {"of_files": of_files}, status=503)
         answer["Retry-After"] = str(RETRY_AFTER_S)
         return answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -61,6 +61,27 @@ def test_what_breaks_here_is_told_without_what_it_was(
     told(answer, 500)
     assert b"secret" not in answer.content
     assert "secret words" in caplog.text
+
+
+@pytest.mark.fault(3, "the database is away, or has no room, while the API is asked")
+@pytest.mark.parametrize(
+    ("words", "status", "after"),
+    [("server closed the connection", 503, "5"), ("database or disk is full", 507, None)],
+)
+def test_what_is_away_or_full_here_is_told_apart_from_what_is_broken(
+    engineer: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    status: int,
+    after: str | None,
+) -> None:
+    def is_away(*_: object, **__: object) -> None:
+        raise OperationalError(words)
+
+    monkeypatch.setattr("runs.api.run_reads.page_of", is_away)
+    answer = engineer.get("/runs")
+    told(answer, status)
+    assert answer.get("Retry-After") == after
 
 
 def test_bodies_are_bounded_and_larger_than_forms_may_be(
