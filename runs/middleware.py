@@ -51,24 +51,15 @@ class ActingMiddleware:
 
 
 class HeaderMiddleware:
-    """What every answer says to browsers beside what Django itself does.
-
-    A view that has said something of the same stands by it.
-    """
+    """What every answer says to browsers beside what Django itself does."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        policy = settings.CONTENT_SECURITY_POLICY.items()
-        self.headers = {
-            "Content-Security-Policy": "; ".join(" ".join([of, *places]) for of, places in policy),
-            "Permissions-Policy": NO_DEVICES,
-            "Cross-Origin-Resource-Policy": "same-origin",
-        }
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        for name, value in self.headers.items():
-            response.headers.setdefault(name, value)
+        response.headers.setdefault("Permissions-Policy", NO_DEVICES)
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
 
 
