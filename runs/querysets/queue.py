@@ -124,17 +124,26 @@ class QueueQuerySet(DueQuerySet[RunRow]):
             )
         )
 
+    def _untouched(self) -> Self:
+        """Of these the runs that nobody is writing to at this moment, locked; in a transaction.
+
+        A worker that froze in the middle of a write holds up its own run only, not what comes
+        after it.
+        """
+        free = self.order_by().select_for_update(skip_locked=True)
+        return self.filter(pk__in=list(free.values_list("pk", flat=True)))
+
     def end_expired(self, run_id: UUID, token: int, **changes: Any) -> bool:
-        """End a run whose lease ran out; False if its worker has renewed it meanwhile."""
-        return self.expired().filter(pk=run_id).end(run_id, token, **changes)
+        """End a run whose lease ran out; False if its worker has renewed it meanwhile, or may."""
+        with transaction.atomic(using=self.db):
+            expired = self.expired().filter(pk=run_id)._untouched()
+            return expired.end(run_id, token, **changes)
 
     def requeue_expired(self) -> int:
         """Put back what was leased but never started; returns how many."""
-        return (
-            self.expired()
-            .filter(status=LEASED)
-            .update(status=QUEUED, lease_owner="", lease_expires_at=None)
-        )
+        with transaction.atomic(using=self.db):
+            leased = self.expired().filter(status=LEASED)._untouched()
+            return leased.update(status=QUEUED, lease_owner="", lease_expires_at=None)
 
     def request_cancel(self, run_id: UUID) -> bool:
         """Ask that a run stops: a waiting one never starts now; False if it has ended already."""
@@ -159,7 +168,8 @@ class QueueQuerySet(DueQuerySet[RunRow]):
         """End waiting runs that were asked to stop, so many at a time; returns their ids."""
         with transaction.atomic(using=self.db):
             asked = self.filter(status=QUEUED, cancel_requested_at__isnull=False).order_by()
-            ids = list(asked.select_for_update().values_list("pk", flat=True)[:most])
+            free = asked.select_for_update(skip_locked=True)
+            ids = list(free.values_list("pk", flat=True)[:most])
             ended = {"outcome": "incomplete", "end_reason": "cancelled", "ended_at": Now()}
             self.filter(pk__in=ids, status=QUEUED).update(status=CANCELLED, **ended)
         return ids

@@ -158,8 +158,11 @@ def restart_database(storm: Storm) -> int:
 
 
 def freeze(storm: Storm) -> int:
-    """SIGSTOP to processes that carry out runs till others have their work, then SIGCONT."""
-    victims = _wait_for_runs(storm)[:AT_ONCE]
+    """SIGSTOP to processes that carry out runs till others have their work, then SIGCONT.
+
+    Half of them at most: nothing takes the place of a frozen one, and others must be left that can.
+    """
+    victims = _wait_for_runs(storm)[: min(AT_ONCE, storm.concurrency // 2)]
     for run in victims:
         live_workers.freeze(pid_of_owner(run))
     frozen = [run for run in victims if not _had_ended(run)]

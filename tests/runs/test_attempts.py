@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from runs.execution.attempts import follow_up, next_attempt
@@ -44,6 +45,13 @@ def held(status: str = RunStatus.RUNNING, *, expired: bool = True, **fields: Any
     return make_run(
         status=status, lease_owner="host:1:a", lease_expires_at=timezone.now() - ago, **values
     )
+
+
+def another_session() -> psycopg.Connection[Any]:
+    """A session of its own on this database; one that writes holds up all others on SQLite."""
+    if connection.vendor != "postgresql":
+        pytest.skip("only PostgreSQL locks rows")
+    return psycopg.connect(**connection.get_connection_params() | {"autocommit": True})
 
 
 def test_the_sweep_ends_what_a_dead_worker_left_and_queues_the_next_attempt(
@@ -138,3 +146,24 @@ def test_waiting_doubles_and_is_spread():
         assert len(waits) > 40
         assert min(waits) >= base * factor * 0.5
         assert max(waits) <= base * factor * 1.5
+
+
+@pytest.mark.fault(5, "a worker freezes in the middle of a write, and holds its run's row")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("status", [RunStatus.RUNNING, RunStatus.LEASED])
+def test_a_worker_that_froze_in_a_write_holds_up_its_own_run_only(status: str):
+    begun = timezone.now() if status == RunStatus.RUNNING else None
+    frozen, lost = held(status, started_at=begun), held(status, started_at=begun)
+    with another_session() as session:
+        session.execute("BEGIN")
+        session.execute("UPDATE runs_run SET n_steps = n_steps WHERE id = %s", [frozen.pk])
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '5s'")  # what waits is an error here
+        sweep_runs()
+        frozen.refresh_from_db()
+        lost.refresh_from_db()
+        assert (frozen.status, lost.status in ("failed", "queued")) == (status, True)
+        session.execute("ROLLBACK")
+    sweep_runs()
+    frozen.refresh_from_db()
+    assert frozen.status == lost.status

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from webagent.agents.generic.history import Turn, learn, remember, turns_of
 from webagent.agents.generic.knowledge import knowledge_version
+from webagent.agents.generic.page import CUT
 from webagent.agents.generic.prompt import PromptMaker
 from webagent.agents.generic.reply import Reply, read_reply
 from webagent.agents.generic.request import Failed, Prompt
@@ -36,9 +37,9 @@ class GenericAgent:
         self._turns = turns_of(history)
 
     def describe(self) -> AgentRecord:
-        """All settings; the version says which prompts, and the hash of their file."""
+        """All settings; the version names the prompts with their hash, and how pages are cut."""
         wording = self._settings.wording
-        version = f"prompts {wording.version} ({wording.sha256[:12]})"
+        version = f"prompts {wording.version} ({wording.sha256[:12]}), pages cut {CUT}"
         if self._settings.knowledge is not None:
             version += f", {knowledge_version()}"
         return AgentRecord(

@@ -8,6 +8,8 @@ from webagent.agents.generic.interest import Interest, Line, by_importance, read
 from webagent.agents.generic.wording import filled
 from webagent.llm.tokens import count_tokens
 
+CUT = "2"
+"""Goes with each run of an agent; another one where other lines of an equal page are kept."""
 LONGEST_LINE = 400
 """Characters of one line of a tree that is cut anyway."""
 SMALL_GAP = 4
