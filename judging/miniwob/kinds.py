@@ -73,9 +73,11 @@ def wanted(goal: str, elements: Sequence[PageElement]) -> list[PageElement]:
     Nothing where the page does not tell kinds apart well enough.
     """
     family = family_wanted(goal)
-    if family in {None, TEXT_BOX, TEXT_AREA} and any(_is_unclear(each) for each in elements):
+    if family is None:
         return []
-    found = [each for each in elements if _family_of(each) == family is not None]
+    if family in {TEXT_BOX, TEXT_AREA} and any(_is_unclear(each) for each in elements):
+        return []
+    found = [each for each in elements if _family_of(each) == family]
     found.sort(key=lambda one: (one.box[1], one.box[0]))
     if number := _NUMBER.search(goal):
         count = int(number[1])

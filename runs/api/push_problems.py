@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from runs.api.problems import Problem, invalid
 from runs.services.pushing import RunEndedError, StepRefusedError
-from runs.storage import StoreUnavailableError
 from webagent.trajectory.pushed.cleaning import PushError
 
 ENDED = "The run has ended and takes nothing more; read it to see how."
@@ -31,8 +30,3 @@ def refusals(root: str, *, ends: bool = False) -> Iterator[None]:
     except RunEndedError:
         status = 409 if ends else 410
         raise Problem(status, ENDED, kind="run-ended") from None
-    except StoreUnavailableError:
-        again = {"Retry-After": "5"}
-        raise Problem(503, "The store does not answer; send it again.", headers=again) from None
-    except OSError as error:
-        raise Problem(507, f"It cannot be kept: {error.strerror or 'no room'}.") from None
