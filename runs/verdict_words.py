@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
+IMPORTED_REWARD = gettext_noop("imported reward")
+REFERENCE_VERDICT = gettext_noop("reference verdict")
+EVALUATOR = gettext_noop("evaluator %(name)s")
+REWARD_RULE = gettext_noop("Success is a reward above %(least)s, as the benchmark gave it.")
+REFERENCE_RULE = gettext_noop("Success is what people agreed on or adjudicated.")
+EVALUATOR_RULE = gettext_noop("Success is what %(name)s passes.")
 _SAID = (
-    "imported reward",
-    "reference verdict",
-    "evaluator %(name)s",
-    "Success is a reward above %(least)s, as the benchmark gave it.",
-    "Success is what people agreed on or adjudicated.",
-    "Success is what %(name)s passes.",
+    IMPORTED_REWARD,
+    REFERENCE_VERDICT,
+    EVALUATOR,
+    REWARD_RULE,
+    REFERENCE_RULE,
+    EVALUATOR_RULE,
 )
 """What a source of verdicts says of itself, in English, as which it is kept."""
 _SLOT = re.compile(r"%\\\((\w+)\\\)s")

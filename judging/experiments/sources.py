@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _
 from judging.audits.order import in_order
 from judging.evaluators.reward import RewardEvaluator
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
+from runs import verdict_words
 from runs.row_counts import count_rows
 
 REWARD, REFERENCE, EVALUATOR = "reward", "reference", "evaluator:"
@@ -59,19 +60,19 @@ class Source:
     def name(self) -> str:
         """Its name in words."""
         if self.evaluator is not None:
-            return _("evaluator %(name)s") % {"name": self.evaluator}
-        return _("reference verdict") if self.is_reference else _("imported reward")
+            return _(verdict_words.EVALUATOR) % {"name": self.evaluator}
+        if self.is_reference:
+            return _(verdict_words.REFERENCE_VERDICT)
+        return _(verdict_words.IMPORTED_REWARD)
 
     @property
     def rule(self) -> str:
         """What counts as success by it."""
         if self.evaluator is not None:
-            return _("Success is what %(name)s passes.") % {"name": self.evaluator}
+            return _(verdict_words.EVALUATOR_RULE) % {"name": self.evaluator}
         if self.is_reference:
-            return _("Success is what people agreed on or adjudicated.")
-        return _("Success is a reward above %(least)s, as the benchmark gave it.") % {
-            "least": f"{_success_above():g}"
-        }
+            return _(verdict_words.REFERENCE_RULE)
+        return _(verdict_words.REWARD_RULE) % {"least": f"{_success_above():g}"}
 
     @property
     def tells_judgements(self) -> bool:

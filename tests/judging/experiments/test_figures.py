@@ -8,6 +8,7 @@ from math import comb, sqrt
 from typing import Any
 
 import pytest
+from django.utils.translation import override
 
 from judging.experiments.figures import configuration_names, figures_of, names_in
 from judging.experiments.pairs import By, Cell, Side, pair_up
@@ -16,9 +17,11 @@ from judging.experiments.recovery import detections_of
 from judging.experiments.savings import stopped_early
 from judging.experiments.sources import Source, choices_among, default_source, source_named
 from judging.experiments.trials import selector_words, trials_of
+from judging.models import EvaluatorVersion
 from judging.statistics.figures import Interval
 from runs.infrastructure import error_rates
 from runs.models import AgentConfiguration, Event, Run, RunStatus
+from runs.verdict_words import verdict_words
 from tests.judging import audited
 from tests.judging.experiments import made
 from tests.runs.factories import START, make_agent, make_task
@@ -54,6 +57,19 @@ def test_published_accuracies_come_out_with_their_standard_errors() -> None:
         "l1 in 286": "59.1 ± 2.9",
         "other model": "52.7 ± 2.7",
     }
+
+
+@pytest.mark.parametrize(
+    "source",
+    [Source(), Source(is_reference=True), Source(EvaluatorVersion(name="strict", version="1"))],
+)
+def test_what_a_source_says_of_itself_is_told_to_every_reader(source: Source) -> None:
+    with override("en"):
+        written = source.name, source.rule
+    with override("ja"):
+        told = source.name, source.rule
+        assert told == tuple(map(verdict_words, written))
+    assert not {*told} & {*written}
 
 
 def test_published_complementarity() -> None:
