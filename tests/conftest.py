@@ -4,6 +4,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
+from django.utils import translation
 from hypothesis import settings
 
 from tests.database_use import uses_database
@@ -40,6 +41,11 @@ def pytest_collection_finish() -> None:
     """What is imported by now stays: garbage collection need not look through it again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_setup() -> None:
+    """The language that a page was last read in stays with the thread, beyond its test."""
+    translation.deactivate()
 
 
 @pytest.fixture
