@@ -8,8 +8,8 @@ from itertools import combinations
 
 from webagent.knowledge.hint_source import SourceRun
 from webagent.knowledge.leaks import leaks
-from webagent.knowledge.literals import quoted
 from webagent.knowledge.relevance import words_of
+from webagent.trajectory.quotations import quoted
 
 FEWEST, MOST = 8, 15
 """How many insights there must be."""

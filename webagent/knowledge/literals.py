@@ -27,6 +27,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from webagent.knowledge.run_log import LogStep, RunLog
+from webagent.trajectory.quotations import UNSPACED, quoted
 
 IN_A_ROW = 5
 """So many words in a row of a longer text are told to come from it."""
@@ -39,16 +40,11 @@ INTERFACE = frozenset((Path(__file__).parent / "interface_words.txt").read_text(
 """Words of interfaces, which tell nothing of a run even where somebody typed or chose them."""
 
 _TOKEN = re.compile(r"[^\W_]+")
-_QUOTED = re.compile(
-    r"""(?<!\w)(["'`])(?P<straight>[^"'`\n]{1,120})\1(?!\w)|“(?P<curly>[^”\n]{1,120})”"""
-    r"|‘(?P<single>[^’\n]{1,120})’|«(?P<angle>[^»\n]{1,120})»"
-    r"|「(?P<corner>[^」\n]{1,120})」|『(?P<white>[^』\n]{1,120})』"
-)
 _NAME = re.compile(
     r"(?<![.!?:;\n]\s)(?<!^)\b[A-Z][\w’'-]*(?:\s+(?:(?:of|the|de|van|von)\s+)?[A-Z][\w’'-]*)*"
 )
 """Words with a capital letter inside a sentence."""
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +140,6 @@ def _values(log: RunLog) -> Iterator[str]:
         yield from step.typed
         yield from (said for said in step.said if len(words_in(said)) not in _BETWEEN)
         yield from _address_values(step)
-
-
-def quoted(text: str) -> list[str]:
-    """Texts in quotation marks of any kind; apostrophes inside words are none."""
-    found = (match.groupdict().values() for match in _QUOTED.finditer(text))
-    return [value for values in found for value in values if value]
 
 
 _BETWEEN = range(LONGEST_ANSWER + 1, IN_A_ROW)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from webagent.trajectory.axtree import Node, parse_axtree
+from webagent.trajectory.quotations import quoted
 
 NEAR = 2
 """So many lines before and after a small thing that matters matter with it."""
@@ -33,7 +34,6 @@ _SAYING_NOTHING = (
     " you your"
 )
 _PASSED_OVER = frozenset(_SAYING_NOTHING.split())
-_QUOTED = re.compile("[\"“]([^\"”]{2,200})[\"”]|'([^']{2,200})'|「([^」]{2,200})」")
 _COMMON_SHARE = 0.1
 _PHRASE = 3
 """A quoted phrase counts for so many words that are as rare."""
@@ -177,9 +177,8 @@ def _matches(lines: Sequence[Line], texts: Iterable[str]) -> dict[int, dict[_Sai
     phrases = {
         phrase.casefold(): _whole(phrase)
         for text in texts
-        for found in _QUOTED.findall(text)
-        for phrase in found
-        if phrase.strip()
+        for phrase in quoted(text)
+        if len(phrase.strip()) > 1
     }
     words = {word for text in texts for word in _words(text)} - _PASSED_OVER
     found: dict[int, list[_Said]] = {}
