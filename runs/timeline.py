@@ -121,6 +121,7 @@ def _texts(values: dict[str, Any]) -> StepTexts:
 def _kind_words() -> dict[str, str]:
     return {
         ActionKind.CLICK: _("click"),
+        ActionKind.POINT: _("point at"),
         ActionKind.TYPE: _("type"),
         ActionKind.NAV: _("go to"),
         ActionKind.SCROLL: _("scroll"),

@@ -29,6 +29,7 @@ class ActionKind(StrEnum):
     """The families that a badge or a colour tells apart."""
 
     CLICK = "click"
+    POINT = "point"
     TYPE = "type"
     NAV = "nav"
     SCROLL = "scroll"
@@ -40,12 +41,14 @@ class ActionKind(StrEnum):
 
 
 _NAMES_OF_KIND: dict[ActionKind, str] = {
-    # Everything done with the pointer, hovering and dragging too.
+    # Whatever presses the pointer's button, dragging too.
     ActionKind.CLICK: (
-        "click dblclick hover focus check uncheck drag_and_drop mouse_move mouse_up mouse_down"
-        " mouse_click mouse_dblclick mouse_drag_and_drop left_click right_click middle_click"
-        " double_click triple_click click_element click_element_by_index left_click_drag drag move"
+        "click dblclick check uncheck drag_and_drop mouse_up mouse_down mouse_click mouse_dblclick"
+        " mouse_drag_and_drop left_click right_click middle_click double_click triple_click"
+        " click_element click_element_by_index left_click_drag drag left_mouse_down left_mouse_up"
     ),
+    # Goes to a place or an element and does nothing to it yet.
+    ActionKind.POINT: "hover focus mouse_move move",
     ActionKind.TYPE: (
         "fill clear select_option upload_file mouse_upload_file keyboard_type keyboard_insert_text"
         " type input input_text select_dropdown_option select_dropdown"

@@ -261,7 +261,7 @@ def _aim(call: ActionRecord, before: live.Observation) -> dict[str, object]:
         box = before.boxes.get(target.bid)
         role, text = role_and_text(before.nodes, target.bid)
         found["target"] = Target(bid=target.bid, role=role, text=text, box=box)
-        if box is not None and action_kind(call) is ActionKind.CLICK:
+        if box is not None and action_kind(call) in {ActionKind.CLICK, ActionKind.POINT}:
             point = _centre_in_sight(box, before)
     if point is not None:
         found["point"] = point

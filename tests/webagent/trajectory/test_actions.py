@@ -115,6 +115,10 @@ def test_target_and_point_say_what_the_call_says(raw, bid, point):
     ("raw", "kind"),
     [
         ("dblclick('3')", ActionKind.CLICK),
+        ("mouse_down(5, 6)", ActionKind.CLICK),
+        ("mouse_move(5, 6)", ActionKind.POINT),
+        ("hover('3')", ActionKind.POINT),
+        ("focus('3')", ActionKind.POINT),
         ("select_option('3', 'x')", ActionKind.TYPE),
         ("go_back()", ActionKind.NAV),
         ("scroll(0, 3)", ActionKind.SCROLL),
