@@ -112,27 +112,35 @@ def told_as_another(
     family = _family_of(there[0]) if there else None
     if family is None:
         return []
-    found = [
+    touched = [each for each in elements if any(holds(each.box, point) for point in points)]
+    if misled := _taken_for(family, touched, pieces):
+        return misled[:MOST]
+    missed = _not_told_as(family, there, pieces)
+    had_another = bool(points) or len(missed) < len(there)
+    if had_another and _NUMBER.search(goal) is None:
+        return []
+    return [(each, ", ".join(kinds)) for each, kinds in missed if kinds][:MOST]
+
+
+def _taken_for(
+    family: str, elements: Sequence[PageElement], pieces: Sequence[Piece]
+) -> list[tuple[PageElement, str]]:
+    """Those of another kind that were told as one of this kind, with the kind told."""
+    return [
         (each, kind)
         for each in elements
         if _family_of(each) not in {None, family}
-        and any(holds(each.box, point) for point in points)
         for kind in _kinds_on(each.box, pieces)
         if _family(kind) == family
     ]
-    if found:
-        return found[:MOST]
-    kinds = [_kinds_on(each.box, pieces) for each in there]
-    as_such = [family in map(_family, told) for told in kinds]
-    counts = _NUMBER.search(goal) is not None
-    if (any(as_such) or points) and not counts:
-        return []
-    found = [
-        (each, ", ".join(told))
-        for each, told, is_right in zip(there, kinds, as_such, strict=True)
-        if told and not is_right
-    ]
-    return found[:MOST]
+
+
+def _not_told_as(
+    family: str, elements: Sequence[PageElement], pieces: Sequence[Piece]
+) -> list[tuple[PageElement, list[str]]]:
+    """Those that were not told as what they are, with the kinds that were told; none if unseen."""
+    told = ((each, _kinds_on(each.box, pieces)) for each in elements)
+    return [(each, kinds) for each, kinds in told if family not in map(_family, kinds)]
 
 
 def _is_unclear(element: PageElement) -> bool:
