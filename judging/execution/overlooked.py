@@ -1,7 +1,8 @@
 """Runs that ended without their evaluations: the message was lost, or who would have sent it died.
 
-A walk through the newest runs, resumed where it stopped and begun anew now and then. What it finds
-missing is evaluated on the spot, so that nothing more can be lost on the way.
+A walk through the runs that came or ended lately, in the order they came, resumed where it stopped
+and begun anew now and then. What it finds missing is evaluated on the spot, so that nothing more
+can be lost on the way. Runs of longer ago are left out, or each walk would read all there are.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.contrib.auth import get_user_model
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from judging.evaluators.contract import Evaluator
@@ -23,7 +26,8 @@ from runs.models import Run, RunStatus
 logger = logging.getLogger(__name__)
 
 LOOKS_BACK = timedelta(days=7)
-"""Older runs have been looked at many times; evaluators that are newer than they are asked for."""
+"""What came and ended earlier has been looked at many times; evaluators that are newer than it are
+asked for."""
 GRACE = timedelta(minutes=10)
 """Till then the message is thought to be on its way."""
 AGAIN_AFTER = timedelta(minutes=10)
@@ -67,14 +71,36 @@ def _patrol() -> EvaluationPatrol:
 
 
 def _next_runs(patrol: EvaluationPatrol) -> list[Run]:
-    now = timezone.now()
-    since = patrol.came_to_at or now - LOOKS_BACK
-    ended = Run.objects.filter(
+    """The next of those that came long ago and ended lately; after them, of the newer ones."""
+    now, since = timezone.now(), patrol.begun_at - LOOKS_BACK
+    came_lately = Run.objects.filter(
         status__in=RunStatus.ended(), created_at__gte=since, created_at__lt=now - GRACE
     ).exclude(ended_at__gt=now - GRACE)
-    if patrol.came_to:
-        ended = ended.filter(Q(created_at__gt=since) | Q(pk__gt=patrol.came_to))
-    return list(ended.select_related("task").order_by("created_at", "pk")[:AT_A_TIME])
+    for runs in (ended_late(since, now - GRACE), came_lately.alias(came=F("created_at"))):
+        if patrol.came_to:
+            runs = runs.filter(
+                Q(came__gt=patrol.came_to_at) | Q(pk__gt=patrol.came_to),
+                came__gte=patrol.came_to_at,
+            )
+        if found := list(runs.select_related("task").order_by("came", "pk")[:AT_A_TIME]):
+            return found
+    return []
+
+
+def ended_late(since: datetime, until: datetime) -> QuerySet[Run]:
+    """Runs that ended between the two and came before, such as those that waited for long.
+
+    Asked so that they are found by when they ended: everybody's runs, person by person, and in
+    words for which there is no other index.
+    """
+    everybody = list(get_user_model().objects.values_list("pk", flat=True))
+    return Run.objects.alias(came=Coalesce("created_at", "created_at")).filter(
+        Q(created_by__in=everybody) | Q(created_by=None),
+        ~Q(status__in=RunStatus.active()),
+        came__lt=since,
+        ended_at__gte=since,
+        ended_at__lt=until,
+    )
 
 
 def _evaluate_missing(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ from judging.models import Evaluation, EvaluationPatrol, EvaluatorVersion
 from runs.models import Run, RunStatus
 from tests.faults.findings import Findings
 from tests.judging import audited
+from tests.runs.factories import make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +71,32 @@ def test_others_are_left_alone(run: dict[str, Any]):
         run = {"ended_at": timezone.now() - run["ended_at"]}
     lost(**run)
     assert evaluate_overlooked(limit_s=60) == 0
+
+
+def test_what_waited_or_ran_for_weeks_is_looked_at_as_well(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(overlooked, "AT_A_TIME", 1)
+    weeks, now = timedelta(days=30), timezone.now()
+    own = {"created_by": make_user("engineer"), "ended_at": now - timedelta(hours=1)}
+    ours, nobodys, new = lost(weeks, **own), lost(weeks, ended_at=own["ended_at"]), lost()
+    lost(weeks, ended_at=now - timedelta(days=20))
+    made = evaluate_overlooked(limit_s=60)
+    assert names_of(ours) == names_of(nobodys) == names_of(new)
+    assert made == Evaluation.objects.count() == 3 * len(names_of(new))
+
+
+def test_runs_that_ended_late_are_found_by_when_they_ended():
+    user, long_ago = make_user("engineer"), timezone.now() - timedelta(days=30)
+    task = audited.task("exact", spec=EXACT)
+    for _ in range(30):
+        audited.run(task, created_by=user, ended_at=long_ago)
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            # So few rows it would rather read all.
+            cursor.execute("ANALYZE runs_run")
+            cursor.execute("SET LOCAL enable_seqscan = off")
+    late = overlooked.ended_late(timezone.now() - timedelta(days=7), timezone.now())
+    plan = late.order_by("came", "pk")[:100].explain()
+    assert set(re.findall(r"\brun_\w+", plan)) == {"run_ended_of"}
 
 
 def test_only_what_is_missing_is_made():
