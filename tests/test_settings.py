@@ -36,6 +36,25 @@ def start(
     )
 
 
+MAKES_A_FOLDER = """
+import os, subprocess, sys
+from pathlib import Path
+os.environ.pop("DATA_DIR", None)
+from webagent.settings.test import DATA_DIR
+subprocess.run([sys.executable, "-c", "import webagent.settings.test"], check=True)
+if not (child := os.fork()):
+    sys.exit()
+os.waitpid(child, 0)
+print([DATA_DIR] == [*Path(os.environ["TMPDIR"]).glob("crosscheck-test-*")])
+"""
+
+
+def test_the_folder_of_a_test_goes_with_the_process_that_made_it(tmp_path: Path) -> None:
+    ended = start("webagent.settings.test", ("-c", MAKES_A_FOLDER), TMPDIR=str(tmp_path))
+    assert ended.stdout.strip() == "True", ended.stderr
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -1,9 +1,20 @@
 """For the test suite: the embedded default in a throw-away data directory."""
 
+import atexit
 import os
+import shutil
 import tempfile
 
-os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="crosscheck-test-"))
+
+def _remove(folder: str, maker: int) -> None:
+    """Remove the folder at the end of the process that made it, not at that of its children."""
+    if os.getpid() == maker:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if "DATA_DIR" not in os.environ:
+    os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="crosscheck-test-")
+    atexit.register(_remove, os.environ["DATA_DIR"], os.getpid())
 
 from webagent.settings.base import *  # noqa: E402, F403 (after DATA_DIR is set; settings are stars)
 from webagent.settings.base import DATA_DIR, DATABASES  # noqa: E402 (after DATA_DIR is set)
