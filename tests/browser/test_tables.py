@@ -1,0 +1,41 @@
+"""A table that is wider than its place says so at its edge."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Locator
+
+pytestmark = pytest.mark.browser
+
+CSS = Path(__file__).resolve().parents[2] / "static" / "css"
+PAGE = """<style>{styles}</style>
+<div class="table-wrap"><table class="table"><tr><td class="wide"></td></tr></table></div>
+<div class="table-wrap"><table class="table"><tr><td></td></tr></table></div>
+<style>.wide {{ min-width: 600px; }}</style>"""
+
+
+def edge_and_middle(table: Locator) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The colours just inside the right edge, and far from it."""
+    picture = Image.open(BytesIO(table.screenshot())).convert("RGB")
+    height = picture.height // 2
+    shown = [picture.getpixel((x, height)) for x in (picture.width - 3, picture.width // 2)]
+    return shown[0], shown[1]  # type: ignore[return-value]  # of RGB, never one number
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_line_at_the_edge_tells_of_more_columns(chromium: Browser, scheme: str) -> None:
+    page = chromium.new_page(viewport={"width": 390, "height": 400}, color_scheme=scheme)  # type: ignore[arg-type]  # one of the two
+    styles = "".join((CSS / name).read_text() for name in ("tokens.css", "base.css"))
+    page.set_content(PAGE.format(styles=styles))
+    wide, narrow = page.locator(".table-wrap").all()
+    edge, middle = edge_and_middle(wide)
+    assert sum(abs(one - other) for one, other in zip(edge, middle, strict=True)) > 30
+    wide.evaluate("each => each.scrollTo(each.scrollWidth, 0)")
+    for table in (wide, narrow):
+        edge, middle = edge_and_middle(table)
+        assert edge == middle
+    page.close()
