@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db.models import F, Q, QuerySet
@@ -73,10 +74,12 @@ def _patrol() -> EvaluationPatrol:
 def _next_runs(patrol: EvaluationPatrol) -> list[Run]:
     """The next of those that came long ago and ended lately; after them, of the newer ones."""
     now, since = timezone.now(), patrol.begun_at - LOOKS_BACK
-    came_lately = Run.objects.filter(
-        status__in=RunStatus.ended(), created_at__gte=since, created_at__lt=now - GRACE
-    ).exclude(ended_at__gt=now - GRACE)
-    for runs in (ended_late(since, now - GRACE), came_lately.alias(came=F("created_at"))):
+    came_lately: QuerySet[Any] = (
+        Run.objects.alias(came=F("created_at"))
+        .filter(status__in=RunStatus.ended(), came__gte=since, came__lt=now - GRACE)
+        .exclude(ended_at__gt=now - GRACE)
+    )
+    for runs in (ended_late(since, now - GRACE), came_lately):
         if patrol.came_to:
             runs = runs.filter(
                 Q(came__gt=patrol.came_to_at) | Q(pk__gt=patrol.came_to),
@@ -87,7 +90,7 @@ def _next_runs(patrol: EvaluationPatrol) -> list[Run]:
     return []
 
 
-def ended_late(since: datetime, until: datetime) -> QuerySet[Run]:
+def ended_late(since: datetime, until: datetime) -> QuerySet[Any]:
     """Runs that ended between the two and came before, such as those that waited for long.
 
     Asked so that they are found by when they ended: everybody's runs, person by person, and in
