@@ -37,6 +37,6 @@ class DecisionForm(forms.Form):
         label=_("Why"),
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 4}),
-        error_messages={"required": _("A decision needs a reason that both annotators can read.")},
+        error_messages={"required": _("A decision needs a reason that all annotators can read.")},
     )
     version = forms.IntegerField(widget=forms.HiddenInput)

@@ -56,7 +56,7 @@ class ReferenceVerdict(models.Model):
         NOT_EXECUTABLE = "not_executable", _("not executable")
 
     class Origin(models.TextChoices):
-        AGREED = "agreed", _("both annotators agreed")
+        AGREED = "agreed", _("all annotators agreed")
         CONSENSUS = "consensus", _("agreed in discussion")
         ADJUDICATED = "adjudicated", _("adjudicated")
         IMPORTED = "imported", _("imported")

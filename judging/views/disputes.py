@@ -103,7 +103,7 @@ def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
         return _conflict(request, dispute, data["rationale"], data["verdict"])
     except DisputeError as refused:
         _refuse(refused)
-    messages.success(request, _("Decided. Both annotators can read why."))
+    messages.success(request, _("Decided. All annotators can read why."))
     return redirect("judging:dispute_detail", dispute.pk)
 
 

@@ -301,6 +301,16 @@ document.addEventListener("keydown", (event) => {
   act();
 });
 
+// A label that came back: what is wrong may lie below the guidelines, out of sight.
+function showWrong() {
+  const wrong = [...page.querySelectorAll(".judge-scroll :is(ul.errors, .message.error)")];
+  if (!wrong.length) return;
+  showPane("judge");
+  say(wrong.map((one) => one.textContent.trim()).join(" "));
+  wrong[0].scrollIntoView({ block: "center" });
+}
+
 page.toggleAttribute("data-waits", true);
 showCauses();
+showWrong();
 if (timeline()?.isReady) becomeReady();

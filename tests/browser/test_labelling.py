@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from judging.models import Assignment, Label, StepComment, Study
+from judging.models import Assignment, Guideline, Label, StepComment, Study
 from runs.models import User
 from tests.browser.conftest import OpenPage
 from tests.judging.factories import annotators_of, make_label, make_study
@@ -103,6 +103,22 @@ def test_a_session_by_keyboard_alone(open_page: OpenPage) -> None:
         "success",
         "unsure",
     ]
+
+
+def test_what_a_refused_label_lacks_comes_into_view(open_page: OpenPage) -> None:
+    study, user = make_work(runs=1)
+    study.asks_failure_details = True
+    study.save()
+    Guideline.objects.create(study=study, version=2, text="Look at every picture.\n\n" * 20)
+    page = open_page(f"/studies/{study.pk}/annotate/", user, height=700)
+    page.wait_for_selector(READY)
+    press(page, "2")
+    submit(page)
+    page.wait_for_selector(READY)
+    expect(page.locator("[data-form-problem]")).to_contain_text("Say at which step it went wrong.")
+    expect(page.locator(".judge-scroll ul.errors").first).to_be_in_viewport()
+    assert chosen(page)["success"] == ["failure"]
+    assert not Label.objects.exists()
 
 
 def test_nothing_is_sent_without_a_verdict_or_before_the_run_is_seen(open_page: OpenPage) -> None:

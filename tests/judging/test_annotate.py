@@ -272,7 +272,7 @@ def test_after_the_last_run_it_says_what_happens_and_thanks(study: Study) -> Non
     make_label(two, first, "success")
     page = as_(first).get(url("annotate", study)).content.decode()
     assert "All done. Thank you!" in page
-    assert "1 run waits for the other label" in page
+    assert "1 run waits for labels of others" in page
     assert "1 run is disputed" in page
 
 
