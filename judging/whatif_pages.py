@@ -56,7 +56,6 @@ class Switch:
 class Moved:
     """Runs that would move in one way."""
 
-    change: Change
     name: Promise
     kind: str
     total: int
@@ -169,7 +168,6 @@ class Result:
         """The runs that would move, by how."""
         return [
             Moved(
-                change=change,
                 name=name,
                 kind=kind,
                 total=len(flips),

@@ -66,8 +66,6 @@ DOWNLOADS = {RUNS_EXPORTED.name, LOG_DOWNLOADED.name}
 EXPERIMENT_ARCHIVED = kind("experiment.archived", _("archived an experiment"))
 RETENTION_CHANGED = kind("retention.changed", _("changed a retention rule"))
 QUOTA_CHANGED = kind("quota.changed", _("changed a quota"))
-LAUNCHED = kind("work.launched", _("launched work"))
-CANCELLED = kind("work.cancelled", _("cancelled work"))
 
 TASKS_IMPORTED = kind("task.imported", _("imported tasks"))
 TASKS_PATCHED = kind("task.patched", _("applied a task patch"))

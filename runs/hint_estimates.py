@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from runs.experiment_estimates import Estimate, estimate
-from runs.experiment_plans import MAX_RUNS
 from runs.hint_plans import HintPlan
 from runs.models import HintLevel, HintRelatedness, User
 from webagent.knowledge.levels import Level, Relatedness
@@ -42,7 +41,6 @@ class HintEstimate:
 
     usual: Estimate
     n_runs: int
-    is_too_large: bool
     tokens: dict[str, float]
     """By level in words: tokens of a hint on the average, at every step."""
     relatednesses: list[RelatednessShown]
@@ -55,7 +53,6 @@ def hint_estimate(plan: HintPlan, user: User) -> HintEstimate:
     return HintEstimate(
         usual=estimate(as_many, user),
         n_runs=plan.n_runs,
-        is_too_large=plan.n_runs > MAX_RUNS,
         tokens=_tokens(plan),
         relatednesses=[_shown(plan, each) for each in plan.found.sources],
     )

@@ -81,7 +81,6 @@ class StepCalls(NamedTuple):
     step: Step
     calls: list[Call]
     said: list[Said]
-    said_files: list[Attachment]
 
 
 def step_calls(step: Step, run: Run) -> StepCalls:
@@ -100,7 +99,6 @@ def step_calls(step: Step, run: Run) -> StepCalls:
         step,
         [call._replace(messages=_only_known(call.messages, known)) for call in calls],
         _only_known(said, known),
-        said_files,
     )
 
 

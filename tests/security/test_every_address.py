@@ -28,7 +28,6 @@ from tests.security.rooms import PARTS, nowhere, room_of
 OPEN = {"login", "set_language", "runs:healthz", "admin:login", "admin:jsi18n"}
 """Answer also to whoever has not logged in. The second only sets a cookie."""
 LEAVES = {"logout", "admin:logout", "login", "set_language"}
-OWN_PAGES_OF_ALL = {"judging:home", "runs:run_list", "runs:job_list"}
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",

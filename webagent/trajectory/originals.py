@@ -14,8 +14,6 @@ from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.trees import Tree, TreeError, read_file
 
-ORIGINAL = "source"
-"""Role of the files that make up an original."""
 _BESIDE = ("artefact", "log", "video")
 _UNNAMED = "blobs"
 _HASH = re.compile(r"^[0-9a-f]{64}$")
