@@ -25,6 +25,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
     labels,
     matching,
     pages,
+    relating,
     rerunning,
     stepping,
     vision,
@@ -34,6 +35,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
 MODULES = (
     detecting,
     matching,
+    relating,
     batches,
     importing,
     labels,

@@ -1,6 +1,6 @@
 """Audits of a million evaluations against the bare aggregate, and agreement of 40,000 labels.
 
-By what both take of processors, here and in the database.
+Compared by processor time, of this process and of the database's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A batch of judgements by a model of 200 ms, against what its limit of requests would allow."""
+"""A batch of judgements by a model that answers in 200 ms, against what its limit of requests at a
+time would allow.
+"""
 
 from __future__ import annotations
 

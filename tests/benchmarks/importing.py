@@ -1,6 +1,6 @@
-"""Importing runs of 15 steps with screenshots of 100 KB, against writing the same bare.
+"""Importing runs of 15 steps with screenshots of 100 KB, against writing the same files and rows.
 
-Until a run can be opened: thumbnails follow in the background and are measured apart.
+Measured until a run can be opened; thumbnails follow in the background and are measured apart.
 `BENCHMARK_RUNS` says how many runs.
 """
 

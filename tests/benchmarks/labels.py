@@ -1,9 +1,9 @@
-"""Labels submitted by eight people at once over HTTP, against the same rows written bare by eight.
+"""Labels submitted by eight people at once over HTTP, against eight who write the rows by bare SQL.
 
 The web server runs as `manage.py serve` runs it, each person is a process that sends the label
-form and waits for the answer. `BENCHMARK_LABELS` says about how many. Processor time is told apart
-for the web server, the people's own processes and the database, so that the figures say the same
-on a machine that much else runs on. The goal is meant for PostgreSQL.
+form and waits for the answer. `BENCHMARK_LABELS` says about how many labels. Processor time is told
+apart for the web server, the people's own processes and the database, since labels a second depend
+on what else the machine does. The goal is meant for PostgreSQL.
 """
 
 from __future__ import annotations

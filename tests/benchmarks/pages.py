@@ -1,7 +1,7 @@
 """Lists and run pages of a long history, against the same templates with their rows in memory.
 
-By what both take of processors, here and in the database, so that what else the machine does
-counts little.
+Compared by processor time, of this process and of the database's, which other programs on the
+machine lengthen little.
 
 The runs are seeded (`judging.seeding`): `BENCHMARK_RUNS` of them, 20,000 unless it says otherwise,
 or as many as the database at `DATABASE_URL` holds already. Growth is measured against a database

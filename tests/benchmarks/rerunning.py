@@ -1,4 +1,4 @@
-"""From the click on "Rerun" to the agent's first step, by a worker, against bare resets."""
+"""From the click on "Rerun" to the agent's first step, by a worker, against BrowserGym's reset."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _reset_seconds() -> float:
 def _worker() -> Iterator[None]:
     """A worker of this database and this broker, once it has given its sign of life."""
     command = [sys.executable, "-m", "celery", "-A", "webagent.celery", "worker", "--beat"]
-    command += ["-c", "1", "-Q", "default,browser,judge", "-l", "WARNING"]
+    command += ["-c", "1", "-Q", "default,sweep,browser,judge", "-l", "WARNING"]
     with TemporaryDirectory() as folder, (Path(folder) / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=dict(os.environ))
         try:
