@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django_filters import Filter
 
-    from runs.models import Run, User
+    from runs.models import Run
     from runs.querysets.runs import RunQuerySet
 
 NO_VERDICT = ""
@@ -28,7 +28,7 @@ NO_VERDICT = ""
 class ReferenceVerdictColumn:
     """Column and filter `reference`: NULL where the viewer is blind, "" where there is none."""
 
-    def annotate(self, runs: RunQuerySet[Run], user: User) -> RunQuerySet[Run]:
+    def annotate(self, runs: RunQuerySet[Run]) -> RunQuerySet[Run]:
         settled = ReferenceVerdict.objects.filter(run=OuterRef("pk"), is_authoritative=True)
         known = Coalesce(Subquery(settled.values("verdict")[:1]), Value(NO_VERDICT))
         return runs.annotate(

@@ -11,6 +11,7 @@ from django.http import QueryDict
 from runs.filters import RunFilter
 from runs.models import Run, RunStatus, User
 from runs.querysets.runs import RunQuerySet
+from runs.visibility import sight_of
 
 Key = TypeVar("Key", int, str, UUID)
 
@@ -19,8 +20,9 @@ MAX_RUNS = 5000
 
 def run_filter(query: str, user: User) -> RunFilter:
     """The runs table's own filter over the ended runs that the person may open."""
-    ended = Run.objects.filter(status__in=RunStatus.ended()).shown_to(user)
-    return RunFilter(QueryDict(query), queryset=ended, user=user)
+    sight = sight_of(user)
+    ended = Run.objects.filter(status__in=RunStatus.ended()).seen_with(sight)
+    return RunFilter(QueryDict(query), queryset=ended, sight=sight)
 
 
 def matching_runs(query: str, user: User) -> RunQuerySet[Run]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote_plus
 
 import django_filters
 from django import forms
@@ -99,11 +99,7 @@ class AddressFilter(django_filters.FilterSet):
         """The address with this value switched over."""
         if value in self._chosen(name):
             return self._query_without(name, value)
-        if name not in self._bare_query:  # as most are, of which a menu may offer hundreds
-            return "&".join(filter(None, (self._bare_address, urlencode({name: value}))))
-        query = self._bare_query.copy()
-        query.appendlist(name, value)
-        return query.urlencode()
+        return self._query_with(name, value)
 
     def _chosen(self, name: str) -> list[str]:
         values = self.data.getlist(name) if isinstance(self.data, QueryDict) else []
@@ -111,10 +107,23 @@ class AddressFilter(django_filters.FilterSet):
 
     def _options(self, name: str, choices: Iterable[tuple[str, Any]]) -> list[Option]:
         chosen = self._chosen(name)
+        if not chosen:  # as most have, of which a menu may offer hundreds
+            return [
+                Option(str(words), is_chosen=False, query=self._query_with(name, value))
+                for value, words in choices
+            ]
         return [
             Option(str(words), value in chosen, self.toggled(name, value))
             for value, words in choices
         ]
+
+    def _query_with(self, name: str, value: str) -> str:
+        if name not in self._bare_query:
+            added = f"{name}={quote_plus(value)}"
+            return f"{self._bare_address}&{added}" if self._bare_address else added
+        query = self._bare_query.copy()
+        query.appendlist(name, value)
+        return query.urlencode()
 
     def _query_without(self, name: str, value: str) -> str:
         query = self._bare_query.copy()

@@ -6,32 +6,40 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import django_filters
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet, Value
 from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from runs.filter_controls import AddressFilter, NumbersFilter, WordsFilter
-from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet, User
+from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet
+from runs.querysets.prepared import Prepared
 from runs.querysets.runs import RunQuerySet
 from runs.run_list import run_list_extension
-from runs.visibility import run_policy
+from runs.visibility import Sight
 
 MAX_OPTIONS = 300
 ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
 NO_ANOMALY = "none"
 
 
+class NamesFilter(WordsFilter):
+    """Runs whose agent may be known, and that have one of the names."""
+
+    def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
+        return super().filter(qs.filter(is_anonymous=False), value) if value else qs
+
+
 class RunFilter(AddressFilter):
-    """Filters over runs that went through `shown_to(user)`; reads only what is shown."""
+    """Filters over runs that went through `seen_with(sight)`; reads only what is shown."""
 
     q = django_filters.CharFilter(field_name="goal", lookup_expr="icontains", label=_("goal"))
     task_set = NumbersFilter(field_name="task__task_set", label=_("task set"))
     site = WordsFilter(field_name="task__site", label=_("site"))
     task = WordsFilter(field_name="task__external_id", label=_("task"))
-    experiment = WordsFilter(field_name="shown_experiment", label=_("experiment"))
-    agent = WordsFilter(field_name="shown_agent", label=_("agent"))
-    model = WordsFilter(field_name="shown_model", label=_("model"))
+    experiment = NamesFilter(field_name="experiment__name", label=_("experiment"))
+    agent = NamesFilter(field_name="agent__name", label=_("agent"))
+    model = NamesFilter(field_name="agent__model", label=_("model"))
     outcome = WordsFilter(field_name="shown_outcome", label=_("outcome"))
     anomaly = WordsFilter(method="filter_anomaly", label=_("anomalies"))
     status = WordsFilter(field_name="shown_status", label=_("status"))
@@ -45,12 +53,16 @@ class RunFilter(AddressFilter):
         fields: tuple[str, ...] = ()
 
     def __init__(
-        self, data: QueryDict | Mapping[str, Any] | None, *, queryset: RunQuerySet[Run], user: User
+        self,
+        data: QueryDict | Mapping[str, Any] | None,
+        *,
+        queryset: RunQuerySet[Run],
+        sight: Sight,
     ) -> None:
-        self.user = user
+        self.sight = sight
         self.extension = run_list_extension()
         # Bound even without a query, so that superseded attempts are left out by default.
-        super().__init__(data or QueryDict(), self.extension.annotate(queryset, user))
+        super().__init__(data or QueryDict(), self.extension.annotate(queryset))
         self.is_bound = True
         for name, extra in self.extension.filters().items():
             extra.parent, extra.model = self, Run
@@ -88,12 +100,14 @@ class RunFilter(AddressFilter):
     ) -> RunQuerySet[Run]:
         if not value:
             return queryset
-        marked = Exists(Event.objects.filter(run=OuterRef("pk"), kind__in=value))
         known = queryset.not_blind()
+        # The flag follows from the marks. SQLite finds "in" by its index, and not the bare column.
+        if set(value) == {NO_ANOMALY}:
+            return known.filter(has_anomaly__in=[False])
+        marked = Exists(Event.objects.filter(run=OuterRef("pk"), kind__in=value))
         if NO_ANOMALY in value:
             return known.exclude(~marked, has_anomaly=True)
         if set(value) <= set(ANOMALIES):
-            # It follows from the mark. SQLite finds "in" by its index, and not the bare column.
             known = known.filter(has_anomaly__in=[True])
         return known.filter(marked)
 
@@ -124,19 +138,19 @@ class RunFilter(AddressFilter):
 
     def _names(self) -> dict[str, list[tuple[str, Any]]]:
         """Sites, agents and so on. Who may not see all runs is offered only what theirs show."""
-        sets = {str(row.pk): str(row) for row in TaskSet.objects.order_by("name", "version")}
-        if self.user.has_perm("runs.view_run") and run_policy().anonymous(self.user) is None:
-            agents = AgentConfiguration.objects.order_by()
+        sets = {str(row.pk): str(row) for row in _TASK_SETS.all()}
+        if not self.sight.visible and self.sight.anonymous is None:
+            names: dict[str, list[str]] = {"site": [], "agent": [], "model": []}
+            for kind, name in _NAMES.all():
+                names[kind].append(name)
             return {
                 "task_set": list(sets.items()),
-                "site": _pairs(Task.objects.order_by().values_list("site", flat=True).distinct()),
-                "experiment": _pairs(
-                    Experiment.objects.values_list("name", flat=True)[:MAX_OPTIONS], is_sorted=True
-                ),
-                "agent": _pairs(agents.values_list("name", flat=True).distinct()),
-                "model": _pairs(agents.values_list("model", flat=True).distinct()),
+                "site": _pairs(names["site"]),
+                "experiment": _pairs(_EXPERIMENTS.all(), is_sorted=True),
+                "agent": _pairs(names["agent"]),
+                "model": _pairs(names["model"]),
             }
-        runs: Any = Run.objects.shown_to(self.user).order_by()
+        runs: Any = Run.objects.seen_with(self.sight).named(self.sight).order_by()
         shown = set(runs.values_list("task__task_set", flat=True).distinct())
         return {
             "task_set": [(key, name) for key, name in sets.items() if int(key) in shown],
@@ -145,6 +159,24 @@ class RunFilter(AddressFilter):
             "agent": _pairs(runs.values_list("shown_agent", flat=True).distinct()),
             "model": _pairs(runs.values_list("shown_model", flat=True).distinct()),
         }
+
+
+def _all_names() -> QuerySet[Any, tuple[str, str]]:
+    """Sites, agents and models of all runs: which of these, and the name."""
+    agents = AgentConfiguration.objects.order_by()
+    return (
+        Task.objects.order_by()
+        .values_list(Value("site"), "site")
+        .union(
+            agents.values_list(Value("agent"), "name"),
+            agents.values_list(Value("model"), "model"),
+        )
+    )
+
+
+_TASK_SETS = Prepared(lambda: TaskSet.objects.order_by("name", "version").only("name", "version"))
+_NAMES = Prepared(_all_names)
+_EXPERIMENTS = Prepared(lambda: Experiment.objects.values_list("name", flat=True)[:MAX_OPTIONS])
 
 
 def _pairs(names: Iterable[str | None], *, is_sorted: bool = False) -> list[tuple[str, Any]]:

@@ -46,13 +46,15 @@ def count_rows(
     """
     most = COUNTED if most is None else most
     keys = rows.order_by().values("pk")
-    expected = _expected(keys) if may_estimate and connection.vendor == "postgresql" else 0
-    if expected >= BELIEVED:
-        most = min(most, COUNTED_AT_ONCE)
+    asks = may_estimate and connection.vendor == "postgresql"
+    at_once = min(most, COUNTED_AT_ONCE) if asks else most
     # Without an order, so that the database may stop as soon as it has found enough.
-    counted = keys[: most + 1].count()
-    if counted > most and expected >= BELIEVED:
-        return RowCount(_rounded(expected), is_about=True)
+    counted = keys[: at_once + 1].count()
+    if asks and counted > at_once:
+        if (expected := _expected(keys)) >= BELIEVED:
+            return RowCount(_rounded(expected), is_about=True)
+        if at_once < most:
+            counted = keys[: most + 1].count()
     return RowCount(min(counted, most), is_more=counted > most)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from django_tables2 import Column
 
     from runs.keyset import Lead
-    from runs.models import Run, User
+    from runs.models import Run
     from runs.querysets.runs import RunQuerySet
 
 
@@ -23,7 +23,7 @@ class RunListExtension(Protocol):
     It sees runs that went through `shown_to` and must keep to `is_blind` and `is_anonymous`.
     """
 
-    def annotate(self, runs: RunQuerySet[Run], user: User) -> RunQuerySet[Run]:
+    def annotate(self, runs: RunQuerySet[Run]) -> RunQuerySet[Run]:
         """The runs with the fields that the columns and filters read."""
         ...
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import django_tables2 as tables
 from django.core.paginator import Paginator
-from django.db.models import Prefetch, QuerySet
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import cached_property
@@ -25,10 +27,9 @@ from runs.row_counts import COUNTED_AT_ONCE, RowCount, count_rows
 from runs.run_list import run_list_extension
 from runs.run_orders import run_keyset
 from runs.templatetags.interface import duration, moment, money, verdict
-from runs.visibility import run_policy
 
 if TYPE_CHECKING:
-    from runs.visibility import ShownRun
+    from runs.visibility import ShownRun, Sight
 
 PER_PAGE = 50
 OPTIONAL_COLUMNS = {
@@ -86,12 +87,8 @@ class ShownPage:
         return bool(self.previous_query or self.next_query)
 
 
-class SteadyData(TableQuerysetData):
-    """Rows in an order that no two rows share, so that pages neither repeat nor lose one.
-
-    A page is found by its keys alone and read afterwards: sorting a million wide rows for
-    fifty of them would cost seconds.
-    """
+class RunData(TableQuerysetData):
+    """Runs that `turn_to` puts in order, as the viewer may see them, and finds a page of."""
 
     data: QuerySet[Any]
 
@@ -99,23 +96,8 @@ class SteadyData(TableQuerysetData):
         super().__init__(found)
         self.every = every
 
-    def __getitem__(self, key: Any) -> Any:
-        if not isinstance(key, slice):
-            return super().__getitem__(key)
-        keys = list(self.data.values_list("pk", flat=True)[key])
-        rows = {row.pk: row for row in self.every.filter(pk__in=keys)}
-        return [rows[pk] for pk in keys if pk in rows]
-
     def order_by(self, aliases: Any) -> None:
-        """The order that was asked for; rows that are alike in it with the newest first.
-
-        Backwards they stand the other way round, so that one index serves both.
-        """
-        super().order_by(aliases)
-        order = [str(name) for name in self.data.query.order_by]
-        is_backwards = bool(order) and order[0].startswith("-") and order[0] != "-created_at"
-        alike = ("created_at", "id") if is_backwards else ("-created_at", "-id")
-        self.data = self.data.order_by(*order, *alike)
+        """Nothing: which order was asked for, the table knows."""
 
 
 class RunTable(tables.Table):
@@ -185,20 +167,25 @@ class RunTable(tables.Table):
     leaves_pages_out = True
     """The page draws count and pages itself."""
 
-    def __init__(self, runs: RunQuerySet[Run], user: User, **options: Any) -> None:
-        self.user = user
-        extension = run_list_extension()
-        every = extension.annotate(Run.objects.shown_to(user), user).order_by().for_list()
-        rows = every.prefetch_related(
-            Prefetch("events", Event.objects.only("run_id", "kind", "first_step"))
-        )
-        extra = extension.columns()
+    def __init__(
+        self, runs: RunQuerySet[Run], every: RunQuerySet[Run], sight: Sight, **options: Any
+    ) -> None:
+        """
+        Args:
+            runs: the list, filtered.
+            every: runs that may stand beside a page, whether they are in the list or not; with
+                everything that the columns read.
+            sight: what both were seen with.
+        """
+        self.sight, user = sight, sight.user
+        self.marks: dict[UUID, list[str]] = {}
+        extra = run_list_extension().columns()
         chosen = chosen_columns(user)
         hidden = [name for name in all_columns() if name not in chosen]
         if not any(user.has_perm(f"runs.{verb}_run") for verb in ("rerun", "export")):
             hidden.append("selected")
         super().__init__(
-            SteadyData(runs, rows),
+            RunData(runs, every.order_by()),
             default="",
             extra_columns=extra,
             exclude=hidden,
@@ -208,19 +195,21 @@ class RunTable(tables.Table):
 
     def turn_to(self, query: QueryDict) -> None:
         """Read the page that the address names, and how many rows there are on all."""
-        hidden = run_policy().hidden(self.user)
-        sees_all = hidden == (None, None) and self.user.has_perm("runs.view_run")
+        sight = self.sight
         rows, every = self.data.data, self.data.every
-        self.count = count_rows(rows, may_estimate=sees_all, most=COUNTED_AT_ONCE)
+        self.count = count_rows(rows, may_estimate=sight.is_whole, most=COUNTED_AT_ONCE)
         found = run_keyset(
             rows,
-            every.prefetch_related(None),
+            every,
             str(self.order_by[0]) if self.order_by else self._meta.order_by[0],
-            hidden=hidden,
+            hidden=(sight.blind, sight.anonymous),
             is_short=self.count.is_exact,
         ).page(read_cursor(query), PER_PAGE)
-        by_key = {row.pk: row for row in every.filter(pk__in=found.keys)}
+        by_key = {
+            row.pk: row for row in every.named(sight).for_table().filter(pk__among=found.keys)
+        }
         shown = [by_key[key] for key in found.keys if key in by_key]
+        self.marks = _anomalies_of([run.pk for run in shown if run.shown_anomaly])
         self.page = ShownPage(
             BoundRows(shown, table=self),
             found.number,
@@ -247,9 +236,9 @@ class RunTable(tables.Table):
     def render_anomalies(self, record: ShownRun) -> SafeString:
         if record.is_blind:
             return hidden()
-        marks = [event for event in record.events.all() if event.kind in ANOMALIES]
-        kinds = dict.fromkeys(event.get_kind_display() for event in marks)
-        return format_html_join(" ", '<span class="badge anomaly">{}</span>', ((k,) for k in kinds))
+        kinds = dict.fromkeys(self.marks.get(record.pk, ()))
+        words = ((Event.Kind(kind).label,) for kind in kinds)
+        return format_html_join(" ", '<span class="badge anomaly">{}</span>', words)
 
     def render_status(self, value: str) -> SafeString:
         return format_html('<span class="status {}">{}</span>', value, RunStatus(value).label)
@@ -267,6 +256,16 @@ class RunTable(tables.Table):
 def hidden() -> SafeString:
     """What stands in a cell that this person must not read yet."""
     return format_html('<span class="muted">{}</span>', _("hidden"))
+
+
+def _anomalies_of(runs: list[UUID]) -> dict[UUID, list[str]]:
+    """The kinds of anomalies marked in each of the runs, by when they began."""
+    found = defaultdict(list)
+    if runs:  # of most pages none, and has the flag wherever there is a mark
+        marks = Event.objects.filter(run__among=runs, kind__in=ANOMALIES)
+        for run, kind in marks.values_list("run", "kind"):
+            found[run].append(kind)
+    return found
 
 
 def all_columns() -> dict[str, Any]:

@@ -7,6 +7,7 @@ through `RunQuerySet.shown_to(user)`, which applies them in the database.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypedDict, cast
 
@@ -65,6 +66,31 @@ def run_policy() -> RunPolicy:
     """The policy named by the settings."""
     policy: RunPolicy = import_string(settings.RUN_POLICY)()
     return policy
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What one person may see of runs. Asked once for a page that asks for runs several times.
+
+    It is as old as the page: what comes between two requests is seen by the second.
+    """
+
+    user: User
+    visible: Q
+    """Runs that the person may open; it holds nothing where that is every run."""
+    blind: Q | None
+    anonymous: Q | None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the person sees all of every run."""
+        return not self.visible and self.blind is None and self.anonymous is None
+
+
+def sight_of(user: User) -> Sight:
+    """What the policy says of the person now."""
+    policy = run_policy()
+    return Sight(user, policy.visible(user), *policy.hidden(user))
 
 
 def hides_something(run: Run) -> bool:

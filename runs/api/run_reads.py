@@ -22,6 +22,7 @@ from runs.api.run_schemas import (
 from runs.filters import RunFilter
 from runs.models import Run, Scope
 from runs.views.blobs import run_blob
+from runs.visibility import sight_of
 
 router = Router(tags=["runs"])
 READS = Bearer(Scope.RUNS_READ)
@@ -52,9 +53,12 @@ def list_runs(request: ApiRequest, paging: Paged, filters: Annotated[RunFilters,
     filtered by.
     """
     known_only(request, Paging, RunFilters)
-    runs = Run.objects.shown_to(request.user)
-    found = filtered(RunFilter(_given(request), queryset=runs, user=request.user))
-    rows, following = page_of(found, paging, "-created_at", "-id", every=runs.for_list())
+    sight = sight_of(request.user)
+    runs = Run.objects.seen_with(sight)
+    found = filtered(RunFilter(_given(request), queryset=runs, sight=sight))
+    rows, following = page_of(
+        found, paging, "-created_at", "-id", every=runs.named(sight).for_list()
+    )
     return RunPage(items=[run_out(run) for run in rows], next=following)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -22,10 +23,11 @@ from django.db.models.expressions import Combinable
 from runs.querysets import among as among  # registers the lookup
 from runs.querysets.due import RunRow
 from runs.querysets.queue import QueueQuerySet
-from runs.visibility import run_policy
+from runs.visibility import sight_of
 
 if TYPE_CHECKING:
     from runs.models import User
+    from runs.visibility import Sight
 
 
 def _hidden_where(
@@ -39,6 +41,12 @@ def _hidden_where(
     if condition is None:
         return F(field)
     return Case(When(**{flag: True}, then=Value(None)), default=F(field), output_field=output)
+
+
+def _name_hider(sight: Sight) -> Callable[[str, models.Field[object, object]], Combinable]:
+    """Makes of a field that tells the agent its value, where the person may know that."""
+    flag = "is_blind" if sight.anonymous is sight.blind else "is_anonymous"
+    return partial(_hidden_where, flag, sight.anonymous)
 
 
 def _status_where_blind(condition: Q | None) -> Combinable:
@@ -62,13 +70,20 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         sort and show only these, never the bare columns, so that not even an order or a count
         carries what is hidden.
         """
-        policy = run_policy()
-        blind, anonymous = policy.hidden(user)
+        sight = sight_of(user)
+        return self.seen_with(sight).named(sight)
+
+    def seen_with(self, sight: Sight) -> Self:
+        """The same as `shown_to`, for a page that knows already what the person may see.
+
+        But for the names, which stand in other tables: `named` adds them to runs that are shown.
+        """
+        blind, anonymous = sight.blind, sight.anonymous
         is_same = anonymous is blind
-        flagged = self.filter(policy.visible(user)).annotate(is_blind=_flag(blind))
+        flagged = self.filter(sight.visible).annotate(is_blind=_flag(blind))
         flagged = flagged.annotate(is_anonymous=F("is_blind") if is_same else _flag(anonymous))
         unblind = partial(_hidden_where, "is_blind", blind)
-        named = partial(_hidden_where, "is_blind" if is_same else "is_anonymous", anonymous)
+        nameless = _name_hider(sight)
         return flagged.annotate(
             shown_status=_status_where_blind(blind),
             shown_outcome=unblind("outcome", CharField()),
@@ -76,10 +91,16 @@ class RunQuerySet(QueueQuerySet[RunRow]):
             shown_end_reason=unblind("end_reason", CharField()),
             shown_fault=unblind("fault", CharField()),
             shown_anomaly=unblind("has_anomaly", BooleanField()),
+            shown_cost=nameless("cost", DecimalField(max_digits=14, decimal_places=6)),
+        )
+
+    def named(self, sight: Sight) -> Self:
+        """After `seen_with`: with the names of agent, model and experiment, where they show."""
+        named = _name_hider(sight)
+        return self.annotate(
             shown_agent=named("agent__name", CharField()),
             shown_model=named("agent__model", CharField()),
             shown_experiment=named("experiment__name", CharField()),
-            shown_cost=named("cost", DecimalField(max_digits=14, decimal_places=6)),
         )
 
     def not_blind(self) -> Self:
@@ -101,6 +122,14 @@ class RunQuerySet(QueueQuerySet[RunRow]):
             "task__spec",
             "task__reference",
             "agent__config",
+        )
+
+    def for_table(self) -> Self:
+        """With the little that a row of the runs table reads beside what `seen_with` adds."""
+        return self.select_related("task__task_set").only(
+            *("goal", "n_steps", "seconds", "created_at", "superseded"),
+            *("task__goal", "task__external_id", "task__site"),
+            *("task__task_set__name", "task__task_set__version"),
         )
 
     def attempts(self) -> Self:

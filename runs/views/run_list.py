@@ -15,15 +15,17 @@ from runs.models import Run, User
 from runs.row_counts import count_rows
 from runs.tables import RunTable, all_columns, chosen_columns
 from runs.views.fragments import AppRequest, wants_partial
+from runs.visibility import sight_of
 
 
 @require_safe
 @vary_on_headers("HX-Request")
 def run_list(request: AppRequest) -> HttpResponse:
     """Runs that the person may see, filtered and sorted by what they may see of them."""
-    runs = Run.objects.shown_to(request.user)
-    run_filter = RunFilter(request.GET, queryset=runs, user=request.user)
-    table = RunTable(run_filter.qs, request.user)
+    sight = sight_of(request.user)
+    runs = Run.objects.seen_with(sight)
+    run_filter = RunFilter(request.GET, queryset=runs, sight=sight)
+    table = RunTable(run_filter.qs, run_filter.queryset, sight)
     RequestConfig(request, paginate=False).configure(table)
     table.turn_to(request.GET)
     shows_any = bool(table.page.object_list)
@@ -42,8 +44,9 @@ def run_list(request: AppRequest) -> HttpResponse:
 @require_safe
 def run_count(request: AppRequest) -> HttpResponse:
     """How many runs match, for a page that has counted only so far before it was shown."""
-    runs = Run.objects.shown_to(request.user)
-    found = RunFilter(request.GET, queryset=runs, user=request.user).qs
+    sight = sight_of(request.user)
+    runs = Run.objects.seen_with(sight)
+    found = RunFilter(request.GET, queryset=runs, sight=sight).qs
     return render(request, "runs/_run_count.html", {"count": count_rows(found)})
 
 

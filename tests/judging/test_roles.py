@@ -2,9 +2,10 @@
 
 import io
 import sys
+from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
 from django.core.management import CommandError, call_command
 from django.test import Client
 
@@ -42,6 +43,23 @@ def test_syncing_again_repairs_a_role_and_keeps_its_people() -> None:
     sync_roles()
     assert group.permissions.count() == len(ENGINEER)
     assert person.groups.get() == group
+
+
+def test_what_a_person_may_do_is_their_groups_and_their_own_and_asked_once(
+    django_assert_num_queries: Any,
+) -> None:
+    person = User.objects.create(username="eve")
+    person.groups.set(Group.objects.filter(name__in=[Role.ADJUDICATOR, Role.ANNOTATOR]))
+    person.user_permissions.add(Permission.objects.get(codename="view_run"))
+    User.objects.create(username="another").groups.add(Group.objects.get(name=Role.ENGINEER))
+    with django_assert_num_queries(1):
+        assert person.get_all_permissions() == {"judging.adjudicate", TAG_FAILURES, "runs.view_run"}
+        assert not person.has_perm("runs.rerun_run")
+    person.is_active = False
+    assert not person.has_perm("judging.adjudicate")
+    person = User.objects.get(username="eve")
+    person.groups.clear()
+    assert User.objects.get(username="eve").get_all_permissions() == {"runs.view_run"}
 
 
 def test_a_generated_password_is_printed_and_works() -> None:

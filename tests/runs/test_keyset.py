@@ -20,7 +20,7 @@ from runs.models import Run, RunStatus, User
 from runs.row_counts import RowCount, count_rows
 from runs.run_orders import run_keyset
 from runs.tables import RunTable, all_columns
-from runs.visibility import run_policy
+from runs.visibility import run_policy, sight_of
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_experiment, make_task, make_user
 
@@ -91,7 +91,7 @@ def world() -> list[Run]:
 
 
 def rows_of(user: User) -> Any:
-    return ReferenceVerdictColumn().annotate(Run.objects.shown_to(user), user)
+    return ReferenceVerdictColumn().annotate(Run.objects.shown_to(user))
 
 
 def keyset_of(user: User, sort: str, *, is_short: bool = False) -> Keyset:
@@ -146,7 +146,7 @@ def test_every_order_is_walked_through_once_and_back(
 
 
 def test_every_column_that_sorts_has_an_order() -> None:
-    table = RunTable(Run.objects.all(), make_user("engineer"))
+    table = RunTable(Run.objects.all(), Run.objects.all(), sight_of(make_user("engineer")))
     assert {column.name for column in table.columns.iterall() if column.orderable} <= set(SHOWN)
     assert set(all_columns()) <= set(SHOWN)
 

@@ -20,6 +20,7 @@ from runs.keyset import Keyset
 from runs.models import Experiment, Run, RunStatus
 from runs.ordered_parts import OrderedParts
 from runs.run_orders import run_keyset
+from runs.visibility import sight_of
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
 pytestmark = pytest.mark.django_db
@@ -65,8 +66,9 @@ FOR_WORKERS = re.compile("run_waiting|run_in_lane|run_by_status|run_last_claimed
 def keyset_of(query: str) -> Keyset:
     """The list as the page orders it, for somebody from whom nothing is hidden."""
     user = make_user("engineer")
-    every = Run.objects.shown_to(user)
-    found = RunFilter(QueryDict(query), queryset=every, user=user).qs
+    sight = sight_of(user)
+    every = Run.objects.seen_with(sight)
+    found = RunFilter(QueryDict(query), queryset=every, sight=sight).qs
     sort = QueryDict(query).get("sort", "-created")
     return run_keyset(found, every, sort, hidden=(None, None), is_short=False)
 
