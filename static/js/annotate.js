@@ -269,12 +269,13 @@ function becomeReady() {
 document.addEventListener("keydown", (event) => {
   const target = event.target instanceof Element ? event.target : document.body;
   const isWriting = target.closest("textarea, select, input:not([type=radio], [type=checkbox])");
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && target.form === form) {
+  const isInDialog = target.closest("dialog") || document.querySelector("dialog[open]");
+  // Whoever is used to it presses Ctrl also where Enter alone would do.
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && (target.form === form || !(isWriting || isInDialog))) {
     event.preventDefault();
     return leave();
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || isWriting) return;
-  if (target.closest("dialog") || document.querySelector("dialog[open]")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || isWriting || isInDialog) return;
   if (event.key === "Enter") {
     if (target.closest("button, a, summary")) return;
     event.preventDefault();

@@ -83,7 +83,7 @@ def test_a_session_by_keyboard_alone(open_page: OpenPage) -> None:
     assert not Label.objects.exists()
     press(page, "1")
     expect(page.locator("[data-why]")).to_be_hidden()
-    submit(page)
+    submit(page, "Control+Enter")
     page.wait_for_selector(READY)
     press(page, "s")
     page.keyboard.type("no pictures")
