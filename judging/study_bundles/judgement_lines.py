@@ -33,7 +33,7 @@ def evaluation_lines(run_ids: QuerySet[Run, Any]) -> Iterator[EvaluationLine]:
         Evaluation.objects.filter(run__in=run_ids)
         .select_related("run", "evaluator", "task__task_set")
         .defer(*(f"run__{name}" for name in RUN_PARTS))
-        .order_by("run", "evaluator__config_hash", "created_at", "pk")
+        .order_by("run_id", "evaluator__config_hash", "created_at", "pk")
     )
     for row in rows.iterator(AT_ONCE):
         yield as_line(
@@ -62,7 +62,7 @@ def _said_of_failures(
 ) -> Iterator[tuple[RunRef, list[P]]]:
     rows = model._default_manager.filter(run__in=run_ids).select_related("run", "by")
     rows = rows.defer(*(f"run__{name}" for name in RUN_PARTS))
-    ordered = rows.order_by("run", "at", "pk").iterator(AT_ONCE)
+    ordered = rows.order_by("run_id", "at", "pk").iterator(AT_ONCE)
     for run, of_run in groupby(ordered, key=attrgetter("run")):
         own = list(of_run)
         numbers = {row.pk: number for number, row in enumerate(own, start=1)}
@@ -72,7 +72,9 @@ def _said_of_failures(
 def attachment_lines(run_ids: QuerySet[Run, Any]) -> Iterator[AttachmentLine]:
     """The files that belong to what evaluators said."""
     rows = Attachment.objects.filter(run__in=run_ids, role=EVALUATION_ROLE)
-    for row in rows.select_related("run", "blob").order_by("run", "step_index", "name", "blob"):
+    for row in rows.select_related("run", "blob").order_by(
+        "run_id", "step_index", "name", "blob_id"
+    ):
         yield AttachmentLine(
             run=run_ref(row.run),
             step=row.step_index,

@@ -258,10 +258,17 @@ class StudyStore:
 
 
 def _says_the_same(here: Evaluation, there: EvaluationLine) -> bool:
-    """Whether it was worked out here again, by rules and for nothing, as runs are that come in."""
-    was_made_here = here.batch_id is None and not here.cost and IMPORTED_KEY not in here.record
+    """Whether it was worked out here again, by rules and for nothing, as runs are that come in.
+
+    What came in there from a file says its verdict and score alone, the same rules here also why;
+    and without a verdict they give no score.
+    """
+    if here.batch_id is not None or here.cost or IMPORTED_KEY in here.record:
+        return False
+    if IMPORTED_KEY in there.record:
+        return here.verdict == there.verdict and here.score in (there.score, None)
     said = (here.verdict, here.score, here.reason, here.details)
-    return was_made_here and said == (there.verdict, there.score, there.reason, there.details)
+    return said == (there.verdict, there.score, there.reason, there.details)
 
 
 def store_evaluators(bundle: StudyBundle, report: StudyReport) -> None:

@@ -37,6 +37,7 @@ from judging.models import (
 )
 from judging.services.disputes import decide
 from judging.study_bundles.importing import import_study
+from judging.study_bundles.judgement_lines import evaluation_lines
 from judging.study_bundles.reading import BundleError
 from judging.study_bundles.writing import write_study
 from runs.execution.storing import import_bundle
@@ -64,7 +65,7 @@ from tests.judging.factories import (
     make_evaluation,
     make_study,
 )
-from tests.runs.factories import delete_run, make_text
+from tests.runs.factories import delete_run, make_run, make_text
 from tests.webagent.trajectory.samples import run_bundle
 
 pytestmark = pytest.mark.django_db
@@ -294,6 +295,14 @@ def test_wiped_and_imported_again_it_is_the_same_bytes(study, tmp_path):
     assert again.read_bytes() == first.read_bytes()
 
 
+def test_lines_stand_by_run_whenever_each_came_here():
+    runs = [make_run(pictures=False, steps=1) for _ in range(6)]
+    for run in runs:
+        make_evaluation(run)
+    named = [line.run.id for line in evaluation_lines(Run.objects.order_by().values("pk"))]
+    assert named == sorted(run.pk for run in runs)
+
+
 def _raw() -> KnowledgeSet:
     return KnowledgeSet.objects.get(kind="raw")
 
@@ -334,6 +343,22 @@ ROWS = (
     *(Unblinding, Guideline, Assignment, Run, Task, TaskSet, Milestone, Attachment, User),
     *(Hint, HintSet, HintChoice, KnowledgeSet, KnowledgeEntry, KnowledgeSource, LearningJob),
 )
+
+
+def test_what_a_file_said_takes_the_place_of_the_same_worked_out_here(study, tmp_path):
+    run = study.items.latest("position").run
+    run.evaluations.all().delete()
+    told = make_evaluation(run, score=1.0)
+    matcher = {"name": "matcher", "kind": "reward", "version": "1"}
+    came_in = {"evaluator": matcher, "verdict": "passed"}
+    Evaluation.objects.filter(pk=told.pk).update(record=came_in)
+    path = bundle_of(study, tmp_path / "study.zip")
+    run.evaluations.all().delete()
+    why = {"checks": [{"name": "reward", "verdict": "passed"}]}
+    make_evaluation(run, score=1.0, details=why)
+    assert import_study(path).study.conflicts == []
+    assert run.evaluations.get().pk == told.pk
+    assert bundle_of(study, tmp_path / "again.zip").read_bytes() == path.read_bytes()
 
 
 def test_what_is_otherwise_here_is_named_and_stays(study, tmp_path):
