@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
 from django.contrib.sessions.models import Session
-from django.db import models
 from django.utils import timezone
 
-from runs.querysets.prepared import Given, Prepared, text
+from runs.querysets.prepared import Prepared, moment, text
 
 _LIVING = Prepared(
     lambda: Session.objects.filter(
         session_key=text("key"),
-        expire_date__gt=Given("now", models.DateTimeField()),
+        expire_date__gt=moment("now"),
     )
 )
 

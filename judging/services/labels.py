@@ -118,7 +118,19 @@ def submit_label(*, assignment: Assignment, user: User, submission: Submission) 
     if assignment.leased_until <= timezone.now():
         # The place may be given to somebody else at this moment.
         lock_study(assignment.item.study_id)
-    item, assignment = _lock(assignment, user)
+    _, held = _lock(assignment, user)
+    return store_label(held=held, user=user, submission=submission)
+
+
+def store_label(*, held: Assignment, user: User, submission: Submission) -> Label:
+    """As `submit_label`, inside a transaction that holds the assignment's lock and its item's.
+
+    Where a place that ran out is meant, it holds the study's too, taken before them.
+
+    Raises:
+        LabelRefusedError: one of its kinds, with nothing changed.
+    """
+    item, assignment = held.item, held
     standing = standing_of(
         assignment,
         item,

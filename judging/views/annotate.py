@@ -20,10 +20,10 @@ from judging.services.labels import (
     LabelRefusedError,
     NotAnnotatorError,
     PlaceLostError,
-    submit_label,
+    store_label,
     undo_label,
 )
-from judging.views.annotating import for_annotators, for_assigned
+from judging.views.annotating import for_annotators, for_assigned, for_holder
 from runs.addresses import read_number
 from runs.views.fragments import AppRequest, wants_partial
 
@@ -60,7 +60,7 @@ def annotate_run(request: AppRequest, study: Study, run_id: UUID) -> HttpRespons
     return render(request, "judging/annotate.html", annotate_context(assignment, request.user))
 
 
-@for_assigned
+@for_holder
 def _submit(request: AppRequest, assignment: Assignment) -> HttpResponse:
     study = assignment.item.study
     form = LabelForm(request.POST, for_=assignment)
@@ -69,7 +69,7 @@ def _submit(request: AppRequest, assignment: Assignment) -> HttpResponse:
         context = annotate_context(assignment, request.user, form)
         return render(request, "judging/annotate.html", context, status=422)
     try:
-        submit_label(assignment=assignment, user=request.user, submission=form.submission())
+        store_label(held=assignment, user=request.user, submission=form.submission())
     except LabelRefusedError as refused:
         if isinstance(refused, PlaceLostError):
             _keep(request, assignment)

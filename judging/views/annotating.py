@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from django.utils import timezone
 
 from judging.models import Assignment, Study, StudyMember
+from judging.services.assignment import lock_study
 from runs.addresses import read_number
-from runs.querysets.prepared import Prepared, number
+from runs.querysets.prepared import Prepared, moment, number
 from runs.views.fragments import AppRequest
 
 P = ParamSpec("P")
@@ -38,8 +42,10 @@ _OWN_STUDY = Prepared(
         pk=number("study"),
     )
 )
-_OWN_ASSIGNMENT = Prepared(
-    lambda: Assignment.objects.select_related("item__study").filter(
+
+
+def _own_assignment() -> QuerySet[Assignment]:
+    return Assignment.objects.select_related("item__study").filter(
         pk=number("assignment"),
         user=number("user"),
         item__study=number("study"),
@@ -47,7 +53,15 @@ _OWN_ASSIGNMENT = Prepared(
         item__study__members__left_at=None,
         item__study__members__part=StudyMember.Part.ANNOTATOR,
     )
-)
+
+
+def _own_locked() -> QuerySet[Assignment]:
+    return _own_assignment().select_for_update(of=("item", "self"), no_key=True)
+
+
+_OWN_ASSIGNMENT = Prepared(_own_assignment)
+_OWN_LOCKED = Prepared(_own_locked)
+_OWN_IN_HAND = Prepared(lambda: _own_locked().filter(leased_until__gt=moment("now")))
 
 
 def for_assigned(view: Callable[Concatenate[AppRequest, Assignment, P], HttpResponse]) -> View:
@@ -60,12 +74,40 @@ def for_assigned(view: Callable[Concatenate[AppRequest, Assignment, P], HttpResp
     def guarded(
         request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
-        asked = read_number(request.POST.get("assignment", ""))
-        if asked is None:
-            raise Http404
-        own = _OWN_ASSIGNMENT.first(assignment=asked, user=request.user.pk, study=study_id)
+        own = _OWN_ASSIGNMENT.first(**_asked(request, study_id))
         if own is None:
             raise Http404
         return view(request, own, *args, **kwargs)
 
     return guarded
+
+
+def for_holder(view: Callable[Concatenate[AppRequest, Assignment, P], HttpResponse]) -> View:
+    """As `for_assigned`, in a transaction in which nobody else changes assignment or run.
+
+    So what is posted is checked against what still holds when it is stored, and both are read once.
+    """
+
+    @wraps(view)
+    @transaction.atomic
+    def guarded(
+        request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        asked = _asked(request, study_id)
+        own = _OWN_IN_HAND.first(now=timezone.now(), **asked)
+        if own is None and _OWN_ASSIGNMENT.first(**asked):
+            # The place may be given to somebody else at this moment.
+            lock_study(study_id)
+            own = _OWN_LOCKED.first(**asked)
+        if own is None:
+            raise Http404
+        return view(request, own, *args, **kwargs)
+
+    return guarded
+
+
+def _asked(request: AppRequest, study_id: int) -> dict[str, Any]:
+    asked = read_number(request.POST.get("assignment", ""))
+    if asked is None:
+        raise Http404
+    return {"assignment": asked, "user": request.user.pk, "study": study_id}

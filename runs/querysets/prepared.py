@@ -65,6 +65,11 @@ def text(name: str) -> Given:
     return Given(name, models.CharField())
 
 
+def moment(name: str) -> Given:
+    """A point in time."""
+    return Given(name, models.DateTimeField())
+
+
 def truth(name: str) -> Given:
     """Yes or no."""
     return Given(name, models.BooleanField())

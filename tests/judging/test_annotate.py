@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
+from judging.forms.labels import LabelForm
 from judging.models import Assignment, Label, StepComment, Study
 from judging.services.assignment import next_assignment
 from judging.services.studies import close_study
@@ -112,6 +115,34 @@ def test_what_is_wrong_is_said_at_the_field_and_nothing_is_lost(
     assert not Label.objects.exists()
     if "rationale" not in fields:
         assert "so far" in client.get(url("annotate", study)).content.decode()
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_a_label_that_comes_too_late_is_taken_while_its_place_is_free(is_taken: bool) -> None:
+    study = make_study(runs=1, annotators=3)
+    late, *others = annotators_of(study)
+    form = form_of(as_(late), study, success="success", rationale="It is in the basket.")
+    Assignment.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    for other in others if is_taken else ():
+        label_next(study, other)
+    as_(late).post(url("annotate", study), form)
+    assert Label.objects.filter(annotator=late).exists() is not is_taken
+    draft = Assignment.objects.get(user=late).draft
+    assert draft.get("rationale") == ("It is in the basket." if is_taken else None)
+
+
+def test_a_form_asks_for_the_causes_of_its_own_study(study: Study) -> None:
+    other = make_study(runs=1)
+    other.taxonomy = [{"key": "storm", "name": "Storm"}]
+    other.save()
+    asked = []
+    for each in (study, other):
+        assignment = next_assignment(study=each, user=annotators_of(each)[0])
+        assert assignment is not None
+        asked.append(LabelForm(for_=assignment))
+    pages = [str(form["causes"]) for form in asked]  # drawn when both are made
+    assert ["loop" in page for page in pages] == [True, False]
+    assert ["Storm" in page for page in pages] == [False, True]
 
 
 def test_a_success_has_no_causes(study: Study) -> None:
@@ -321,7 +352,7 @@ def test_the_time_left_follows_from_the_persons_own_pace() -> None:
 
 
 def test_what_a_label_asks_the_database_does_not_grow_with_the_study() -> None:
-    """Log-in and study, the form's rows, both locks and one question, and four rows to write."""
+    """Session and account, the form's rows locked, one question, four rows, and a transaction."""
 
     def queries(runs: int) -> int:
         study = make_study(runs=runs)
@@ -333,4 +364,4 @@ def test_what_a_label_asks_the_database_does_not_grow_with_the_study() -> None:
         assert Label.objects.filter(item__study=study).count() == 1
         return len(captured)
 
-    assert queries(2) == queries(9) <= 14
+    assert queries(2) == queries(9) <= 10
