@@ -163,6 +163,7 @@ def database(url: str | None, data_dir: Path) -> dict[str, Any]:
             ),
         }
     else:
+        config["ENGINE"] = "webagent.postgresql"
         config["CONN_MAX_AGE"] = 60
         config["CONN_HEALTH_CHECKS"] = True
         # Of what `runs.querysets.prepared` asks, at once; nothing else can be kept planned.

@@ -1,0 +1,1 @@
+"""Django's PostgreSQL, which asks less often whether a kept connection still stands."""
