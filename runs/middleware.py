@@ -4,6 +4,7 @@ import logging
 import sys
 from collections.abc import Callable
 
+from csp.utils import build_policy
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.signals import got_request_exception
@@ -51,13 +52,19 @@ class ActingMiddleware:
 
 
 class HeaderMiddleware:
-    """What every answer says to browsers beside what Django itself does."""
+    """What every answer says to browsers beside what Django itself does.
+
+    The policy of what a page may load is one for all pages, without exceptions or nonces, so it is
+    put together once; a view that says its own is left to it.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
+        self.policy = build_policy()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
+        response.headers.setdefault("Content-Security-Policy", self.policy)
         response.headers.setdefault("Permissions-Policy", NO_DEVICES)
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response

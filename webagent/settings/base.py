@@ -51,7 +51,6 @@ MIDDLEWARE = [
     "runs.middleware.HeaderMiddleware",
     "runs.middleware.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
