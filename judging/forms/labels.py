@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -11,6 +12,7 @@ from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
+from judging.forms.shared_fields import with_shared_fields
 from judging.forms.ticks import (
     TickRow,
     clean_ticks,
@@ -24,6 +26,7 @@ from judging.models import Assignment, Guideline, Label, Success
 from judging.services.labels import Judgement, Submission, draft_of
 from judging.taxonomy import cause_choices
 from runs.models import Step
+from runs.querysets.prepared import Prepared, key, number
 
 MAX_TEXT = 5000
 CONFIDENCE = [("1", _("a guess")), ("2", _("fairly sure")), ("3", _("sure"))]
@@ -31,6 +34,7 @@ NEEDS_REASON = {Success.UNSURE, Success.NOT_EXECUTABLE}
 DRAFT_FIELDS = ("success", "confidence", "failure_step", "rationale")
 
 
+@with_shared_fields
 class LabelForm(forms.Form):
     """One run's label. Causes and the step of failure belong to what was not a success."""
 
@@ -81,9 +85,10 @@ class LabelForm(forms.Form):
         self.milestones = milestones_asked(for_)
         super().__init__(data, initial=self._initial(for_, key) if data is None else None)
         self.fields.update(tick_fields_of(self.milestones))
-        causes = self.fields["causes"]
+        causes = copy.deepcopy(self.fields["causes"])
         assert isinstance(causes, forms.MultipleChoiceField)  # noqa: S101 - narrows the type
         causes.choices = cause_choices(for_.item.study.taxonomy)
+        self.fields["causes"] = causes
 
     def _initial(self, assignment: Assignment, key: str) -> dict[str, Any]:
         label = existing_label(assignment)
@@ -155,13 +160,18 @@ class LabelForm(forms.Form):
         )
 
 
+_STEP = Prepared(
+    lambda: Step.objects.filter(run=key("run"), index=number("index")).values_list("pk")
+)
+
+
 def existing_step(run_id: UUID, index: int) -> int:
     """The index again.
 
     Raises:
         ValidationError: the run has no step of this index.
     """
-    if not Step.objects.filter(run=run_id, index=index).exists():
+    if not _STEP.all(run=run_id, index=index):
         raise forms.ValidationError(_("This run has no such step."))
     return index
 
