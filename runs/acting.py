@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -103,6 +104,11 @@ def client_address(request: HttpRequest) -> str | None:
     if settings.PROXIES and forwarded:
         hops = [part.strip() for part in forwarded.split(",")]
         given = hops[-settings.PROXIES] if len(hops) >= settings.PROXIES else given
+    return _address(given)
+
+
+@lru_cache(maxsize=1024)
+def _address(given: str) -> str | None:
     try:
         return str(ipaddress.ip_address(given))
     except ValueError:

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -80,7 +80,7 @@ def _submit(request: AppRequest, assignment: Assignment) -> HttpResponse:
     if form.cleaned_data["version"] is not None:
         messages.success(request, _("Label changed."))
         return redirect("judging:study_detail", study.pk)
-    return redirect("judging:annotate", study.pk)
+    return HttpResponseRedirect(request.path)  # this page, with the next run
 
 
 def _keep(request: AppRequest, assignment: Assignment) -> None:
