@@ -78,7 +78,7 @@ def remove_guards(using: str = "default", **_: Any) -> None:
             table = model._meta.db_table
             on = "" if connection.vendor == "sqlite" else f" ON {table}"
             if table in tables:
-                for name in _trigger_names(model):
+                for name in _trigger_names(model, connection.vendor):
                     cursor.execute(f"DROP TRIGGER IF EXISTS {name}{on}")
 
 
@@ -92,7 +92,8 @@ def missing_guards(using: str = "default") -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(names[connection.vendor])
         found = {name for (name,) in cursor.fetchall()}
-    return sorted({name for model in GUARDED for name in _trigger_names(model)} - found)
+    wanted = {name for model in GUARDED for name in _trigger_names(model, connection.vendor)}
+    return sorted(wanted - found)
 
 
 def _tables(connection: BaseDatabaseWrapper) -> set[str]:
@@ -138,6 +139,13 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
                 f"CREATE TRIGGER {name} BEFORE {event} ON {acts}"
                 f" BEGIN SELECT RAISE(ABORT, '{MESSAGE_OF_ACTS}'); END"
                 for name, event in zip(_trigger_names(Act), ("UPDATE", "DELETE"), strict=True)
+            ]
+            + [
+                # REPLACE deletes without asking the triggers of DELETE.
+                f"CREATE TRIGGER {replaced} BEFORE INSERT ON {acts} WHEN EXISTS"
+                f" (SELECT 1 FROM {acts} WHERE id = NEW.id)"
+                f" BEGIN SELECT RAISE(ABORT, '{MESSAGE_OF_ACTS}'); END"  # noqa: S608
+                for replaced in _trigger_names(Act, connection.vendor)[2:]
             ]
         )
     # A condition on a row of another table cannot stand in WHEN.
@@ -190,7 +198,10 @@ def _trigger_name(model: type[models.Model]) -> str:
     return f"{model._meta.db_table}_never_changes"
 
 
-def _trigger_names(model: type[models.Model]) -> list[str]:
-    """All triggers of a model; of some also the one against their going."""
+def _trigger_names(model: type[models.Model], vendor: str = "") -> list[str]:
+    """All triggers of a model; of some also those against their going and being replaced."""
     goes = [f"{model._meta.db_table}_never_goes"] if model in (Act, Run, Step) else []
-    return [_trigger_name(model), *goes]
+    replaced = (
+        [f"{model._meta.db_table}_never_replaced"] if model is Act and vendor == "sqlite" else []
+    )
+    return [_trigger_name(model), *goes, *replaced]

@@ -6,12 +6,17 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
+from judging.act_kinds import STUDY_EXPORTED
 from judging.interchange.data_tables import Contents, DataTable
 from judging.interchange.table_writing import DATA_FORMATS
+from judging.models import Study
+from runs.act_kinds import RUNS_EXPORTED
+from runs.models import Experiment
+from runs.services.acts import record_act
 
 
-def write_table(out: Path, table: DataTable, contents: Contents) -> str:
-    """Write the table to a new file, as its ending says; what was done, in words.
+def write_table(out: Path, table: DataTable, contents: Contents, of: Study | Experiment) -> str:
+    """Write the table to a new file, as its ending says, and note it; what was done, in words.
 
     Raises:
         CommandError: the ending is not known, or the file cannot be made.
@@ -25,4 +30,6 @@ def write_table(out: Path, table: DataTable, contents: Contents) -> str:
             count = DATA_FORMATS[ending].write(file, table.columns, table.rows(contents))
     except OSError as error:
         raise CommandError(f"{out} cannot be written: {error.strerror}") from None
+    kind = STUDY_EXPORTED if isinstance(of, Study) else RUNS_EXPORTED
+    record_act(kind, about=of, words=of.name, after=f"{table.name}, {ending}")
     return f"{out}: {count} rows."

@@ -24,7 +24,7 @@ from judging.interchange.table_parquet import write_parquet
 from judging.interchange.table_writing import DATA_FORMATS, write_csv, write_jsonl
 from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyMember, Unblinding
 from judging.services.studies import close_study
-from runs.models import Run
+from runs.models import Act, Run
 from tests.judging.factories import annotators_of, make_evaluation, make_label, make_study
 from tests.runs.factories import make_run, make_user
 
@@ -141,6 +141,9 @@ class TestOfStudies:
         evaluations = set(Evaluation.objects.values_list("evaluator", "run", "verdict", "score"))
         for name in ("labels", "reference_verdicts", "evaluations"):
             call_command("export_table", name, tmp_path / f"{name}.{ending}", study=str(study.pk))
+        told = Act.objects.filter(kind="study.exported", about_id=study.pk).order_by("pk")
+        names = [f"{name}, {ending}" for name in ("labels", "reference_verdicts", "evaluations")]
+        assert list(told.values_list("after", flat=True)) == names
         Evaluation.objects.all().delete()
         ReferenceVerdict.objects.all().delete()
         study.delete()

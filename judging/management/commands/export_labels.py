@@ -23,4 +23,5 @@ class Command(BaseCommand):
         parser.add_argument("out", type=Path, metavar="OUT")
 
     def handle(self, *, study: str, out: Path, **_: Any) -> None:
-        self.stdout.write(write_table(out, JUDGEMENTS, everything_of(study_named(study))))
+        chosen = study_named(study)
+        self.stdout.write(write_table(out, JUDGEMENTS, everything_of(chosen), chosen))

@@ -8,10 +8,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from judging.act_kinds import STUDY_EXPORTED
 from judging.management.arguments import study_named
 from judging.study_report.choices import Choices
 from judging.study_report.writing import write_report
 from runs.management.progress import progress_bar
+from runs.services.acts import record_act
 
 
 class Command(BaseCommand):
@@ -52,4 +54,5 @@ class Command(BaseCommand):
                 count = write_report(file, chosen, choices, on_run=lambda: progress.advance(bar))
         except OSError as error:
             raise CommandError(f"{out} cannot be written: {error.strerror}") from None
+        record_act(STUDY_EXPORTED, about=chosen, words=chosen.name, after="report")
         self.stdout.write(f"{out}: {count} runs.")

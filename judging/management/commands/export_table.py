@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from judging.interchange.data_tables import DATA_TABLES, Contents, everything_of, run_contents
 from judging.management.arguments import study_named
 from judging.management.tables import write_table
+from judging.models import Study
 from runs.models import Experiment, Run
 
 
@@ -32,12 +33,17 @@ class Command(BaseCommand):
         chosen = DATA_TABLES[table]
         if experiment is not None and chosen.of_study:
             raise CommandError(f"{table} is a table of studies: give --study")
-        contents = everything_of(study_named(study)) if study else _of_experiment(experiment or "")
-        self.stdout.write(write_table(out, chosen, contents))
+        of = study_named(study) if study else _experiment_named(experiment or "")
+        contents = everything_of(of) if isinstance(of, Study) else _contents(of)
+        self.stdout.write(write_table(out, chosen, contents, of))
 
 
-def _of_experiment(name: str) -> Contents:
+def _contents(experiment: Experiment) -> Contents:
+    return run_contents(Run.objects.filter(experiment=experiment))
+
+
+def _experiment_named(name: str) -> Experiment:
     found = Experiment.objects.filter(name=name).first()
     if found is None:
         raise CommandError(f"there is no experiment {name}")
-    return run_contents(Run.objects.filter(experiment=found))
+    return found
