@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.forms import BaseForm
 from django.http import HttpRequest
 
@@ -85,3 +85,9 @@ class RoleAdmin(GroupAdmin):
         """Written down before it goes."""
         record_act(ROLE_CHANGED, about=obj, words=obj.name, after="deleted")
         super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Group]) -> None:
+        """The same for those that are chosen in the list."""
+        for role in queryset:
+            record_act(ROLE_CHANGED, about=role, words=role.name, after="deleted")
+        super().delete_queryset(request, queryset)

@@ -106,8 +106,14 @@ def set_limits(
     )
     quotas = (was.max_runs, was.max_bytes), (max_runs, max_bytes)
     if quotas[0] != quotas[1]:
-        before, after = (f"{runs} runs, {size} bytes" for runs, size in quotas)
+        before, after = (
+            f"{_limit(runs, 'runs')}, {_limit(size, 'bytes')}" for runs, size in quotas
+        )
         record_act(QUOTA_CHANGED, about=was, words=was.name, before=before, after=after)
     if was.keep_days != keep_days:
-        days = (f"{was.keep_days} days", f"{keep_days} days")
+        days = _limit(was.keep_days, "days"), _limit(keep_days, "days")
         record_act(RETENTION_CHANGED, about=was, words=was.name, before=days[0], after=days[1])
+
+
+def _limit(number: int | None, unit: str) -> str:
+    return f"any number of {unit}" if number is None else f"{number} {unit}"

@@ -190,13 +190,17 @@ def test_accounts_and_roles_changed_by_an_administrator() -> None:
         {"password1": secret, "password2": secret, "usable_password": "true"},
     )
     client.post(f"/admin/auth/group/{engineer.pk}/change/", {"name": "engineer"})
+    chosen = {"_selected_action": [Group.objects.create(name="guest").pk], "post": "yes"}
+    client.post("/admin/auth/group/", chosen | {"action": "delete_selected"})
     acts = Act.objects.filter(name="root", kind__regex="^(account.[cp]|role)").order_by("pk")
     said = [(act.kind, act.words, act.before, act.after) for act in acts]
     assert [(kind, words) for kind, words, _, _ in said] == [
         ("account.changed", "mallory"),
         ("account.password_changed", "mallory"),
         ("role.changed", "engineer"),
+        ("role.changed", "guest"),
     ]
+    assert (said[3][3], Group.objects.filter(name="guest").exists()) == ("deleted", False)
     assert ("groups: annotator" in said[0][2], "groups: engineer" in said[0][3]) == (True, True)
     assert "can view audit" in said[2][2].lower() or "run" in said[2][2]
     assert secret not in str(Act.objects.values())
