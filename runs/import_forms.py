@@ -40,7 +40,7 @@ class ImportForm(forms.Form):
 
     file = forms.FileField(
         label=_("Zip, JSON or log file"),
-        widget=forms.ClearableFileInput(attrs={"accept": ".zip,.json,.jsonl,.eval"}),
+        widget=forms.ClearableFileInput(attrs={"accept": ".zip,.json,.jsonl,.eval,.har"}),
     )
     format = forms.ChoiceField(label=_("Format"), choices=_formats, initial=AUTO)
     experiment_name = forms.CharField(
