@@ -13,8 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol, Self
 
-from pydantic import BaseModel
-
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.records import (
     AdjudicationRecord,
@@ -191,14 +189,14 @@ class RunBundle:
         return self.blobs.read(sha256)
 
 
-def blobs_of(value: object) -> Iterator[BlobRecord]:
+def blobs_of(value: Record | tuple[object, ...]) -> Iterator[BlobRecord]:
     """Every blob inside a record, in the order of its fields."""
     if isinstance(value, BlobRecord):
         yield value
-    elif isinstance(value, BaseModel | tuple):
-        for item in value.__dict__.values() if isinstance(value, BaseModel) else value:
-            if isinstance(item, BaseModel | tuple):
-                yield from blobs_of(item)
+        return
+    for item in value if isinstance(value, tuple) else value.__dict__.values():
+        if isinstance(item, (tuple, Record)):
+            yield from blobs_of(item)
 
 
 NOT_CONTENT = {

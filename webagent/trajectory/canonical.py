@@ -46,6 +46,8 @@ def _spell(plain: Any) -> bytes:
 
 
 def _plain(value: Any, *, whole_floats: bool = False) -> Any:
+    if value is None or isinstance(value, str):
+        return value
     if isinstance(value, dict):
         return {key: _plain(item, whole_floats=whole_floats) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -82,16 +82,21 @@ def _blob_faults(blob: BlobRecord) -> Iterator[tuple[str, str]]:
         yield "blob.name", "more than 500 characters"
 
 
-def _value_faults(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+def _value_faults(value: Record | tuple[object, ...], path: str = "") -> Iterator[tuple[str, str]]:
     """Numbers and texts that no column holds, anywhere in the known fields."""
-    if isinstance(value, Record):
-        for name in type(value).model_fields:
-            yield from _value_faults(getattr(value, name), f"{path}.{name}".lstrip("."))
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _value_faults(item, path)
-    elif isinstance(value, str):
-        if UNSTORABLE.search(value):
-            yield path, "holds a NUL or half a character"
-    elif isinstance(value, int) and not isinstance(value, bool) and abs(value) > _INT64:
-        yield path, "more than 63 bits"
+    inside = value.__dict__.items() if isinstance(value, Record) else ((".", it) for it in value)
+    for name, item in inside:
+        if item is None:
+            continue
+        if isinstance(item, str):
+            if UNSTORABLE.search(item):
+                yield _joined(path, name), "holds a NUL or half a character"
+        elif isinstance(item, int):
+            if abs(item) > _INT64:
+                yield _joined(path, name), "more than 63 bits"
+        elif isinstance(item, (Record, tuple)):
+            yield from _value_faults(item, _joined(path, name))
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}".strip(".")

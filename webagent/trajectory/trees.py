@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 import zipfile
@@ -15,6 +16,7 @@ from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
 
 READ_CHUNK = 1 << 16
+_CONTROL = re.compile("[\x00-\x1f\ud800-\udfff]")
 READ_ERRORS = (
     OSError,
     EOFError,
@@ -93,7 +95,7 @@ def why_name_is_refused(name: str, bounds: Bounds) -> str | None:
         return "path leads outside"
     if any(part in ("", ".") for part in parts):
         return "empty path segment"
-    if any(ord(char) < 32 or 0xD800 <= ord(char) <= 0xDFFF for char in name):
+    if _CONTROL.search(name):
         return "control character in the name"
     if len(name) > bounds.path_chars or len(parts) > bounds.path_depth:
         return "path too long or too deep"
