@@ -22,7 +22,7 @@ logger = logging.getLogger("django.request")
 NO_DEVICES = ", ".join(
     f"{name}=()"
     for name in (
-        *("accelerometer", "bluetooth", "camera", "display-capture", "geolocation", "gyroscope"),
+        *("accelerometer", "camera", "display-capture", "geolocation", "gyroscope"),
         *("hid", "magnetometer", "microphone", "midi", "payment", "serial", "usb"),
     )
 )
