@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
+from judging.models import Evaluation
 from judging.study_bundles.lines_of_rows import as_line, name_of
 from judging.study_bundles.naming import task_ref
 from judging.study_bundles.records import MilestoneLine, RevisionPart, TaskLine, TaskSetLine
@@ -56,10 +57,12 @@ class TaskLines:
 
     @cached_property
     def _tasks(self) -> list[Task]:
-        of_runs = Q(runs__in=self._run_ids)
-        judged = Q(evaluations__run__in=self._run_ids)
-        found = {task.pk: task for task in _rows().filter(of_runs | judged).distinct()}
-        missing = {task.original_id for task in found.values() if task.original_id} - set(found)
+        # Two questions by index: as one, it goes through the evaluations of all runs there are.
+        of_runs = Run.objects.filter(pk__in=self._run_ids).order_by()
+        judged = Evaluation.objects.filter(run__in=self._run_ids).exclude(task=None).order_by()
+        missing = set(of_runs.values_list("task", flat=True).distinct())
+        missing |= set(judged.values_list("task", flat=True).distinct())
+        found: dict[int, Task] = {}
         while missing:
             more = {task.pk: task for task in _rows().filter(pk__in=missing)}
             found |= more

@@ -14,6 +14,7 @@ from judging.seeding.plan import Plan, TaskGroup
 from judging.seeding.pool import STEP_COLUMNS, Pool
 from runs.integrity.checking import violations
 from runs.models import AgentConfiguration, Experiment, Run, Step, Task, User
+from runs.run_bundles import bundles_of
 from tests.runs.factories import make_run
 
 RUNS = 300
@@ -67,6 +68,8 @@ def test_a_seeded_database_is_whole() -> None:
     assert Label.objects.exists()
     assert ReferenceVerdict.objects.exists()
     assert [str(violation) for violation in violations()] == []
+    given = [bundle.run.id for bundle in bundles_of(Run.objects.order_by("pk"))]
+    assert given == [str(run.pk) for run in ended.order_by("pk")]
     with pytest.raises(CommandError, match="filled with seed 1 already"):
         call_command("seed_scale", runs=RUNS, verbosity=0)
 
