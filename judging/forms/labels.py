@@ -171,7 +171,7 @@ def existing_step(run_id: UUID, index: int) -> int:
     Raises:
         ValidationError: the run has no step of this index.
     """
-    if not _STEP.all(run=run_id, index=index):
+    if _STEP.first(run=run_id, index=index) is None:
         raise forms.ValidationError(_("This run has no such step."))
     return index
 

@@ -24,7 +24,8 @@ from judging.models import (
     Unblinding,
 )
 from judging.models.labels import UNDO_S
-from judging.services.assignment import add_active_time, lease_length, lock_study
+from judging.services.assignment import add_active_time, lease_length
+from judging.services.holding import held_assignment
 from judging.services.settlement import closing_row, reopen
 from judging.services.standing import Standing, standing_of
 from judging.ticks import tick_fields
@@ -106,7 +107,6 @@ class Submission:
     guideline: int | None = None
 
 
-@transaction.atomic
 def submit_label(*, assignment: Assignment, user: User, submission: Submission) -> Label:
     """The person's label, stored; the run's judgement goes on if it was the last one awaited.
 
@@ -114,18 +114,18 @@ def submit_label(*, assignment: Assignment, user: User, submission: Submission) 
 
     Raises:
         LabelRefusedError: one of its kinds, with nothing changed.
+        Assignment.DoesNotExist: it is gone, or somebody else's.
     """
-    if assignment.leased_until <= timezone.now():
-        # The place may be given to somebody else at this moment.
-        lock_study(assignment.item.study_id)
-    _, held = _lock(assignment, user)
-    return store_label(held=held, user=user, submission=submission)
+    study = assignment.item.study_id
+    with held_assignment(assignment=assignment.pk, user=user.pk, study=study) as held:
+        if held is None:
+            Assignment.objects.get(pk=assignment.pk, user=user)
+            raise NotAnnotatorError
+        return store_label(held=held, user=user, submission=submission)
 
 
 def store_label(*, held: Assignment, user: User, submission: Submission) -> Label:
-    """As `submit_label`, inside a transaction that holds the assignment's lock and its item's.
-
-    Where a place that ran out is meant, it holds the study's too, taken before them.
+    """As `submit_label`, of an assignment that is held already (`held_assignment`).
 
     Raises:
         LabelRefusedError: one of its kinds, with nothing changed.

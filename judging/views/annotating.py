@@ -2,17 +2,14 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec
 
-from django.db import transaction
-from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
-from django.utils import timezone
 
 from judging.models import Assignment, Study, StudyMember
-from judging.services.assignment import lock_study
+from judging.services.holding import held_assignment, own_assignment
 from runs.addresses import read_number
-from runs.querysets.prepared import Prepared, moment, number
+from runs.querysets.prepared import Prepared, number
 from runs.views.fragments import AppRequest
 
 P = ParamSpec("P")
@@ -44,26 +41,6 @@ _OWN_STUDY = Prepared(
 )
 
 
-def _own_assignment() -> QuerySet[Assignment]:
-    return Assignment.objects.select_related("item__study").filter(
-        pk=number("assignment"),
-        user=number("user"),
-        item__study=number("study"),
-        item__study__members__user=number("user"),
-        item__study__members__left_at=None,
-        item__study__members__part=StudyMember.Part.ANNOTATOR,
-    )
-
-
-def _own_locked() -> QuerySet[Assignment]:
-    return _own_assignment().select_for_update(of=("item", "self"), no_key=True)
-
-
-_OWN_ASSIGNMENT = Prepared(_own_assignment)
-_OWN_LOCKED = Prepared(_own_locked)
-_OWN_IN_HAND = Prepared(lambda: _own_locked().filter(leased_until__gt=moment("now")))
-
-
 def for_assigned(view: Callable[Concatenate[AppRequest, Assignment, P], HttpResponse]) -> View:
     """As `for_annotators`, with the person's own assignment that the posted form is about.
 
@@ -74,7 +51,7 @@ def for_assigned(view: Callable[Concatenate[AppRequest, Assignment, P], HttpResp
     def guarded(
         request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
-        own = _OWN_ASSIGNMENT.first(**_asked(request, study_id))
+        own = own_assignment(**_asked(request, study_id))
         if own is None:
             raise Http404
         return view(request, own, *args, **kwargs)
@@ -89,24 +66,18 @@ def for_holder(view: Callable[Concatenate[AppRequest, Assignment, P], HttpRespon
     """
 
     @wraps(view)
-    @transaction.atomic
     def guarded(
         request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
-        asked = _asked(request, study_id)
-        own = _OWN_IN_HAND.first(now=timezone.now(), **asked)
-        if own is None and _OWN_ASSIGNMENT.first(**asked):
-            # The place may be given to somebody else at this moment.
-            lock_study(study_id)
-            own = _OWN_LOCKED.first(**asked)
-        if own is None:
-            raise Http404
-        return view(request, own, *args, **kwargs)
+        with held_assignment(**_asked(request, study_id)) as own:
+            if own is None:
+                raise Http404
+            return view(request, own, *args, **kwargs)
 
     return guarded
 
 
-def _asked(request: AppRequest, study_id: int) -> dict[str, Any]:
+def _asked(request: AppRequest, study_id: int) -> dict[str, int]:
     asked = read_number(request.POST.get("assignment", ""))
     if asked is None:
         raise Http404
