@@ -42,10 +42,11 @@ class RowWrites:
 
     def send(self) -> None:
         """Write them. Call it inside the transaction that they belong to."""
-        with planned_once(self._database) as cursor:
-            if self._database.vendor == "postgresql":
-                cursor.execute(_as_one(tuple(self._statements)), sum(self._values, []))
-                return
+        if self._database.vendor == "postgresql":
+            statement = _as_one(tuple(self._statements))
+            planned_once(self._database, statement).execute(statement, sum(self._values, []))
+            return
+        with self._database.cursor() as cursor:
             for statement, values in zip(self._statements, self._values, strict=True):
                 cursor.execute(statement, values)
 

@@ -80,19 +80,15 @@ def this_database() -> BaseDatabaseWrapper:
     return connections[DEFAULT_DB_ALIAS]
 
 
-def planned_once(database: BaseDatabaseWrapper) -> CursorWrapper:
-    """A cursor whose statements PostgreSQL reads and plans once a connection, not each time.
+def planned_once(database: BaseDatabaseWrapper, statement: str) -> CursorWrapper:
+    """A cursor for this statement, which PostgreSQL reads and plans once a connection.
 
     Django's own cursors write values into the statement, which is another one each time then.
+    It is not to be closed.
     """
     if database.vendor != "postgresql":
         return database.cursor()
-    from django.db.backends.postgresql.base import ServerBindingCursor
-
-    database.close_if_health_check_failed()
-    database.ensure_connection()
-    bare = ServerBindingCursor(database.connection)  # type: ignore[call-arg]
-    cursor: CursorWrapper = database._prepare_cursor(bare)  # type: ignore[attr-defined]
+    cursor: CursorWrapper = database.planned_cursor(statement)  # type: ignore[attr-defined]
     return cursor
 
 
@@ -123,9 +119,9 @@ class Prepared(Generic[Row]):
             each.prepared(given, database) if isinstance(each, Given) else each
             for each in ready.params
         ]
-        with planned_once(database) as cursor:
-            cursor.execute(ready.sql, values)
-            found = [list(row) for row in cursor.fetchall()]
+        cursor = planned_once(database, ready.sql)
+        cursor.execute(ready.sql, values)
+        found = [list(row) for row in cursor.fetchall()]
         for place, converters, column in ready.converters:
             for row in found:
                 for convert in converters:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connection
+from django.db import DataError, connection, transaction
 
 from runs.models import Run, Step
 from runs.querysets.prepared import Prepared, key, number, text
@@ -34,6 +34,32 @@ def test_a_question_is_planned_once_a_connection() -> None:
     for goal in ("one", "another", "a third'; --"):
         assert asked.all(goal=goal) == []
     assert _kept() == before + 1
+
+
+def test_what_is_kept_of_statements_goes_with_the_connection_and_has_a_bound() -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite keeps what it has read by itself")
+    from webagent.postgresql.base import KEPT_CURSORS
+
+    asked = Prepared(lambda: Run.objects.filter(goal=text("goal")).values_list("goal", flat=True))
+    with pytest.raises(DataError), transaction.atomic():
+        asked.all(goal="a\0b")
+    other = connection.copy()
+    try:
+        for number_ in range(KEPT_CURSORS + 1):
+            cursor = other.planned_cursor(f"SELECT {number_}, %s")  # type: ignore[attr-defined]
+            for given in ("one", "another"):
+                cursor.execute(f"SELECT {number_}, %s", [given])
+                assert cursor.fetchall() == [(number_, given)]
+        assert len(other._kept) <= KEPT_CURSORS  # type: ignore[attr-defined]
+        other.close()
+        again = other.planned_cursor("SELECT 0, %s")  # type: ignore[attr-defined]
+        again.execute("SELECT 0, %s", [None])
+        assert again.fetchall() == [(0, None)]
+    finally:
+        other.close()
+    goal = make_run(steps=1).goal
+    assert asked.all(goal=goal) == [goal]
 
 
 @pytest.mark.parametrize("value", [2**63, -(10**40)])

@@ -1,10 +1,17 @@
-"""Connections to PostgreSQL that are looked at before they are used again, instead of tried out."""
+"""Connections to PostgreSQL that are looked at before they are used again, instead of tried out.
+
+They keep what they learned of statements that are asked again and again.
+"""
 
 from __future__ import annotations
 
 import select
 
 from django.db.backends.postgresql import base
+from django.db.backends.utils import CursorWrapper
+
+KEPT_CURSORS = 100
+"""As many statements as psycopg keeps planned on a connection."""
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -16,6 +23,28 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """
 
     health_check_done: bool
+
+    def connect(self) -> None:
+        """A new connection, which knows no statement yet."""
+        self._kept: dict[str, base.ServerBindingCursor] = {}
+        super().connect()
+
+    def planned_cursor(self, statement: str) -> CursorWrapper:
+        """A cursor for this statement alone, which is read and planned once a connection.
+
+        It is kept with the connection, and with it how its values are written and its rows are
+        read, which takes as long to find out as the rest of asking.
+        """
+        self.close_if_health_check_failed()
+        self.ensure_connection()
+        cursor = self._kept.get(statement)
+        if cursor is None:
+            if len(self._kept) >= KEPT_CURSORS:
+                self._kept.clear()
+            cursor = base.ServerBindingCursor(self.connection)  # type: ignore[call-arg]
+            self._kept[statement] = cursor
+        wrapped: CursorWrapper = self._prepare_cursor(cursor)  # type: ignore[attr-defined]
+        return wrapped
 
     def close_if_health_check_failed(self) -> None:
         """Close a connection that has ended since it was last used."""
