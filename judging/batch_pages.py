@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from judging.audits.access import EVALUATE, studies_hidden_from
 from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem
 from runs.addresses import read_number
-from runs.models import Run, User
+from runs.models import User
 from runs.visibility import run_policy
 from runs.work_pages import WorkProgress, cost_in_words, progress_of
 
@@ -47,11 +47,11 @@ class BatchErrors:
 def batches_shown_to(user: User) -> QuerySet[EvaluationBatch]:
     """Batches over nothing on which the person is blind, newest first."""
     batches = EvaluationBatch.objects.select_related("evaluator", "study", "created_by")
-    blind = run_policy().blind(user)
+    blind = run_policy().blind_runs(user)
     if blind is None:
         return batches
     items = EvaluationBatchItem.objects.filter(batch=OuterRef("pk"))
-    hidden = Exists(items.filter(run__in=Run.objects.filter(blind).values("pk")))
+    hidden = Exists(items.filter(run__in=blind.values("pk")))
     studies = studies_hidden_from(user).values("pk")
     return batches.exclude(hidden).exclude(study__in=studies)
 

@@ -11,7 +11,7 @@ Other people's labels open earlier, when a dispute opens, to its annotators and 
 but never to somebody who still owes the same run a label in another study.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from uuid import UUID
 
@@ -39,8 +39,9 @@ LOOKED_UP = 2000
 class StudyPolicy:
     """The policy behind `runs.visibility.RunPolicy`.
 
-    Conditions are uncorrelated `IN (subquery)`: the database works out the person's few items
-    once per query, not once per run.
+    What is visible is one list that the database works out once per query. What is hidden is a
+    list at hand where little waits for the person, and else a question to an index for each run
+    that comes into the question.
     """
 
     def visible(self, user: User) -> Q:
@@ -56,7 +57,9 @@ class StudyPolicy:
         adjudicated = StudyItem.objects.filter(
             study__in=present.filter(part=StudyMember.Part.ADJUDICATOR).values("study")
         ).exclude(status=StudyItem.Status.OPEN)
-        return Q(pk__in=handed_out.values("item__run")) | Q(pk__in=adjudicated.values("run"))
+        # One list and no choice between lists, which would have the database look at every run.
+        listed = handed_out.order_by().values("item__run")
+        return Q(pk__in=listed.union(adjudicated.order_by().values("run"), all=True))
 
     def blind(self, user: User) -> Q | None:
         """Runs under judgement, their retries and reruns, and what they were retried or rerun of.
@@ -69,22 +72,26 @@ class StudyPolicy:
         """The same, in studies that hide who acted."""
         return self.hidden(user)[1]
 
-    def hidden(self, user: User) -> tuple[Q | None, Q | None]:
+    def hidden(self, user: User, only: Collection[UUID] | None = None) -> tuple[Q | None, Q | None]:
         """Both conditions at once; the second is the first itself where all studies hide names.
 
         What is mostly short (the runs that wait in the person's studies) is looked up first and
         written into the condition, which stands several times in every query of runs.
+
+        Args:
+            only: the runs that will be asked about; of what waits, their kin alone matter then.
         """
-        parts = user.study_parts.filter(study__is_open=True)
-        hides_names = dict(parts.values_list("study", "study__hides_identity"))
+        hides_names = _open_studies_of(user)
         if not hides_names:
             return None, None
         items = _waiting(user, list(hides_names))
+        if only is not None:
+            items = items.filter(run__in=_kin(only).values("pk"))
         nameless = [study for study, hides in hides_names.items() if hides]
         found = list(items.values_list("study", "run", "run__family")[: LOOKED_UP + 1])
         if len(found) > LOOKED_UP:
-            blind = _kin_of_items(items)
-            anonymous = _kin_of_items(items.filter(study__in=nameless))
+            blind = _repeats_one_of(items)
+            anonymous = _repeats_one_of(items.filter(study__in=nameless))
         else:
             blind = _kin_of_runs((run, family) for _, run, family in found)
             anonymous = _kin_of_runs(
@@ -93,6 +100,22 @@ class StudyPolicy:
         if len(nameless) == len(hides_names):
             return blind, blind
         return blind, anonymous if nameless else None
+
+    def blind_runs(self, user: User) -> QuerySet[Run] | None:
+        """The runs for which `blind` holds, as a list that begins with what waits."""
+        studies = _open_studies_of(user)
+        if not studies:
+            return None
+        items = _waiting(user, list(studies))
+        roots = items.values(root=Coalesce("run__family", "run"))
+        kin = Run.objects.filter(family__in=roots).order_by().values("pk")
+        return Run.objects.filter(pk__in=items.values("run").union(roots, kin)).order_by()
+
+
+def _open_studies_of(user: User) -> dict[int, bool]:
+    """The open studies in which the person has or had a part, and whether each hides names."""
+    parts = user.study_parts.filter(study__is_open=True)
+    return dict(parts.values_list("study", "study__hides_identity"))
 
 
 def _waiting(user: User, studies: list[int]) -> QuerySet[StudyItem]:
@@ -109,16 +132,31 @@ def _waiting(user: User, studies: list[int]) -> QuerySet[StudyItem]:
         user=user, is_repeat=True, state=Assignment.State.LEASED, item=OuterRef("pk")
     )
     unsettled = ~Q(status=StudyItem.Status.SETTLED)
-    return StudyItem.objects.filter(unsettled | just_agreed | Exists(again), study__in=studies)
+    waiting = unsettled | just_agreed | Exists(again)
+    return StudyItem.objects.filter(waiting, study__in=studies).order_by()
 
 
-def _kin_of_items(items: QuerySet[StudyItem]) -> Q:
+def _kin(runs: Collection[UUID]) -> QuerySet[Run]:
+    """The runs, all that repeat one of them or that one of them repeats, through any chain."""
+    families = Run.objects.filter(pk__among=runs).order_by().values_list("family", flat=True)
+    roots = {*runs, *(family for family in families if family)}
+    return Run.objects.filter(Q(pk__among=roots) | Q(family__among=roots)).order_by()
+
+
+def _repeats_one_of(items: QuerySet[StudyItem], run: str = "pk", family: str = "family") -> Q:
     """The runs of the items, and all that repeat one of them or that one of them repeats.
 
-    Through whatever chain: reruns of reruns, and other reruns of the same run.
+    Through whatever chain: reruns of reruns, and other reruns of the same run. Asked row by row,
+    of an index: what else a list is filtered by, the database looks at first.
+
+    Args:
+        run: where a row has the run, and where its family.
     """
-    roots = items.values(root=Coalesce("run__family", "run"))
-    return Q(pk__in=items.values("run")) | Q(pk__in=roots) | Q(family__in=roots)
+    itself, first = OuterRef(run), OuterRef(family)
+    # Two questions, since no index answers one about two tables.
+    of_runs = items.filter(Q(run=itself) | Q(run=first))
+    of_families = items.filter(Q(run__family=itself) | Q(run__family=first))
+    return Q(Exists(of_runs)) | Q(Exists(of_families))
 
 
 def _kin_of_runs(runs: Iterable[tuple[UUID, UUID | None]]) -> Q:
@@ -165,10 +203,14 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
 def disputes_open_to(user: User) -> DisputeQuerySet[Dispute]:
     """Disputes that the person may open; decided ones only if they are not blind on the run."""
     disputes = Dispute.objects.filter(item__in=items_with_open_labels(user).values("pk"))
-    blind = StudyPolicy().blind(user)
-    if blind is None:
-        return disputes
-    hidden = Run.objects.filter(blind)
-    return disputes.exclude(
-        item__status=StudyItem.Status.SETTLED, item__run__in=hidden.values("pk")
-    )
+    return disputes.exclude(is_blind_on("item__run", user), item__status=StudyItem.Status.SETTLED)
+
+
+def is_blind_on(run: str, user: User) -> Q:
+    """Whether the person is blind on the run that a row leads to, asked row by row.
+
+    Args:
+        run: the path of the relation.
+    """
+    items = _waiting(user, list(_open_studies_of(user)))
+    return _repeats_one_of(items, run, f"{run}__family")

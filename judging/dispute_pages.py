@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef
 from django.utils.translation import gettext as _
 
-from judging.blinding import disputes_open_to
+from judging.blinding import disputes_open_to, is_blind_on
 from judging.forms.disputes import DecisionForm, MessageForm
 from judging.models import (
     Dispute,
@@ -28,6 +28,7 @@ from judging.services.disputes import is_adjudicator
 from judging.taxonomy import cause_choices
 from runs.models import Run, User
 from runs.timeline import timeline_context
+from runs.visibility import run_policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def dispute_context(
 ) -> dict[str, Any]:
     """The timeline, both labels, the discussion, and what this person may do about it."""
     item = dispute.item
-    run = Run.objects.shown_to(user).select_related("task__task_set").get(pk=item.run_id)
+    run = Run.objects.shown_to(user, [item.run_id]).select_related("task__task_set").get()
     verdict = ReferenceVerdict.objects.filter(item=item).select_related("decided_by").first()
     sides = sides_of(dispute, user, verdict)
     can_act = verdict is None and item.study.is_open
@@ -156,12 +157,13 @@ def overruled_labels(user: User) -> LabelQuerySet[Label]:
 
     Only of runs on which they are not blind for another study's sake.
     """
-    seen = Run.objects.shown_to(user).not_blind()
+    seen = Run.objects.filter(run_policy().visible(user)).order_by()
     return (
         Label.objects.independent()
         .filter(
             annotator=user, item__status=StudyItem.Status.SETTLED, item__run__in=seen.values("pk")
         )
+        .exclude(is_blind_on("item__run", user))
         .exclude(success=F("item__verdict__verdict"))
         .select_related(
             "item__run__task", "item__study", "item__verdict__decided_by", "item__dispute"

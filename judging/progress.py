@@ -1,14 +1,18 @@
 """How far one annotator has come in a study."""
 
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 
+from django.db.models import Count, Min, Window
+from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from judging.models import Assignment, Label, Study, StudyItem
 from judging.queueing import MAX_SKIPS
-from judging.services.assignment import count_repeats_due, open_candidates
+from judging.services.assignment import candidates_by_study, repeats_due_by_study
 from runs.models import User
 
 ENOUGH = 3
@@ -44,40 +48,61 @@ class Progress:
 
 def progress_of(*, study: Study, user: User) -> Progress:
     """The person's progress now."""
+    return progress_of_each([study], user)[study.pk]
+
+
+def progress_of_each(studies: Sequence[Study], user: User) -> dict[int, Progress]:
+    """The person's progress in each of the studies now, by its id; queries do not add up."""
     now = timezone.now()
-    own = Label.objects.filter(item__study=study, annotator=user)
-    spent = list(own.order_by("-submitted_at").values_list("seconds", flat=True))
-    timed = [seconds for seconds in spent if seconds][:RECENT]
-    offered = alone = 0
-    fresh = 0
-    if study.is_open:
-        for candidate in open_candidates(study=study, user=user, now=now):
+    labels = Label.objects.filter(item__study__in=studies, annotator=user).order_by()
+    done = Counter(dict(labels.values_list("item__study").annotate(n=Count("pk"))))
+    still_open = [study for study in studies if study.is_open]
+    paces = _paces(still_open, user)
+    offered, alone, fresh = Counter[int](), Counter[int](), Counter[int]()
+    candidates = candidates_by_study(studies=still_open, user=user, now=now)
+    for key, waiting in candidates.items():
+        for candidate in waiting:
             if candidate.state == Assignment.State.SKIPPED and candidate.n_skips >= MAX_SKIPS:
-                alone += 1
+                alone[key] += 1
                 continue
-            offered += 1
-            fresh += candidate.state is None
-        offered += count_repeats_due(study=study, user=user, left=fresh)
-    pace = median(timed) if len(timed) >= ENOUGH else None
-    return Progress(
-        done=len(spent),
-        left=offered,
-        left_alone=alone,
-        seconds_left=None if pace is None else pace * offered,
-        next_free=None if offered or not study.is_open else _next_free(study, user, now),
-    )
+            offered[key] += 1
+            fresh[key] += candidate.state is None
+    offered.update(repeats_due_by_study(studies=still_open, user=user, left=fresh))
+    without = [study for study in still_open if not offered[study.pk]]
+    free = _next_free(without, user, now) if without else {}
+    return {
+        study.pk: Progress(
+            done=done[study.pk],
+            left=(left := offered[study.pk]),
+            left_alone=alone[study.pk],
+            seconds_left=None if (pace := paces.get(study.pk)) is None else pace * left,
+            next_free=free.get(study.pk),
+        )
+        for study in studies
+    }
 
 
-def _next_free(study: Study, user: User, now: datetime) -> datetime | None:
+def _paces(studies: Sequence[Study], user: User) -> dict[int, float]:
+    """Seconds a label, over the person's last ones in each study; none where they are few."""
+    given = Label.objects.filter(item__study__in=studies, annotator=user, seconds__gt=0)
+    latest = Window(RowNumber(), partition_by="item__study", order_by="-submitted_at")
+    recent = given.annotate(place=latest).filter(place__lte=RECENT).order_by()
+    timed: dict[int, list[float]] = defaultdict(list)
+    for study, seconds in recent.values_list("item__study", "seconds"):
+        timed[study].append(seconds)
+    return {study: median(times) for study, times in timed.items() if len(times) >= ENOUGH}
+
+
+def _next_free(studies: Sequence[Study], user: User, now: datetime) -> dict[int, datetime]:
     """When the first place that others hold, on a run open to this person, may become free."""
-    waiting = StudyItem.objects.filter(study=study, status=StudyItem.Status.OPEN).unlabelled_by(
-        user
-    )
+    waiting = StudyItem.objects.filter(
+        study__in=studies, status=StudyItem.Status.OPEN
+    ).unlabelled_by(user)
     held = Assignment.objects.filter(
-        item__in=waiting.values("pk"),
+        item__in=waiting.order_by().values("pk"),
         state=Assignment.State.LEASED,
         is_repeat=False,
         leased_until__gt=now,
     )
-    first = held.exclude(user=user).order_by("leased_until").first()
-    return first.leased_until if first else None
+    others = held.exclude(user=user).order_by()
+    return dict(others.values_list("item__study").annotate(first=Min("leased_until")))

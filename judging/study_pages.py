@@ -12,7 +12,7 @@ from django.db.models import Count, F, Max, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
-from judging.progress import Progress, progress_of
+from judging.progress import Progress, progress_of, progress_of_each
 from runs.models import Milestone, User
 
 if TYPE_CHECKING:
@@ -54,10 +54,11 @@ def study_rows(user: User) -> list[StudyRow]:
     parts = dict(user.study_parts.filter(left_at=None).values_list("study", "part"))
     sees_counts = user.has_perm("judging.view_study")
     counts = _counts(studies) if sees_counts else {}
+    annotated = [study for study in studies if parts.get(study.pk) == StudyMember.Part.ANNOTATOR]
+    own = progress_of_each(annotated, user)
     return [
-        StudyRow(study, part, own_progress(study, user, part), counts.get(study.pk))
+        StudyRow(study, parts.get(study.pk, ""), own.get(study.pk), counts.get(study.pk))
         for study in studies
-        for part in [parts.get(study.pk, "")]
     ]
 
 

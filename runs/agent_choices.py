@@ -90,4 +90,4 @@ def _visible_configurations(user: User) -> QuerySet[AgentConfiguration]:
     if hidden is None:
         return rows
     its_runs = Run.objects.filter(agent=OuterRef("pk"))
-    return rows.filter(Exists(its_runs.exclude(pk__in=Run.objects.filter(hidden).values("pk"))))
+    return rows.filter(Exists(its_runs.exclude(hidden)))

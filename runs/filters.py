@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import django_filters
@@ -14,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from runs.filter_controls import AddressFilter, NumbersFilter, WordsFilter
 from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet
 from runs.querysets.prepared import Prepared
-from runs.querysets.runs import RunQuerySet
+from runs.querysets.runs import RunQuerySet, shown_status_is
 from runs.run_list import run_list_extension
 from runs.visibility import Sight
 
@@ -30,6 +32,20 @@ class NamesFilter(WordsFilter):
         return super().filter(qs.filter(is_anonymous=False), value) if value else qs
 
 
+class OutcomeFilter(WordsFilter):
+    """Runs on which the person is not blind, with one of the outcomes."""
+
+    def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
+        return super().filter(qs.filter(is_blind=False), value) if value else qs
+
+
+class StatusFilter(WordsFilter):
+    """Runs whose status is one of these as it is shown."""
+
+    def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
+        return qs.filter(reduce(or_, map(shown_status_is, value))) if value else qs
+
+
 class RunFilter(AddressFilter):
     """Filters over runs that went through `seen_with(sight)`; reads only what is shown."""
 
@@ -40,9 +56,9 @@ class RunFilter(AddressFilter):
     experiment = NamesFilter(field_name="experiment__name", label=_("experiment"))
     agent = NamesFilter(field_name="agent__name", label=_("agent"))
     model = NamesFilter(field_name="agent__model", label=_("model"))
-    outcome = WordsFilter(field_name="shown_outcome", label=_("outcome"))
+    outcome = OutcomeFilter(field_name="outcome", label=_("outcome"))
     anomaly = WordsFilter(method="filter_anomaly", label=_("anomalies"))
-    status = WordsFilter(field_name="shown_status", label=_("status"))
+    status = StatusFilter(label=_("status"))
     superseded = django_filters.BooleanFilter(
         method="filter_superseded", label=_("superseded attempts")
     )
@@ -137,28 +153,53 @@ class RunFilter(AddressFilter):
         }
 
     def _names(self) -> dict[str, list[tuple[str, Any]]]:
-        """Sites, agents and so on. Who may not see all runs is offered only what theirs show."""
-        sets = {str(row.pk): str(row) for row in _TASK_SETS.all()}
-        if not self.sight.visible and self.sight.anonymous is None:
-            names: dict[str, list[str]] = {"site": [], "agent": [], "model": []}
-            for kind, name in _NAMES.all():
-                names[kind].append(name)
-            return {
-                "task_set": list(sets.items()),
-                "site": _pairs(names["site"]),
-                "experiment": _pairs(_EXPERIMENTS.all(), is_sorted=True),
-                "agent": _pairs(names["agent"]),
-                "model": _pairs(names["model"]),
-            }
-        runs: Any = Run.objects.seen_with(self.sight).named(self.sight).order_by()
-        shown = set(runs.values_list("task__task_set", flat=True).distinct())
+        """Sites, agents and so on; offered is only what runs show that the person may see."""
+        sets = [(str(row.pk), str(row)) for row in _TASK_SETS.all()]
+        if not self.sight.visible:
+            names = _names_of_all() if self.sight.anonymous is None else _names_known(self.sight)
+            return {"task_set": sets, **names}
+        runs: Any = Run.objects.seen_with(self.sight).order_by()
+        places = set(runs.values_list("task__task_set", "task__site").distinct())
+        known = runs.not_anonymous().values_list("experiment__name", "agent__name", "agent__model")
+        actors = set(known.distinct())
+        shown = {key for key, _site in places}
         return {
-            "task_set": [(key, name) for key, name in sets.items() if int(key) in shown],
-            "site": _pairs(runs.values_list("task__site", flat=True).distinct()),
-            "experiment": _pairs(runs.values_list("shown_experiment", flat=True).distinct()),
-            "agent": _pairs(runs.values_list("shown_agent", flat=True).distinct()),
-            "model": _pairs(runs.values_list("shown_model", flat=True).distinct()),
+            "task_set": [(key, name) for key, name in sets if int(key) in shown],
+            "site": _pairs({site for _key, site in places}),
+            "experiment": _pairs({experiment for experiment, _agent, _model in actors}),
+            "agent": _pairs({agent for _experiment, agent, _model in actors}),
+            "model": _pairs({model for _experiment, _agent, model in actors}),
         }
+
+
+def _names_of_all() -> dict[str, list[tuple[str, Any]]]:
+    """What is offered to somebody who may know everything of all runs."""
+    names: dict[str, list[str]] = {"site": [], "agent": [], "model": []}
+    for kind, name in _NAMES.all():
+        names[kind].append(name)
+    return {
+        "site": _pairs(names["site"]),
+        "experiment": _pairs(_EXPERIMENTS.all(), is_sorted=True),
+        "agent": _pairs(names["agent"]),
+        "model": _pairs(names["model"]),
+    }
+
+
+def _names_known(sight: Sight) -> dict[str, list[tuple[str, Any]]]:
+    """The same for somebody who sees all runs, but of some must not know who acted.
+
+    Asked name by name: for most the first run that is found will do.
+    """
+    runs = Run.objects.seen_with(sight).not_anonymous().order_by()
+    agents = AgentConfiguration.objects.filter(Exists(runs.filter(agent=OuterRef("pk"))))
+    known = set(agents.order_by().values_list("name", "model"))
+    experiments = Experiment.objects.filter(Exists(runs.filter(experiment=OuterRef("pk"))))
+    return {
+        "site": _pairs(set(Task.objects.order_by().values_list("site", flat=True))),
+        "experiment": _pairs(set(experiments.order_by().values_list("name", flat=True))),
+        "agent": _pairs({name for name, _model in known}),
+        "model": _pairs({model for _name, model in known}),
+    }
 
 
 def _all_names() -> QuerySet[Any, tuple[str, str]]:

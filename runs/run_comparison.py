@@ -14,7 +14,7 @@ from runs.run_alignment import Did, Pair, align, first_difference, what_was_done
 from runs.step_rows import StepRow
 from runs.templatetags.interface import duration, money, verdict
 from runs.timeline import timeline_context
-from runs.visibility import hides_something
+from runs.visibility import hides_something, sight_of
 
 if TYPE_CHECKING:
     from runs.visibility import ShownRun
@@ -86,9 +86,11 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
 def choices_for(run: Run, user: User) -> list[Choice]:
     """Runs that are worth comparing with: kin first, then others of the task, newest first."""
     kin = Q(family=run.root) | Q(pk=run.root)
-    runs = Run.objects.shown_to(user).for_list()
-    found = runs.filter(kin | Q(task=run.task_id)).exclude(pk=run.pk).order_by("-created_at", "-id")
-    choices = [Choice(other, _relation(run, other)) for other in found[:MAX_CHOICES]]
+    newest = Run.objects.seen_with(sight_of(user)).exclude(pk=run.pk).order_by("-created_at", "-id")
+    alike = newest.filter(kin | Q(task=run.task_id)).values_list("pk", flat=True)
+    found = Run.objects.shown_to(user, list(alike[:MAX_CHOICES])).for_list()
+    found = found.order_by("-created_at", "-id")
+    choices = [Choice(other, _relation(run, other)) for other in found]
     return sorted(choices, key=lambda choice: choice.run.root != run.root)
 
 

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from runs.keyset import Keyset, Lead
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, TaskSet
 from runs.querysets.goals import GoalStart
+from runs.querysets.runs import shown_status_is
 from runs.run_list import run_list_extension
 
 Hidden = tuple[Q | None, Q | None]
@@ -69,16 +70,7 @@ def _leads(hidden: Hidden) -> dict[str, Lead]:
 
 def _blinded_status() -> Lead:
     """The status as it is shown: to the blind what broke has just finished."""
-    broke = [RunStatus.FAILED, RunStatus.CANCELLED]
-
-    def where(status: str) -> Q:
-        if status in broke:
-            return Q(status=status, is_blind=False)
-        if status == RunStatus.FINISHED:
-            return Q(status=status) | Q(status__in=broke, is_blind=True)
-        return Q(status=status)
-
-    return Lead("shown_status", values=sorted(RunStatus.values), where=where)
+    return Lead("shown_status", values=sorted(RunStatus.values), where=shown_status_is)
 
 
 def _names(rows: Any, field: str) -> Any:

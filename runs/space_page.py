@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.template.defaultfilters import filesizeformat
@@ -106,7 +107,8 @@ class SpacePage:
     def largest(self) -> list[LargeRun]:
         """The largest runs of which the person may know the names."""
         rows = {row["run"]: row["total"] for row in self.figures.get("largest", ())}
-        shown = Run.objects.shown_to(self.user).not_anonymous().filter(pk__in=list(rows))
+        keys = [UUID(key) for key in rows]
+        shown = Run.objects.shown_to(self.user, keys).not_anonymous()
         runs = shown.select_related("task__task_set").only("id", "n_steps", "task")
         found = [LargeRun(run, rows[str(run.pk)]) for run in runs.order_by()]
         return sorted(found, key=lambda row: -row.size)

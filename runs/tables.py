@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import signature
@@ -30,6 +30,7 @@ from runs.row_counts import COUNTED_AT_ONCE, RowCount, count_rows
 from runs.run_list import run_list_extension
 from runs.run_orders import run_keyset
 from runs.templatetags.interface import duration, moment, money, verdict
+from runs.visibility import sight_of
 
 if TYPE_CHECKING:
     from runs.visibility import ShownRun, Sight
@@ -237,9 +238,7 @@ class RunTable(tables.Table):
             hidden=(sight.blind, sight.anonymous),
             is_short=self.count.is_exact,
         ).page(read_cursor(query), PER_PAGE)
-        by_key = {
-            row.pk: row for row in every.named(sight).for_table().filter(pk__among=found.keys)
-        }
+        by_key = {row.pk: row for row in self._rows_of(found.keys)}
         shown = [by_key[key] for key in found.keys if key in by_key]
         self.marks = _anomalies_of([run.pk for run in shown if run.shown_anomaly])
         self.page = ShownPage(
@@ -248,6 +247,15 @@ class RunTable(tables.Table):
             previous_query=found.query(query, back=True),
             next_query=found.query(query, back=False),
         )
+
+    def _rows_of(self, keys: Sequence[UUID]) -> list[ShownRun]:
+        """The runs of a page, in no order, with everything that the columns read."""
+        sight, runs = self.sight, self.data.every
+        if not sight.is_whole:
+            sight = sight_of(sight.user, keys)
+            runs = run_list_extension().annotate(Run.objects.seen_with(sight).order_by())
+        rows: Any = runs.named(sight).for_table().filter(pk__among=keys)
+        return list(rows)
 
     def render_goal(self, record: Run) -> SafeString:
         words = record.goal or record.task.goal or record.task.external_id

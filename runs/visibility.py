@@ -12,11 +12,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypedDict, cast
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from decimal import Decimal
+    from uuid import UUID
 
     from django_stubs_ext import WithAnnotations
 
@@ -56,8 +58,20 @@ class RunPolicy(Protocol):
         """Runs whose agent and model are hidden too; None where there are none."""
         ...
 
-    def hidden(self, user: User) -> tuple[Q | None, Q | None]:
-        """Both at once: blind and anonymous, the same object where they are the same runs."""
+    def hidden(self, user: User, only: Collection[UUID] | None = None) -> tuple[Q | None, Q | None]:
+        """Both at once: blind and anonymous, the same object where they are the same runs.
+
+        Args:
+            only: the runs that will be asked about, where they are few: what holds for these is
+                looked up, and the conditions say nothing of any other run.
+        """
+        ...
+
+    def blind_runs(self, user: User) -> QuerySet[Run] | None:
+        """The runs of `blind` as a list: for questions about others than runs.
+
+        A condition has to be asked of every run there is, a list begins with the few.
+        """
         ...
 
 
@@ -87,10 +101,18 @@ class Sight:
         return not self.visible and self.blind is None and self.anonymous is None
 
 
-def sight_of(user: User) -> Sight:
-    """What the policy says of the person now."""
+def sight_of(user: User, only: Collection[UUID] | None = None) -> Sight:
+    """What the policy says of the person now.
+
+    Args:
+        only: the few runs that are asked for; no other is visible then. What waits for a person
+            may be long, and a page of rows or a single run is far quicker without it.
+    """
     policy = run_policy()
-    return Sight(user, policy.visible(user), *policy.hidden(user))
+    visible = policy.visible(user)
+    if only is not None:
+        visible = Q(pk__among=list(only)) & visible
+    return Sight(user, visible, *policy.hidden(user, only))
 
 
 def hides_something(run: Run) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import Exists, OuterRef, QuerySet
 
 from judging.models import Study, StudyItem
-from runs.models import Run, User
+from runs.models import User
 from runs.visibility import run_policy
 
 AUDIT = "judging.view_audit"
@@ -17,9 +17,8 @@ def studies_hidden_from(user: User) -> QuerySet[Study]:
 
     Figures over the other runs would tell something of that one, so there are none at all.
     """
-    blind = run_policy().blind(user)
+    blind = run_policy().blind_runs(user)
     if blind is None:
         return Study.objects.none()
-    runs = Run.objects.filter(blind)
-    items = StudyItem.objects.filter(study=OuterRef("pk"), run__in=runs.values("pk"))
+    items = StudyItem.objects.filter(study=OuterRef("pk"), run__in=blind.values("pk"))
     return Study.objects.filter(Exists(items))

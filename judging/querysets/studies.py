@@ -36,8 +36,8 @@ class StudyQuerySet(models.QuerySet[StudyRow]):
 class StudyItemQuerySet(models.QuerySet[ItemRow]):
     """Queries over the runs of a study. Generic, as above."""
 
-    def free_places(self, user: User, now: datetime) -> list[tuple[int, int]]:
-        """Ids of runs on which this person could take a place, with how many are taken.
+    def free_places(self, user: User, now: datetime) -> list[tuple[int, int, int]]:
+        """Study and id of runs on which this person could take a place, with how many are taken.
 
         Taken are labels given and places that others hold at this moment. One statement, so
         that a place that turns from lease to label in between is counted once, never twice
@@ -52,7 +52,7 @@ class StudyItemQuerySet(models.QuerySet[ItemRow]):
             n_taken=F("n_labels") + Count("assignments", filter=held)
         )
         free = counted.filter(n_taken__lt=F("study__labels_per_run"))
-        return list(free.values_list("pk", "n_taken"))
+        return list(free.values_list("study", "pk", "n_taken"))
 
     def unlabelled_by(self, user: User) -> Self:
         """Without those that the person has labelled."""

@@ -5,12 +5,13 @@ immediate), so that two people who ask at the same moment are served one after t
 never get the same place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
@@ -130,8 +131,15 @@ def add_active_time(assignment: Assignment, seconds: float | None, now: datetime
 
 def open_candidates(*, study: Study, user: User, now: datetime) -> list[Candidate]:
     """Every run of the study that the person may still label and on which a place is free."""
+    return candidates_by_study(studies=[study], user=user, now=now)[study.pk]
+
+
+def candidates_by_study(
+    *, studies: Sequence[Study], user: User, now: datetime
+) -> dict[int, list[Candidate]]:
+    """The same of each of the studies, by its id; two queries."""
     items = (
-        StudyItem.objects.filter(study=study)
+        StudyItem.objects.filter(study__in=studies)
         .unlabelled_by(user)
         .not_unblinded_for(user)
         .free_places(user, now)
@@ -139,10 +147,13 @@ def open_candidates(*, study: Study, user: User, now: datetime) -> list[Candidat
     own = {
         assignment.item_id: assignment
         for assignment in Assignment.objects.filter(
-            item__study=study, user=user, is_repeat=False
+            item__study__in=studies, user=user, is_repeat=False
         ).defer("draft")
     }
-    return [_candidate(pk, taken, own.get(pk), now) for pk, taken in items]
+    found: dict[int, list[Candidate]] = {study.pk: [] for study in studies}
+    for study, pk, taken in items:
+        found[study].append(_candidate(pk, taken, own.get(pk), now))
+    return found
 
 
 def _candidate(item_id: int, taken: int, own: Assignment | None, now: datetime) -> Candidate:
@@ -197,31 +208,55 @@ def _next_repeat(study: Study, user: User, *, fresh: int) -> int | None:
     seed = study.sample_seed
     if not repeat_comes_next(seed=seed, user_id=user.pk, left=fresh, due=due, given=given):
         return None
-    eligible = list(_repeatable(study, user).values_list("item", flat=True))
+    eligible = list(_repeatable([study], user).values_list("item", flat=True))
     return choose_repeat(eligible, seed=seed, user_id=user.pk) if eligible else None
 
 
 def count_repeats_due(*, study: Study, user: User, left: int) -> int:
     """How many hidden repeats the person still gets, with so many fresh runs left."""
-    if not study.repeat_share:
-        return 0
-    labelled = Label.objects.independent().filter(item__study=study, annotator=user).count()
-    repeated = (
-        Assignment.objects.filter(item__study=study, user=user, is_repeat=True)
-        .exclude(state=State.LEASED)
-        .count()
-    )
-    due = repeats_due(share=study.repeat_share, labelled=labelled, left=left, repeated=repeated)
-    return min(due, _repeatable(study, user).count() + left)
+    return repeats_due_by_study(studies=[study], user=user, left={study.pk: left})[study.pk]
 
 
-def _repeatable(study: Study, user: User) -> LabelQuerySet[Label]:
+def repeats_due_by_study(
+    *, studies: Sequence[Study], user: User, left: Mapping[int, int]
+) -> dict[int, int]:
+    """The same for each of the studies, by its id; three queries where any repeats at all."""
+    due = {study.pk: 0 for study in studies}
+    repeating = [study for study in studies if study.repeat_share]
+    if not repeating:
+        return due
+    given = Label.objects.independent().filter(item__study__in=repeating, annotator=user)
+    shown = _shown_again(repeating, user).exclude(state=State.LEASED)
+    labelled, repeated = _by_study(given), _by_study(shown)
+    repeatable = _by_study(_repeatable(repeating, user))
+    for study in repeating:
+        fresh = left.get(study.pk, 0)
+        wanted = repeats_due(
+            share=study.repeat_share,
+            labelled=labelled.get(study.pk, 0),
+            left=fresh,
+            repeated=repeated.get(study.pk, 0),
+        )
+        due[study.pk] = min(wanted, repeatable.get(study.pk, 0) + fresh)
+    return due
+
+
+def _by_study(rows: QuerySet[Any]) -> dict[int, int]:
+    """How many of the rows there are of each study."""
+    return dict(rows.order_by().values_list("item__study").annotate(n=Count("pk")))
+
+
+def _shown_again(studies: Sequence[Study], user: User) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(item__study__in=studies, user=user, is_repeat=True)
+
+
+def _repeatable(studies: Sequence[Study], user: User) -> LabelQuerySet[Label]:
     """Own labels of runs that were never shown again and never unblinded, the oldest first."""
-    shown = Assignment.objects.filter(item__study=study, user=user, is_repeat=True)
+    shown = _shown_again(studies, user).exclude(state=State.LEASED)
     return (
         Label.objects.independent()
-        .filter(item__study=study, annotator=user)
-        .exclude(item__in=shown.exclude(state=State.LEASED).values("item"))
+        .filter(item__study__in=studies, annotator=user)
+        .exclude(item__in=shown.order_by().values("item"))
         .exclude(item__run__study_items__unblindings__user=user)
         .order_by("submitted_at", "pk")
     )

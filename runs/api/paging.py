@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -41,15 +41,18 @@ RowId = Annotated[int, Path(ge=1, lt=2**63)]
 
 
 def page_of(
-    rows: QuerySet[Row], paging: Paging, *order: str, every: QuerySet[Row] | None = None
+    rows: QuerySet[Row],
+    paging: Paging,
+    *order: str,
+    rows_of: Callable[[list[Any]], QuerySet[Row]] | None = None,
 ) -> tuple[list[Row], str | None]:
     """The rows of a page, and the cursor of the next.
 
     Args:
         order: one or two fields, all with `-` or none, the last one unique; never a field that
             is hidden from somebody.
-        every: where the rows are read from once their keys are known: to sort a million wide
-            rows for a page of them would cost seconds. The last field is the key then.
+        rows_of: reads the rows of a page once their keys are known: to sort a million wide rows
+            for a page of them would cost seconds. The last field is the key then.
 
     Raises:
         Problem: 422 where the cursor is none of this list.
@@ -58,9 +61,9 @@ def page_of(
     if paging.cursor:
         rows = rows.filter(_after(rows, fields, paging.cursor, falls=order[0].startswith("-")))
     ordered = rows.order_by(*order)
-    if every is not None:
+    if rows_of is not None:
         keys = list(ordered.values_list(*fields)[: paging.limit + 1])
-        known = {row.pk: row for row in every.filter(pk__in=[key[-1] for key in keys])}
+        known = {row.pk: row for row in rows_of([key[-1] for key in keys])}
         # Those that were deleted in between are gone from the page, and the page goes on.
         found = [known[key[-1]] for key in keys[: paging.limit] if key[-1] in known]
     else:

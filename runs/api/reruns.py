@@ -164,17 +164,17 @@ def cancel_launch(request: ApiRequest, launch_id: UUID) -> Answer:
 @once
 def cancel_one(request: ApiRequest, run_id: UUID) -> Answer:
     """Ask one run to stop; nothing happens where it has ended already."""
-    run = Run.objects.shown_to(request.user).filter(pk=run_id).first()
+    run = Run.objects.shown_to(request.user, [run_id]).first()
     if run is None:
         raise not_found("run")
     cancel_run(run=run)
-    run = Run.objects.shown_to(request.user).get(pk=run_id)
+    run = Run.objects.shown_to(request.user, [run_id]).get()
     return Answer(202, _run_out(run), location=reverse("api:read_run", args=[run_id]))
 
 
 def _sources(request: ApiRequest, ids: list[UUID]) -> list[Run]:
-    shown = Run.objects.shown_to(request.user).select_related("task__task_set", "agent")
-    found = {run.pk: run for run in shown.filter(pk__in=ids)}
+    shown = Run.objects.shown_to(request.user, ids).select_related("task__task_set", "agent")
+    found = {run.pk: run for run in shown}
     missing = [place for place, run_id in enumerate(ids) if run_id not in found]
     if missing:
         raise invalid(*((f"body.runs.{place}", "no run that you may see") for place in missing))

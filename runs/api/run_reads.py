@@ -21,6 +21,7 @@ from runs.api.run_schemas import (
 )
 from runs.filters import RunFilter
 from runs.models import Run, Scope
+from runs.querysets.runs import RunQuerySet
 from runs.views.blobs import run_blob
 from runs.visibility import sight_of
 
@@ -56,9 +57,11 @@ def list_runs(request: ApiRequest, paging: Paged, filters: Annotated[RunFilters,
     sight = sight_of(request.user)
     runs = Run.objects.seen_with(sight)
     found = filtered(RunFilter(_given(request), queryset=runs, sight=sight))
-    rows, following = page_of(
-        found, paging, "-created_at", "-id", every=runs.named(sight).for_list()
-    )
+
+    def rows_of(keys: list[UUID]) -> RunQuerySet[Run]:
+        return Run.objects.shown_to(request.user, keys).for_list()
+
+    rows, following = page_of(found, paging, "-created_at", "-id", rows_of=rows_of)
     return RunPage(items=[run_out(run) for run in rows], next=following)
 
 
@@ -115,8 +118,8 @@ def run_of(request: ApiRequest, run_id: UUID) -> Run:
     Raises:
         Problem: 404.
     """
-    runs = Run.objects.shown_to(request.user).select_related("task__task_set")
-    run = runs.defer("record", "evidence").filter(pk=run_id).first()
+    runs = Run.objects.shown_to(request.user, [run_id]).select_related("task__task_set")
+    run = runs.defer("record", "evidence").first()
     if run is None:
         raise not_found("run")
     return run

@@ -49,7 +49,7 @@ class KnowledgeEntryQuerySet(models.QuerySet[EntryRow]):
         if (blind := policy.blind(user)) is not None:
             allowed = allowed.exclude(blind)
         covered = sources._default_manager.filter(entry=OuterRef("pk"))
-        covered = covered.exclude(run__in=allowed.order_by().values("pk"))
+        covered = covered.exclude(Exists(allowed.order_by().filter(pk=OuterRef("run"))))
         return self.exclude(Exists(covered))
 
     def told(self) -> Self:

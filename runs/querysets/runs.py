@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Self
+from uuid import UUID
 
 from django.db import models
 from django.db.models import (
@@ -28,6 +29,9 @@ from runs.visibility import sight_of
 if TYPE_CHECKING:
     from runs.models import User
     from runs.visibility import Sight
+
+BROKE = ("failed", "cancelled")
+"""How runs end that did not finish, which tells how they came out."""
 
 
 def _hidden_where(
@@ -53,14 +57,23 @@ def _status_where_blind(condition: Q | None) -> Combinable:
     """The status; where the annotated flag holds, one that failed or was cancelled has finished."""
     if condition is None:
         return F("status")
-    broke = When(is_blind=True, status__in=("failed", "cancelled"), then=Value("finished"))
+    broke = When(is_blind=True, status__in=BROKE, then=Value("finished"))
     return Case(broke, default=F("status"), output_field=CharField())
+
+
+def shown_status_is(status: str) -> Q:
+    """Runs whose `shown_status` it is, of runs that some are blind on; asked of an index."""
+    if status in BROKE:
+        return Q(status=status, is_blind=False)
+    if status == "finished":
+        return Q(status=status) | Q(status__in=BROKE, is_blind=True)
+    return Q(status=status)
 
 
 class RunQuerySet(QueueQuerySet[RunRow]):
     """Queries over runs. Generic, since the model is defined above this layer."""
 
-    def shown_to(self, user: User) -> Self:
+    def shown_to(self, user: User, only: Collection[UUID] | None = None) -> Self:
         """Runs that the person may open, with what is hidden from them blanked.
 
         Adds `is_blind`, `is_anonymous` (booleans) and `shown_outcome`, `shown_reward`,
@@ -69,8 +82,11 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         `shown_cost`, and `shown_status`: to the blind what broke has just finished. Pages filter,
         sort and show only these, never the bare columns, so that not even an order or a count
         carries what is hidden.
+
+        Args:
+            only: the few runs that are asked for, and no others are found; see `sight_of`.
         """
-        sight = sight_of(user)
+        sight = sight_of(user, only)
         return self.seen_with(sight).named(sight)
 
     def seen_with(self, sight: Sight) -> Self:

@@ -110,16 +110,11 @@ class TaskQuerySet(models.QuerySet[TaskRow]):
 
     def _sealed(self, user: User) -> Q | None:
         """Tasks with a run on which the person is blind, in all versions; None without any."""
-        blind = run_policy().blind(user)
+        blind = run_policy().blind_runs(user)
         if blind is None:
             return None
-        runs: Any = self.model._meta.get_field("runs").related_model
-        under_judgement = (
-            runs._default_manager.filter(blind)
-            .order_by()
-            .values_list("task__task_set__name", "task__external_id")
-            .distinct()
-        )
+        named = blind.values_list("task__task_set__name", "task__external_id")
+        under_judgement = named.distinct()
         keys = {task_key(name, external_id) for name, external_id in under_judgement}
         if not keys:
             return None

@@ -39,7 +39,7 @@ def run_blob(request: AppRequest, run_id: UUID, sha256: str) -> HttpResponseBase
     sniffing, no markup, and a sandbox around it.
     """
     run = get_object_or_404(
-        Run.objects.shown_to(request.user).only("id"),
+        Run.objects.shown_to(request.user, [run_id]).only("id"),
         pk=run_id,
     )
     blob = get_object_or_404(Blob, pk=sha256)

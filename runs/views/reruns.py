@@ -52,7 +52,7 @@ def rerun_list(request: AppRequest) -> HttpResponse:
 @may_rerun
 def run_rerun(request: AppRequest, run_id: UUID) -> HttpResponse:
     """The form for one run; sent, it queues the new runs."""
-    run = get_object_or_404(_sources(request), pk=run_id)
+    run = get_object_or_404(_sources(request, [run_id]))
     action = reverse("runs:run_rerun", args=[run_id])
     return _ask_or_launch(request, [run], action, is_sent=request.method == "POST")
 
@@ -63,7 +63,7 @@ def run_rerun(request: AppRequest, run_id: UUID) -> HttpResponse:
 def run_rerun_selected(request: AppRequest) -> HttpResponse:
     """The form for the runs named by `run`; with its token in it, it queues the new runs."""
     ids = ids_of(request.POST.getlist("run"))[:MAX_NEW_RUNS]
-    runs = list(_sources(request).filter(pk__in=ids))
+    runs = list(_sources(request, ids))
     action = reverse("runs:run_rerun_selected")
     return _ask_or_launch(request, runs, action, is_sent="token" in request.POST)
 
@@ -72,7 +72,7 @@ def run_rerun_selected(request: AppRequest) -> HttpResponse:
 @may_rerun
 def run_cancel(request: AppRequest, run_id: UUID) -> HttpResponse:
     """Ask a run to stop."""
-    run = get_object_or_404(Run.objects.shown_to(request.user), pk=run_id)
+    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]), pk=run_id)
     if not cancel_run(run=run):
         messages.info(request, _("The run had ended already."))
     return _back(request)
@@ -92,7 +92,7 @@ def rerun_cancel_own(request: AppRequest) -> HttpResponse:
 @may_rerun
 def run_retry(request: AppRequest, run_id: UUID) -> HttpResponse:
     """Queue the next attempt of a run that broke or was cancelled."""
-    run = get_object_or_404(_sources(request), pk=run_id)
+    run = get_object_or_404(_sources(request, [run_id]))
     try:
         retry_run(run=run, user=request.user)
     except RerunError as error:
@@ -100,8 +100,8 @@ def run_retry(request: AppRequest, run_id: UUID) -> HttpResponse:
     return _back(request)
 
 
-def _sources(request: AppRequest) -> RunQuerySet[Run]:
-    return Run.objects.shown_to(request.user).select_related("task__task_set", "agent")
+def _sources(request: AppRequest, ids: Sequence[UUID]) -> RunQuerySet[Run]:
+    return Run.objects.shown_to(request.user, ids).select_related("task__task_set", "agent")
 
 
 def _ask_or_launch(

@@ -6,15 +6,23 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from django.http import QueryDict
 from django.utils import timezone
 
 from judging import blinding
-from judging.blinding import disputes_open_to, items_with_open_labels
+from judging.blinding import (
+    StudyPolicy,
+    disputes_open_to,
+    is_blind_on,
+    items_with_open_labels,
+)
 from judging.models import Assignment, ReferenceVerdict, Study, StudyItem, StudyMember
 from judging.services.assignment import next_assignment
 from judging.services.disputes import decide
 from judging.services.studies import close_study, remove_member, set_member
+from runs.filters import RunFilter
 from runs.models import Run, User
+from runs.visibility import sight_of
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,
@@ -41,14 +49,37 @@ Part = StudyMember.Part
 
 
 def seen(user: User, run: Run) -> tuple[bool, bool] | None:
-    """(blind, anonymous) for the person; None where they may not open the run at all."""
-    found = Run.objects.shown_to(User.objects.get(pk=user.pk)).filter(pk=run.pk).first()
-    if found is None:
+    """(blind, anonymous) for the person; None where they may not open the run at all.
+
+    However it is asked: of all runs, of this one alone, as a list, from a row that leads to it.
+    """
+    again = User.objects.get(pk=user.pk)
+    found = Run.objects.shown_to(again).filter(pk=run.pk).first()
+    alone = Run.objects.shown_to(again, [run.pk]).first()
+    if found is None or alone is None:
+        assert found is alone
         return None
-    shown = cast("ShownRun", found)
-    assert shown.is_blind == (shown.shown_outcome is None) == (shown.shown_reward is None)
-    assert shown.is_anonymous == (shown.shown_agent is None) == (shown.shown_model is None)
-    return shown.is_blind, shown.is_anonymous
+    degrees = set()
+    for each in (found, alone):
+        shown = cast("ShownRun", each)
+        assert shown.is_blind == (shown.shown_outcome is None) == (shown.shown_reward is None)
+        assert shown.is_anonymous == (shown.shown_agent is None) == (shown.shown_model is None)
+        degrees.add((shown.is_blind, shown.is_anonymous))
+    [(is_blind, is_anonymous)] = degrees
+    listed = StudyPolicy().blind_runs(again)
+    assert is_blind == (listed is not None and listed.filter(pk=run.pk).exists())
+    items = StudyItem.objects.filter(run=run)
+    assert items.filter(is_blind_on("run", again)).exists() == (is_blind and items.exists())
+    assert is_blind != found_by(again, run, f"outcome={run.outcome}")
+    return is_blind, is_anonymous
+
+
+def found_by(user: User, run: Run, query: str) -> bool:
+    """Whether a filter of the runs table finds the run."""
+    sight = sight_of(user)
+    runs = Run.objects.seen_with(sight)
+    asked = QueryDict(f"{query}&superseded=true")
+    return run in RunFilter(asked, queryset=runs, sight=sight).qs
 
 
 BLIND, OPEN = (True, True), (False, False)

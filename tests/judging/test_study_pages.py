@@ -192,20 +192,25 @@ def test_guidelines_hold_lists_tables_and_safe_links() -> None:
     assert "noopener" in html
 
 
-def test_the_list_costs_the_same_however_long_it_is() -> None:
-    engineer = as_(make_user("engineer"))
+@pytest.mark.parametrize("page", ["study_list", "home"])
+@pytest.mark.parametrize("role", ["engineer", "annotator"])
+def test_the_list_costs_the_same_however_long_it_is(role: str, page: str) -> None:
+    user = make_user(role)
+    client = as_(user)
 
     def queries() -> int:
-        with CaptureQueriesContext(
-            connection,
-        ) as made:
-            engineer.get(url("study_list"))
+        with CaptureQueriesContext(connection) as made:
+            client.get(url(page))
         return len(made)
 
-    make_study(runs=1)
+    def add_study() -> None:
+        study = make_study(runs=2, annotators=[user, make_user("annotator")], repeat_share=0.5)
+        label_next(study, user)
+
+    add_study()
     few = queries()
     for _ in range(4):
-        make_study(runs=1)
+        add_study()
     assert queries() == few
 
 
