@@ -44,7 +44,7 @@ class StudyPolicy:
     that comes into the question.
     """
 
-    def visible(self, user: User) -> Q:
+    def visible(self, user: User, only: Collection[UUID] | None = None) -> Q:
         """Everything for those who may view runs; for others the runs of their own work.
 
         An annotator sees the runs that were handed to them, an adjudicator those in dispute
@@ -57,6 +57,9 @@ class StudyPolicy:
         adjudicated = StudyItem.objects.filter(
             study__in=present.filter(part=StudyMember.Part.ADJUDICATOR).values("study")
         ).exclude(status=StudyItem.Status.OPEN)
+        if only is not None:
+            handed_out = handed_out.filter(item__run__among=only)
+            adjudicated = adjudicated.filter(run__among=only)
         # One list and no choice between lists, which would have the database look at every run.
         listed = handed_out.order_by().values("item__run")
         return Q(pk__in=listed.union(adjudicated.order_by().values("run"), all=True))

@@ -46,8 +46,12 @@ if TYPE_CHECKING:
 class RunPolicy(Protocol):
     """Conditions over `Run`, for one person. Each is safe to use in any query of runs."""
 
-    def visible(self, user: User) -> Q:
-        """Runs that the person may open at all."""
+    def visible(self, user: User, only: Collection[UUID] | None = None) -> Q:
+        """Runs that the person may open at all.
+
+        Args:
+            only: the runs that will be asked about, where they are few.
+        """
         ...
 
     def blind(self, user: User) -> Q | None:
@@ -109,7 +113,7 @@ def sight_of(user: User, only: Collection[UUID] | None = None) -> Sight:
             may be long, and a page of rows or a single run is far quicker without it.
     """
     policy = run_policy()
-    visible = policy.visible(user)
+    visible = policy.visible(user, only)
     if only is not None:
         visible = Q(pk__among=list(only)) & visible
     return Sight(user, visible, *policy.hidden(user, only))

@@ -247,3 +247,13 @@ def test_the_policy_costs_nothing_per_run(django_assert_max_num_queries: Any) ->
     with django_assert_max_num_queries(11):  # five about each degree, one for the runs
         assert len(Run.objects.shown_to(user)) == 5
     assert study.items.count() == 5
+
+
+def test_about_one_run_no_more_is_looked_up_than_its_kin() -> None:
+    study = make_study(runs=5, annotators=[engineer := make_user("engineer")])
+    waiting = [item.run for item in study.items.all()]
+    again = make_run(pictures=False, family=waiting[0].pk)
+    blind, _anonymous = StudyPolicy().hidden(engineer, [again.pk])
+    assert blind is not None
+    assert set(Run.objects.filter(blind)) == {again, waiting[0]}
+    assert set(Run.objects.shown_to(engineer, [again.pk])) == {again}
