@@ -144,29 +144,28 @@ def candidates_by_study(
         .not_unblinded_for(user)
         .free_places(user, now)
     )
-    own = {
-        assignment.item_id: assignment
-        for assignment in Assignment.objects.filter(
-            item__study__in=studies, user=user, is_repeat=False
-        ).defer("draft")
-    }
+    handed_out = Assignment.objects.filter(item__study__in=studies, user=user, is_repeat=False)
+    # Rows and no objects: somebody may have thousands, of which few are still to be labelled.
+    rows: Any = handed_out.order_by().values_list(
+        "item", "state", "leased_until", "n_skips", "skipped_at"
+    )
+    own = {item: fields for item, *fields in rows}
     found: dict[int, list[Candidate]] = {study.pk: [] for study in studies}
     for study, pk, taken in items:
-        found[study].append(_candidate(pk, taken, own.get(pk), now))
+        if pk not in own:
+            found[study].append(Candidate(pk, taken))
+            continue
+        state, leased_until, n_skips, skipped_at = own[pk]
+        candidate = Candidate(
+            pk,
+            taken,
+            state=state,
+            held=state == State.LEASED and leased_until > now,
+            n_skips=n_skips,
+            skipped_at=skipped_at if state == State.SKIPPED else None,
+        )
+        found[study].append(candidate)
     return found
-
-
-def _candidate(item_id: int, taken: int, own: Assignment | None, now: datetime) -> Candidate:
-    if own is None:
-        return Candidate(item_id, taken)
-    return Candidate(
-        item_id,
-        taken,
-        state=own.state,
-        held=own.state == State.LEASED and own.leased_until > now,
-        n_skips=own.n_skips,
-        skipped_at=own.skipped_at if own.state == State.SKIPPED else None,
-    )
 
 
 def _may_annotate(study: Study, user: User) -> bool:
