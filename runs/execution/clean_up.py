@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from uuid import UUID
@@ -20,16 +20,23 @@ RUNS_AT_ONCE = 50
 BLOBS_AT_ONCE = 500
 
 
-def delete_runs(runs: QuerySet[Run], *, reason: str, user: User | None) -> list[UUID]:
+Noted = Callable[[Sequence[UUID]], None]
+
+
+def delete_runs(runs: QuerySet[Run], *, reason: str, user: User | None, note: Noted) -> list[UUID]:
     """Delete those of the runs that were put away and that nothing keeps; which ones went.
 
     Some at a time, each with all its rows or not at all. Their files are doomed in the same
     transaction, and go with `delete_doomed`, unless another run has them too.
+
+    Args:
+        note: writes down which ones went, in the transaction in which they go: whoever is killed
+            in between leaves none that went unnoted.
     """
     gone: list[UUID] = []
     ids = list(runs.filter(archived_at__isnull=False).order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(ids), RUNS_AT_ONCE):
-        gone += _delete_some(ids[start : start + RUNS_AT_ONCE], reason, user)
+        gone += _delete_some(ids[start : start + RUNS_AT_ONCE], reason, user, note)
     return gone
 
 
@@ -54,15 +61,17 @@ def delete_doomed(*, at_most: int | None = None) -> int:
     return n_deleted
 
 
-def _delete_some(ids: Sequence[UUID], reason: str, user: User | None) -> list[UUID]:
+def _delete_some(ids: Sequence[UUID], reason: str, user: User | None, note: Noted) -> list[UUID]:
     try:
         with transaction.atomic():
-            return _delete_whole(ids, reason, user)
+            if gone := _delete_whole(ids, reason, user):
+                note(gone)
+            return gone
     except (IntegrityError, ProtectedError):
         # Somebody has come to refer to one of them meanwhile: that one stays.
         if len(ids) == 1:
             return []
-        return [gone for one in ids for gone in _delete_some([one], reason, user)]
+        return [gone for one in ids for gone in _delete_some([one], reason, user, note)]
 
 
 def _delete_whole(ids: Sequence[UUID], reason: str, user: User | None) -> list[UUID]:

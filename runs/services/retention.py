@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -62,10 +63,14 @@ def delete_archived(
     Args:
         waits: whether the grace period is kept.
     """
-    gone = delete_runs(runs.filter(due()) if waits else runs, reason=reason, user=user)
-    if gone:
+
+    def note(gone: Sequence[UUID]) -> None:
         ids = ", ".join(str(run_id) for run_id in gone[:10])
         record_act(RUNS_DELETED, words=reason, before=f"{len(gone)} runs: {ids}", user=user)
+
+    going = runs.filter(due()) if waits else runs
+    gone = delete_runs(going, reason=reason, user=user, note=note)
+    if gone:
         delete_doomed()
     return gone
 

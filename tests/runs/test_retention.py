@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from runs.blob_checks import BlobReport, check_files, check_references
-from runs.execution import storing
+from runs.execution import clean_up, storing
 from runs.execution.clean_up import delete_doomed
 from runs.execution.storing import import_bundle, import_runs
 from runs.keeping import kept_by
@@ -105,6 +105,23 @@ class TestPuttingAway:
         assert [act.kind for act in Act.objects.all()] == ["run.deleted", "experiment.archived"]
         row = DeletedRun.objects.get()
         assert (row.run_id, row.n_steps, row.reason) == (run.pk, 3, "no longer needed")
+
+    def test_what_went_is_written_down_though_the_deleting_broke_off(self, monkeypatch):
+        put_away(make_run(steps=0), make_run(steps=0))
+        delete_whole, calls = clean_up._delete_whole, []
+
+        def killed(*args):
+            calls.append(args)
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            return delete_whole(*args)
+
+        monkeypatch.setattr(clean_up, "RUNS_AT_ONCE", 1)
+        monkeypatch.setattr(clean_up, "_delete_whole", killed)
+        with pytest.raises(KeyboardInterrupt):
+            delete_archived(runs=all_runs(), reason="a test")
+        went = DeletedRun.objects.get()
+        assert Act.objects.get(kind="run.deleted").before == f"1 runs: {went.run_id}"
 
 
 class TestDeleting:
