@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from judging.blinding import StudyPolicy
 from judging.models import Dispute, DisputeMessage, ReferenceVerdict, StepComment, Unblinding
 from judging.services.disputes import add_message, decide
 from judging.services.studies import close_study
@@ -159,6 +160,31 @@ def test_the_second_adjudicator_gets_both_texts(dispute: Dispute) -> None:
     late = post(annotators_of(dispute.item.study)[0], "dispute_message", dispute, text="One more")
     assert late.status_code == 409
     assert "One more" in late.content.decode()
+
+
+@pytest.mark.fault(12, "the other decides while it is asked what a person may see")
+def test_a_decision_in_between_hides_nothing(
+    dispute: Dispute, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = adjudicators_of(dispute.item.study)
+    asked = StudyPolicy.blind
+    decided: list[ReferenceVerdict] = []
+
+    def blind(policy: StudyPolicy, user: User) -> Any:
+        before = asked(policy, user)
+        if not decided:
+            decided.append(
+                decide(
+                    dispute=dispute, adjudicator=first, verdict="failure", rationale="E.", version=0
+                )
+            )
+        return before
+
+    monkeypatch.setattr(StudyPolicy, "blind", blind)
+    data = {"verdict": "success", "rationale": "It is full.", "version": 0}
+    answer = post(second, "dispute_decide", dispute, **data)
+    assert answer.status_code == 409
+    assert "It is full." in answer.content.decode()
 
 
 def test_agreeing_in_the_discussion_settles_it(dispute: Dispute) -> None:
