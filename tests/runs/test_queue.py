@@ -48,8 +48,14 @@ def test_one_of_two_claims_wins():
 
 
 @pytest.mark.fault(14, "the process's own clock is ignored")
-def test_a_lease_lasts_as_long_as_it_says_by_the_clock_of_the_database():
-    run = claim(queued())
+@pytest.mark.parametrize("ahead_s", [0, 1200, -1200])
+def test_a_lease_lasts_as_long_as_it_says_by_the_clock_of_the_database(
+    monkeypatch: pytest.MonkeyPatch, ahead_s: int
+):
+    waiting, right = queued(), timezone.now
+    with monkeypatch.context() as patched:
+        patched.setattr(timezone, "now", lambda: right() + timedelta(seconds=ahead_s))
+        run = claim(waiting)
     assert run is not None
     assert run.heartbeat_at is not None
     assert run.lease_expires_at is not None
