@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 import pytest
@@ -9,6 +10,7 @@ from django.db import connections
 from django.utils import timezone
 
 from judging.models import Assignment, Dispute, Label, ReferenceVerdict, StudyItem
+from judging.services import disputes
 from judging.services.assignment import next_assignment
 from judging.services.disputes import DecidedMeanwhileError, add_message, decide
 from judging.services.labels import LabelRefusedError, PlaceLostError, submit_label
@@ -158,7 +160,16 @@ def test_a_place_that_ran_out_goes_to_one_of_two() -> None:
 
 
 @pytest.mark.fault(12, "two adjudicators decide at the same moment")
-def test_of_two_adjudicators_the_first_wins() -> None:
+def test_of_two_adjudicators_the_first_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, both = disputes._require_open, threading.Barrier(2)
+
+    def look(item: StudyItem) -> None:
+        """Wait for the other, who must not come here before the first has decided."""
+        looked(item)
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.5)
+
+    monkeypatch.setattr(disputes, "_require_open", look)
     dispute = make_dispute(make_study(adjudicators=2))
     calls = [
         lambda u=user, v=verdict: decide(
