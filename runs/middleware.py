@@ -52,7 +52,10 @@ class ActingMiddleware:
 
 
 class HeaderMiddleware:
-    """What every answer says to browsers beside what Django itself does.
+    """What every answer says to browsers, also one that was made before others had their say.
+
+    Nothing is kept by caches between, and by browsers only to be asked about again, unless a view
+    says otherwise.
 
     The policy of what a page may load is one for all pages, without exceptions or nonces, so it is
     put together once; a view that says its own is left to it.
@@ -60,13 +63,21 @@ class HeaderMiddleware:
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        self.policy = build_policy()
+        self.said = {
+            "Content-Security-Policy": build_policy(),
+            "Permissions-Policy": NO_DEVICES,
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Referrer-Policy": settings.SECURE_REFERRER_POLICY,
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
+            "Cache-Control": "private, no-cache",
+        }
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        response.headers.setdefault("Content-Security-Policy", self.policy)
-        response.headers.setdefault("Permissions-Policy", NO_DEVICES)
-        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        for name, value in self.said.items():
+            response.headers.setdefault(name, value)
         return response
 
 

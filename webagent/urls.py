@@ -35,6 +35,7 @@ urlpatterns = [
     path("", include("runs.urls")),
 ]
 
+handler400 = "runs.views.errors.bad_request"
 handler404 = "runs.views.errors.not_found"
 handler403 = "runs.views.errors.forbidden"
 handler500 = "runs.views.errors.server_error"

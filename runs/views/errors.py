@@ -1,9 +1,13 @@
 """Pages for what went wrong: what happened, and what to do."""
 
+import math
 import sys
 
+from axes.helpers import get_cool_off
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template import loader
 
 from runs.addresses import QueryError
 from runs.outages import RETRY_AFTER_S, Outage, outage
@@ -39,6 +43,17 @@ def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:
     return render(request, "errors/bad_query.html", context, status=404)
 
 
+TOO_LARGE = (RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400, or 413 where more was sent than is taken."""
+    is_too_large = isinstance(exception, TOO_LARGE)
+    # Without the request: it may come before anybody is known, and under another site's name.
+    page = loader.render_to_string("errors/400.html", {"is_too_large": is_too_large})
+    return HttpResponse(page, status=413 if is_too_large else 400)
+
+
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: the account's role does not allow this."""
     return render(request, "errors/403.html", status=403)
@@ -59,6 +74,16 @@ def server_error(request: HttpRequest, error: BaseException | None = None) -> Ht
         answer["Retry-After"] = str(RETRY_AFTER_S)
         return answer
     return render(request, "errors/500.html", status=500)
+
+
+def locked_out(request: HttpRequest, *_: object) -> HttpResponse:
+    """429 after too many failed tries to log in; called by django-axes."""
+    cool_off = get_cool_off(request)
+    seconds = math.ceil(cool_off.total_seconds()) if cool_off else 0
+    context = {"minutes": math.ceil(seconds / 60)}
+    answer = render(request, "errors/locked.html", context, status=429)
+    answer["Retry-After"] = str(seconds)
+    return answer
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -116,7 +116,7 @@ def test_a_check_that_hangs_or_breaks_holds_nobody_up():
     for _ in range(3):
         assert examiner._ask_all() == expected
     assert time.monotonic() - begun < 30
-    assert sum("readiness" in thread.name for thread in threading.enumerate()) <= 3
+    assert len(examiner._threads._threads) <= 3  # the site's own examiner has others
     let_go.set()
     assert Examiner({"well": lambda: "ok"}, 1, 60)._ask_all() == {"well": "ok"}
 

@@ -156,7 +156,9 @@ def test_one_address_gets_ten_tries_at_a_name(guarded) -> None:
     assert codes == [200] * 9 + [429] * 5
     right = {"username": "ann", "password": PASSWORD}
     there, elsewhere = ({"X-Forwarded-For": f"198.51.100.{n}"} for n in (1, 2))
-    assert Client().post("/login/", right, headers=there).status_code == 429
+    locked = Client().post("/login/", right, headers=there)
+    assert (locked.status_code, locked["Retry-After"]) == (429, "900")
+    assert "for 15 minutes nothing is looked at" in locked.content.decode()
     assert Client().post("/login/", right, headers=elsewhere).status_code == 302
 
 

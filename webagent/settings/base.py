@@ -75,6 +75,7 @@ AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_VERBOSE = False
+AXES_LOCKOUT_CALLABLE = "runs.views.errors.locked_out"
 AXES_ENABLE_ADMIN = False
 # What comes while nobody may try is refused unread: it neither fills tables nor prolongs that.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
