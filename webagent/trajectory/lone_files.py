@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import BinaryIO
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
-from webagent.trajectory.trees import READ_CHUNK, TreeError
+from webagent.trajectory.trees import READ_CHUNK, Tree, TreeError
 
 _STARTS = (b"{", b"[")
 _MARK = b"\xef\xbb\xbf"
@@ -26,6 +27,32 @@ def starts_like_json(given: Path | BinaryIO) -> bool:
     except OSError:
         return False
     return head.removeprefix(_MARK).lstrip().startswith(_STARTS)
+
+
+def why_unreadable(tree: Tree, bounds: Bounds) -> str | None:
+    """What is wrong with the JSON of a file that stands alone; None if it can be read.
+
+    As one document, or as lines of which the first is one.
+    """
+    if not isinstance(tree, LoneFileTree) or tree.size(tree.names[0]) > bounds.json_bytes:
+        return None
+    with tree.open(tree.names[0]) as stream:
+        content = stream.read()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return f"no valid JSON: byte {error.start} is no UTF-8"
+    first: ValueError | None = None
+    for written in (text, text.lstrip().partition("\n")[0]):
+        try:
+            json.loads(written)
+        except RecursionError:
+            return "no valid JSON: too deep"
+        except ValueError as error:
+            first = first or error
+        else:
+            return None
+    return f"no valid JSON: {first}"
 
 
 class LoneFileTree:

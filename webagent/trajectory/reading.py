@@ -19,6 +19,7 @@ from webagent.trajectory.bundles import BlobError, Problem, Rejection, RunBundle
 from webagent.trajectory.checking import why_refused
 from webagent.trajectory.computer_use.reader import ComputerUseReader
 from webagent.trajectory.inspect_ai.reader import InspectReader
+from webagent.trajectory.lone_files import why_unreadable
 from webagent.trajectory.native.reader import NativeReader
 from webagent.trajectory.online_mind2web.labels import QUESTION as LABEL_QUESTION
 from webagent.trajectory.online_mind2web.reader import OnlineMind2WebReader
@@ -154,6 +155,8 @@ def _why_none(
 ) -> Rejection | None:
     """Why nothing of it is read; None if it is."""
     if not found:
+        if broken := why_unreadable(tree, bounds):
+            return Rejection(tree.label, tree.label, "JSON", broken)
         of = f"{wanted[0].name} run" if len(wanted) == 1 else "run of a known format"
         signs = "; ".join(f"{reader.name}: {reader.signs}" for reader in wanted)
         reason = f"no {of} in it. Looked for {signs}"

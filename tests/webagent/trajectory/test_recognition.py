@@ -109,6 +109,20 @@ def test_a_lone_document_is_looked_at_too(tmp_path: Path) -> None:
             assert source.unread == ("strange.json",)
         assert isinstance(refused, Rejection)
         assert refused.reason.startswith("no run of a known format in it. Looked for")
+    for words, told in (
+        (b'{"a": 1,\n"b": [}', "line 2 column 7"),
+        (b'{"a": "\xff"}', "byte 7 is no UTF-8"),
+        (b"[" * 100_000, "too deep"),
+    ):
+        with open_runs(io.BytesIO(words), label="broken.json") as source:
+            (refused,) = source
+        assert isinstance(refused, Rejection)
+        assert refused.field == "JSON"
+        assert told in refused.reason
+    with open_runs(io.BytesIO(b'{"a": 1}\n{"b"'), label="lines.jsonl") as source:
+        (refused,) = source
+    assert isinstance(refused, Rejection)
+    assert refused.field == "format"
     with open_runs(path, bounds=Bounds(member_bytes=3)) as source:
         (refused,) = source
     assert isinstance(refused, Rejection)
