@@ -46,8 +46,10 @@ class _Number(Given):
 
     def prepared(self, given: dict[str, Any], database: BaseDatabaseWrapper) -> Any:
         """Nothing where it is one that no column holds, so that no row is found by it."""
-        value = super().prepared(given, database)
-        return None if value is not None and abs(value) > LARGEST else value
+        value = given[self.name]
+        if value is None or abs(int(value)) > LARGEST:
+            return None
+        return database.ops.adapt_integerfield_value(int(value), "BigIntegerField")
 
 
 def number(name: str) -> Given:
@@ -99,6 +101,14 @@ class _Ready(NamedTuple, Generic[Row]):
     """Of the columns whose values are not what the database says: where, how, of what."""
     read: Callable[[Sequence[Any]], Row]
 
+    def converted(self, row: Sequence[Any], database: BaseDatabaseWrapper) -> Sequence[Any]:
+        """The row with the values that the columns' fields take."""
+        values = list(row)
+        for place, converters, column in self.converters:
+            for convert in converters:
+                values[place] = convert(values[place], column, database)
+        return values
+
 
 class Prepared(Generic[Row]):
     """A query with values left open (`Given`), by what makes it.
@@ -121,11 +131,9 @@ class Prepared(Generic[Row]):
         ]
         cursor = planned_once(database, ready.sql)
         cursor.execute(ready.sql, values)
-        found = [list(row) for row in cursor.fetchall()]
-        for place, converters, column in ready.converters:
-            for row in found:
-                for convert in converters:
-                    row[place] = convert(row[place], column, database)
+        found: Sequence[Sequence[Any]] = cursor.fetchall()
+        if ready.converters:
+            found = [ready.converted(row, database) for row in found]
         return [ready.read(row) for row in found]
 
     def first(self, **given: Any) -> Row | None:

@@ -6,12 +6,15 @@ They keep what they learned of statements that are asked again and again.
 from __future__ import annotations
 
 import select
+from itertools import count
 
 from django.db.backends.postgresql import base
 from django.db.backends.utils import CursorWrapper
 
+from webagent.postgresql.planned import PlannedCursor
+
 KEPT_CURSORS = 100
-"""As many statements as psycopg keeps planned on a connection."""
+"""As many statements are kept planned on a connection; then all of them are forgotten."""
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -26,25 +29,27 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def connect(self) -> None:
         """A new connection, which knows no statement yet."""
-        self._kept: dict[str, base.ServerBindingCursor] = {}
+        self._kept: dict[str, PlannedCursor] = {}
+        self._numbers = count()
         super().connect()
 
     def planned_cursor(self, statement: str) -> CursorWrapper:
-        """A cursor for this statement alone, which is read and planned once a connection.
-
-        It is kept with the connection, and with it how its values are written and its rows are
-        read, which takes as long to find out as the rest of asking.
-        """
+        """A cursor for this statement alone, kept with the connection. It is not to be closed."""
         self.close_if_health_check_failed()
-        self.ensure_connection()
+        if self.connection is None:
+            self.ensure_connection()
         cursor = self._kept.get(statement)
         if cursor is None:
             if len(self._kept) >= KEPT_CURSORS:
-                self._kept.clear()
-            cursor = base.ServerBindingCursor(self.connection)  # type: ignore[call-arg]
-            self._kept[statement] = cursor
+                self._forget_all()
+            cursor = self._kept[statement] = PlannedCursor(self.connection, next(self._numbers))
         wrapped: CursorWrapper = self._prepare_cursor(cursor)  # type: ignore[attr-defined]
         return wrapped
+
+    def _forget_all(self) -> None:
+        while self._kept:
+            _, cursor = self._kept.popitem()
+            cursor.forget()
 
     def close_if_health_check_failed(self) -> None:
         """Close a connection that has ended since it was last used."""
