@@ -9,6 +9,16 @@ from django.db import connection, models
 
 from runs.querysets.prepared import planned_once, this_database
 
+_WRITTEN_AS_IS: dict[type, type] = {
+    models.BooleanField: bool,
+    models.CharField: str,
+    models.FloatField: float,
+    models.TextField: str,
+}
+"""Fields that hand values of this very type to the driver as they are; half of what is written."""
+_Column = tuple[str, type | None, Any]
+"""The row's attribute, the type of values that are written as they are, and the field."""
+
 
 class RowWrites:
     """Rows to insert and to change, none of them twice.
@@ -25,20 +35,24 @@ class RowWrites:
     def insert(self, row: models.Model) -> None:
         """A new row. A key that the database gives is not read back."""
         statement, fields = _insertion(type(row), row.pk is not None)
-        self._add(statement, [self._value(row, field, is_new=True) for field in fields])
+        self._add(statement, self._values_of(row, fields, is_new=True))
 
     def update(self, row: models.Model, *names: str) -> None:
         """These fields of a row that is there."""
         statement, fields = _change(type(row), names)
-        values = [self._value(row, field, is_new=False) for field in fields]
-        self._add(statement, [*values, self._value(row, row._meta.pk, is_new=False)])
+        self._add(statement, self._values_of(row, fields, is_new=False))
 
     def _add(self, statement: str, values: list[Any]) -> None:
         self._statements.append(statement)
         self._values.append(values)
 
-    def _value(self, row: models.Model, field: Any, *, is_new: bool) -> Any:
-        return field.get_db_prep_save(field.pre_save(row, is_new), self._database)
+    def _values_of(self, row: models.Model, fields: list[_Column], *, is_new: bool) -> list[Any]:
+        return [
+            value
+            if type(value := getattr(row, attribute)) is as_is
+            else field.get_db_prep_save(field.pre_save(row, is_new), self._database)
+            for attribute, as_is, field in fields
+        ]
 
     def send(self) -> None:
         """Write them. Call it inside the transaction that they belong to."""
@@ -61,20 +75,26 @@ def _as_one(statements: tuple[str, ...]) -> str:
 
 
 @cache
-def _insertion(model: type[models.Model], has_key: bool) -> tuple[str, list[Any]]:
+def _insertion(model: type[models.Model], has_key: bool) -> tuple[str, list[_Column]]:
     fields = [each for each in model._meta.concrete_fields if has_key or not each.primary_key]
     columns = ", ".join(_quoted(field.column) for field in fields)
     places = ", ".join(["%s"] * len(fields))
     table = _quoted(model._meta.db_table)
-    return f"INSERT INTO {table} ({columns}) VALUES ({places})", fields  # noqa: S608 (our own names)
+    statement = f"INSERT INTO {table} ({columns}) VALUES ({places})"  # noqa: S608 (our own names)
+    return statement, _columns(fields)
 
 
 @cache
-def _change(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, list[Any]]:
+def _change(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, list[_Column]]:
     fields: list[Any] = [model._meta.get_field(name) for name in names]
     changes = ", ".join(f"{_quoted(field.column)} = %s" for field in fields)
     table, key = _quoted(model._meta.db_table), _quoted(model._meta.pk.column)
-    return f"UPDATE {table} SET {changes} WHERE {key} = %s", fields  # noqa: S608 (our own names)
+    statement = f"UPDATE {table} SET {changes} WHERE {key} = %s"  # noqa: S608 (our own names)
+    return statement, _columns([*fields, model._meta.pk])
+
+
+def _columns(fields: list[Any]) -> list[_Column]:
+    return [(field.attname, _WRITTEN_AS_IS.get(type(field)), field) for field in fields]
 
 
 def _quoted(name: str | None) -> str:

@@ -184,8 +184,8 @@ def _first(
     add_active_time(assignment, submission.seconds, now)
     writes = RowWrites()
     label = Label(
-        item=item,
-        annotator=user,
+        item_id=item.pk,
+        annotator_id=user.pk,
         is_repeat=assignment.is_repeat,
         seconds=assignment.seconds,
         guideline_id=standing.guideline,

@@ -42,7 +42,7 @@ def closing_row(
     if agreed in CLEAR:
         return _verdict(item=item, verdict=agreed, origin=Origin.AGREED, now=now)
     item.status = Status.DISPUTED
-    return Dispute(item=item, order_seed=secrets.randbits(63))
+    return Dispute(item_id=item.pk, order_seed=secrets.randbits(63))
 
 
 def settle(
@@ -97,7 +97,7 @@ def _verdict(
     standing = _STANDING.all(run=item.run_id)
     item.status = Status.SETTLED
     return ReferenceVerdict(
-        item=item,
+        item_id=item.pk,
         run_id=item.run_id,
         verdict=verdict,
         origin=origin,

@@ -51,7 +51,7 @@ def act_of(
     about_kind, about_id = _kind_and_key(about)
     return Act(
         kind=kind.name,
-        user=person,
+        user_id=person.pk if person else None,
         name=person.username if person else _cut(now.name, 150),
         via=via or now.by_way_of,
         request_id=now.request_id,
