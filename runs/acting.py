@@ -78,7 +78,7 @@ def acting_as(now: Acting) -> Iterator[Acting]:
 
 def of_request(request: HttpRequest) -> Acting:
     """A request, with the id that a proxy gave it, or a new one."""
-    given = request.headers.get("X-Request-ID", "")
+    given = request.META.get("HTTP_X_REQUEST_ID", "")
     known = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
     return Acting(request=request, request_id=known, via="page")
 
@@ -100,7 +100,7 @@ def client_address(request: HttpRequest) -> str | None:
     before those entries was sent by the visitor, and says nothing.
     """
     given = request.META.get("REMOTE_ADDR", "")
-    forwarded = request.headers.get("X-Forwarded-For", "")
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
     if settings.PROXIES and forwarded:
         hops = [part.strip() for part in forwarded.split(",")]
         given = hops[-settings.PROXIES] if len(hops) >= settings.PROXIES else given

@@ -104,7 +104,7 @@ class FragmentLoginMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         location = response.get("Location", "")
-        if request.headers.get("HX-Request") and location.startswith(self.login_url):
+        if location.startswith(self.login_url) and request.headers.get("HX-Request"):
             redirect = HttpResponse(status=401)
             redirect["HX-Redirect"] = self.login_url
             return redirect

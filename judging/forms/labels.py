@@ -40,8 +40,7 @@ class LabelForm(forms.Form):
 
     success = forms.ChoiceField(
         label=_("Did the agent do what the task asked?"),
-        # By a function: a list of words would be copied word for word with each form.
-        choices=lambda: Success.choices,
+        choices=Success.choices,
         widget=forms.RadioSelect(attrs={"form": "label-form"}),
         error_messages={
             "required": _("Choose success, failure, unsure or not executable."),
@@ -62,7 +61,7 @@ class LabelForm(forms.Form):
     )
     confidence = forms.TypedChoiceField(
         label=_("How sure are you?"),
-        choices=lambda: CONFIDENCE,
+        choices=CONFIDENCE,
         required=False,
         coerce=int,
         empty_value=None,
@@ -85,8 +84,9 @@ class LabelForm(forms.Form):
         self.milestones = milestones_asked(for_)
         super().__init__(data, initial=self._initial(for_, key) if data is None else None)
         self.fields.update(tick_fields_of(self.milestones))
-        causes = copy.deepcopy(self.fields["causes"])
+        causes = copy.copy(self.fields["causes"])  # and its widget: both hold the choices
         assert isinstance(causes, forms.MultipleChoiceField)  # noqa: S101 - narrows the type
+        causes.widget = copy.copy(causes.widget)
         causes.choices = cause_choices(for_.item.study.taxonomy)
         self.fields["causes"] = causes
 

@@ -24,7 +24,8 @@ class _Request:
 
     def __init__(self, peer: str, forwarded: str | None = None) -> None:
         self.META = {"REMOTE_ADDR": peer}
-        self.headers = {"X-Forwarded-For": forwarded} if forwarded is not None else {}
+        if forwarded is not None:
+            self.META["HTTP_X_FORWARDED_FOR"] = forwarded
 
 
 def address(settings: Any, proxies: int, peer: str, forwarded: str | None = None) -> str | None:
