@@ -161,7 +161,7 @@ class _Browser:
     """
 
     def __init__(self, web: Web, session: str) -> None:
-        self._port = web.port
+        self._address = ("127.0.0.1", web.port)
         self._headers = (
             f"Host: 127.0.0.1:{web.port}\r\n"
             "Connection: close\r\n"
@@ -175,7 +175,8 @@ class _Browser:
         request = (
             f"{method} {path} HTTP/1.1\r\n{self._headers}Content-Length: {len(body)}\r\n\r\n{body}"
         )
-        with socket.create_connection(("127.0.0.1", self._port), timeout=120) as connection:
+        with socket.socket() as connection:
+            connection.connect(self._address)
             connection.sendall(request.encode())
             answer = b"".join(iter(partial(connection.recv, 65536), b""))
         head, _, _ = answer.partition(b"\r\n\r\n")
