@@ -23,6 +23,8 @@ from celery.signals import (
 )
 from django.conf import settings
 from django.db import DatabaseError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
@@ -159,6 +161,20 @@ def _prepare(**_: Any) -> None:
     """Before the pool forks, so that its processes share the event."""
     global _stopping
     _stopping = multiprocessing.get_context("fork").Event()
+    connection_created.connect(hold_rows_no_longer_than_a_lease)
+
+
+def hold_rows_no_longer_than_a_lease(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    """Have PostgreSQL end a transaction of ours in which nothing has been asked for a lease.
+
+    Whoever freezes in the middle of a write keeps the row of its run, which the sweep could then
+    neither end nor queue anew. One that wakes up finds its connection gone, and its lease too.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            # A worker holds nothing by right for longer.
+            idle = f"{settings.ENV.LEASE_S}s"
+            cursor.execute("SET idle_in_transaction_session_timeout = %s", [idle])
 
 
 @celeryd_after_setup.connect

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 
 from runs.blobs import UNKNOWN_TYPE, BlobBatch
 from runs.execution.leases import Lease
@@ -114,6 +114,10 @@ class StepStore:
         )
 
 
+AWAY = (OperationalError, InterfaceError, InternalError)
+"""The last is what a process hears that froze in a transaction till the server ended it."""
+
+
 def patiently(write: Callable[[], T]) -> T:
     """What the write returns, tried again while the database is away, for as long as a lease.
 
@@ -126,7 +130,7 @@ def patiently(write: Callable[[], T]) -> T:
         except SynchronousOnlyOperation:
             if not forget_foreign_loop():
                 raise
-        except (OperationalError, InterfaceError):
+        except AWAY:
             if time.monotonic() > deadline or connection.in_atomic_block:
                 raise
             connection.close()

@@ -4,7 +4,7 @@
                            [--report FILE] [--together] [--no-tests] [--load]
 
 `--times` scales how often each scenario causes its fault. Beside the scenarios, the tests that are
-marked with `fault` are run. Ends with 1 if a promise was broken.
+marked with `fault` are run. Ends with 1 if a promise was broken, or something was not tried.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,9 +28,12 @@ def main() -> int:
     asked = _arguments()
     databases = ["sqlite", "postgresql"] if asked.database == "both" else [asked.database]
     records: list[FaultRecord] = []
+    untried: list[str] = []
     with TemporaryDirectory(prefix="report-") as folder:
         for database in databases:
-            records += _on(database, asked, Path(folder))
+            found, broke_off = _on(database, asked, Path(folder))
+            records += found
+            untried += broke_off
     made = FaultReport(made_at=datetime.now(UTC), version=version(), records=tuple(records))
     asked.report.write_text(made.model_dump_json(indent=1))
     _sum_up(made, asked.report)
@@ -39,7 +43,8 @@ def main() -> int:
             cwd=ROOT,
             check=True,
         )
-    return 0 if all(record.held for record in records) else 1
+    sys.stdout.writelines(f"NOT TRIED: {what}\n" for what in untried)
+    return 0 if records and not untried and all(record.held for record in records) else 1
 
 
 def _arguments() -> argparse.Namespace:
@@ -59,8 +64,10 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _on(database: str, asked: argparse.Namespace, folder: Path) -> list[FaultRecord]:
-    """What scenarios and marked tests found on this database."""
+def _on(
+    database: str, asked: argparse.Namespace, folder: Path
+) -> tuple[list[FaultRecord], list[str]]:
+    """What scenarios and marked tests found on this database, and what of it broke off."""
     services = SERVICES if database == "postgresql" else []
     of_scenarios, of_tests = folder / f"{database}-scenarios", folder / f"{database}-tests"
     scenarios = [sys.executable, "-m", "tests.faults.on_one", str(of_scenarios)]
@@ -72,11 +79,16 @@ def _on(database: str, asked: argparse.Namespace, folder: Path) -> list[FaultRec
         for name, value in os.environ.items()
         if name not in ("DATABASE_URL", "REDIS_URL", "DATA_DIR")
     }
-    subprocess.run([*services, *scenarios], cwd=ROOT, env=environment, check=False)
-    if not asked.no_tests:
-        subprocess.run([*services, *tests], cwd=ROOT, env=environment, check=False)
+    untried = []
+    run = partial(subprocess.run, cwd=ROOT, env=environment, check=False)
+    if code := run([*services, *scenarios]).returncode:
+        untried.append(f"scenarios on {database} ended with {code}")
+    # 1: some failed, which the report has.
+    if not asked.no_tests and (code := run([*services, *tests]).returncode) not in (0, 1):
+        untried.append(f"tests on {database} ended with {code}")
     found = [file for file in (of_scenarios, of_tests) if file.exists()]
-    return [record for file in found for record in read_report(file.read_bytes()).records]
+    records = [record for file in found for record in read_report(file.read_bytes()).records]
+    return records, untried
 
 
 def _sum_up(made: FaultReport, file: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
@@ -10,14 +11,16 @@ from uuid import UUID
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, connection, connections, transaction
 from django.utils import timezone
 
 from runs.execution.attempts import follow_up, next_attempt
+from runs.execution.steps import AWAY
 from runs.execution.sweeping import sweep_runs
 from runs.execution.terms import wait_before_next
 from runs.models import Run, RunStatus
 from runs.signals import runs_ended
+from runs.workers import hold_rows_no_longer_than_a_lease
 from tests.runs.factories import make_experiment, make_run, make_user
 from webagent.trajectory.faults import Fault
 
@@ -167,3 +170,28 @@ def test_a_worker_that_froze_in_a_write_holds_up_its_own_run_only(status: str):
     sweep_runs()
     frozen.refresh_from_db()
     assert frozen.status == lost.status
+
+
+@pytest.mark.fault(5, "a worker freezes in the middle of a write, for longer than its lease")
+@pytest.mark.django_db(transaction=True)
+def test_the_row_of_a_frozen_worker_is_free_after_a_lease(monkeypatch: pytest.MonkeyPatch):
+    if connection.vendor != "postgresql":
+        pytest.skip("only PostgreSQL locks rows")
+    monkeypatch.setattr(settings.ENV, "LEASE_S", 1)
+    run = held(started_at=timezone.now())
+    worker: Any = connections.create_connection("default")
+    hold_rows_no_longer_than_a_lease(worker)
+    worker.set_autocommit(False)
+    with worker.cursor() as cursor:
+        cursor.execute("UPDATE runs_run SET n_steps = 7 WHERE id = %s", [run.pk])
+    sweep_runs()
+    run.refresh_from_db()
+    assert run.status == RunStatus.RUNNING
+    time.sleep(1.5)
+    sweep_runs()
+    run.refresh_from_db()
+    assert (run.status, run.n_steps != 7) == (RunStatus.FAILED, True)
+    assert Run.objects.filter(retry_of=run, status=RunStatus.QUEUED).exists()
+    with pytest.raises(AWAY), worker.cursor() as cursor:
+        cursor.execute("SELECT 1")  # what it wanted to write is gone with its connection
+    worker.close()
