@@ -5,6 +5,9 @@ It does so on SQLite and PostgreSQL.
 The triggers are made anew after every `migrate`, because SQLite forgets them whenever a
 migration rebuilds a table, and because they name the columns of the models as they are now.
 While migrations run there are none, so that a migration may correct data.
+
+On SQLite `REPLACE` deletes rows, and asks triggers only where a connection has them asked
+(`recursive_triggers`), as ours do; acts refuse it on any connection.
 """
 
 from __future__ import annotations

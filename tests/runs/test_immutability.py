@@ -1,7 +1,7 @@
 """A finished run and its steps refuse to change, whoever asks and however."""
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from runs.models import Experiment, Run, RunStatus, Step
 from tests.runs.factories import delete_run, make_run, make_task
@@ -75,6 +75,25 @@ def test_a_run_can_be_deleted_whole():
         run.delete()
     delete_run(run)
     assert not Step.objects.exists()
+
+
+@pytest.mark.parametrize("model", [Run, Step])
+def test_neither_can_be_replaced(model):
+    run = make_run(steps=2, task=make_task())
+    if connection.vendor != "sqlite":
+        pytest.skip("only SQLite replaces rows")
+    table = model._meta.db_table
+    fields = [field for field in model._meta.concrete_fields if not field.generated]
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    with (
+        pytest.raises(IntegrityError, match="deleted only once it is named"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(f"REPLACE INTO {table} ({columns}) SELECT {columns} FROM {table}")  # noqa: S608
+    # What is sent twice is passed over as before.
+    Run.objects.bulk_create([run], ignore_conflicts=True)
+    assert Run.objects.get().n_steps == 2
 
 
 def test_deleting_what_it_was_rerun_from_leaves_the_run():

@@ -160,6 +160,8 @@ def database(url: str | None, data_dir: Path) -> dict[str, Any]:
             "timeout": 20,
             "init_command": (
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
+                # REPLACE asks the triggers of DELETE too, by which ended runs are kept.
+                " PRAGMA recursive_triggers=ON;"
             ),
         }
     else:
