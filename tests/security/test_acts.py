@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import pytest
 from django.contrib.auth.models import Group
@@ -12,15 +13,20 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
-from judging.models import Label, Unblinding
+from judging.evaluators.registry import evaluator_named
+from judging.execution.evaluating import version_of
+from judging.models import EvaluationBatch, Label, Unblinding
+from judging.roles import Role
+from judging.services.accounts import create_user
 from judging.services.assignment import take_up
 from judging.services.disputes import decide
+from judging.services.evaluating_batches import cancel_batch, resume_batch, start_batch
 from judging.services.labels import submit_label, undo_label
 from judging.services.studies import add_guideline, close_study, remove_member
 from judging.services.unblinding import record_unblinding, record_unblindings
 from runs.act_kinds import KINDS, RUNS_EXPORTED
 from runs.acting import Acting, acting_as, of_command
-from runs.models import Act, User
+from runs.models import Act, ApiToken, User
 from runs.services.acts import record_act
 from runs.services.policies import save_policy
 from tests.judging.factories import (
@@ -141,6 +147,46 @@ def test_studies_and_policies() -> None:
         ("study.member_removed", "", ""),
         ("study.closed", "", ""),
         ("policy.saved", "", "version 1"),
+    ]
+
+
+def test_tokens_and_log_outs() -> None:
+    client = client_of(make_user("engineer", "eve"))
+    form = {"name": "nightly", "scopes": ["runs:read"], "days": "7"}
+    page = client.post("/tokens/", form).content.decode()
+    token = ApiToken.objects.get()
+    client.post(f"/tokens/{token.pk}/revoke/")
+    client.post("/logout/")
+    acts = Act.objects.filter(name="eve", via="page").order_by("pk")
+    assert [(act.kind, act.about_id) for act in acts] == [
+        ("token.made", str(token.pk)),
+        ("token.revoked", str(token.pk)),
+        ("account.logged_out", str(token.owner_id)),
+    ]
+    (key,) = set(re.findall(r"cck_[\w-]{20,}", page))
+    assert key not in str(Act.objects.values())
+
+
+def test_evaluators_and_what_they_are_asked() -> None:
+    person, study = make_user("engineer", "eve"), make_study(runs=1)
+    matcher = evaluator_named("webarena-strict")
+    batch = start_batch(evaluator=matcher, study=study, user=person)
+    cancel_batch(batch=batch)
+    resume_batch(batch=EvaluationBatch.objects.get())
+    version_of(matcher)
+    kinds = [kind for kind, *_ in told() if kind.startswith("evaluat")]
+    assert kinds == [
+        "evaluator.added",
+        "evaluation.started",
+        "evaluation.cancelled",
+        "evaluation.resumed",
+    ]
+
+
+def test_accounts_that_commands_make() -> None:
+    create_user(name="new", role=Role.ANNOTATOR, password="a very long new passphrase")
+    assert [(kind, after) for kind, *_, after in told("account.made")] == [
+        ("account.made", "annotator")
     ]
 
 
