@@ -161,7 +161,7 @@ class LabelForm(forms.Form):
 
 
 _STEP = Prepared(
-    lambda: Step.objects.filter(run=key("run"), index=number("index")).values_list("pk")
+    lambda: Step.objects.filter(run=key("run"), index=number("index")).order_by().values_list("pk")
 )
 
 
