@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from runs.act_kinds import KINDS
 from runs.addresses import read_number
@@ -47,15 +48,19 @@ class ShownAct:
 class ActFilter(forms.Form):
     """Which acts: by person, kind, object and time. What makes no sense filters nothing."""
 
-    who = forms.CharField(label=_("who"), max_length=150, required=False)
+    who = forms.CharField(label=pgettext_lazy("of an act", "who"), max_length=150, required=False)
     did = forms.ChoiceField(label=_("did what"), required=False)
     about = forms.CharField(label=_("to what"), max_length=40, required=False)
     about_id = forms.CharField(label=_("its number"), max_length=64, required=False)
     since = forms.DateField(
-        label=_("from"), required=False, widget=forms.DateInput(attrs={"type": "date"})
+        label=pgettext_lazy("a day", "from"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
     )
     until = forms.DateField(
-        label=_("to"), required=False, widget=forms.DateInput(attrs={"type": "date"})
+        label=pgettext_lazy("a day", "to"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
     )
 
     def __init__(self, *args: object, **kwargs: object) -> None:

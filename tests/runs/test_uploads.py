@@ -281,7 +281,7 @@ class TestPages:
 
     def test_a_file_beyond_the_limit_is_refused(self, client, engineer, settings, tmp_path):
         settings.ENV = settings.ENV.model_copy(update={"IMPORT_MAX_UPLOAD_BYTES": 100})
-        assert send(client, b"x" * (2 << 20)).status_code == 400
+        assert send(client, b"x" * (2 << 20)).status_code == 413
         assert not ImportJob.objects.exists()
         assert list(settings.UPLOAD_DIR.iterdir()) == []
 

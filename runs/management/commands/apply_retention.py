@@ -13,7 +13,7 @@ from runs.services.retention import apply_retention, due, past_their_time
 class Command(BaseCommand):
     help = (
         "Put away the runs that their experiments keep no longer, and delete those that were put"
-        " away ARCHIVE_GRACE_DAYS ago. Once a day this happens by itself."
+        " away ARCHIVE_GRACE_DAYS ago. After every measurement of the store this happens by itself."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
