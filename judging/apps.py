@@ -13,7 +13,9 @@ class JudgingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Listen to what happens to runs, and keep the roles in every database."""
+        """Listen to what happens to runs; keep roles and what is derived in every database."""
         import_module("judging.receivers")
         roles = import_module("judging.roles")
         post_migrate.connect(roles.sync_roles, sender=self, dispatch_uid="judging.sync_roles")
+        ages = import_module("judging.services.verdict_ages")
+        post_migrate.connect(ages.date_verdicts, sender=self)

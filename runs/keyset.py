@@ -21,6 +21,8 @@ ADDRESS_NAMES = (AFTER, BEFORE, NUMBER)
 PROBED = 8
 """Values that are looked through one by one; the others together, which sorts all their rows."""
 LARGEST_NUMBER = 10**6
+AGES = ("created_at", "pk")
+"""The order of rows that are alike in the lead: no two rows share it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ class Keyset:
         lead: Lead | None,
         falls: bool,
         is_short: bool = False,
+        ages: tuple[str, str] = AGES,
     ) -> None:
         """
         Args:
@@ -109,9 +112,10 @@ class Keyset:
             every: rows that may stand beside a page, whether they are in the list or not.
             lead: None orders by age alone.
             is_short: the list is short enough to be sorted as a whole.
+            ages: what the rows' age and key are called, where they are read from another table.
         """
         self._rows, self._every, self._lead, self._falls = rows, every, lead, falls
-        self._is_short = is_short
+        self._is_short, self._age_names = is_short, ages
 
     def page(self, cursor: Cursor | None, size: int) -> KeyPage:
         """The page beside the cursor; the first where it leads nowhere."""
@@ -144,7 +148,7 @@ class Keyset:
         falls = self._falls != back
         ages_fall = (not self._falls) != back
         if not lead.flag and lead.values is None and beside is None:
-            yield self._rows.order_by(*_directed((lead.field,), falls), *_ages(ages_fall))
+            yield self._rows.order_by(*_directed((lead.field,), falls), *self._ages(ages_fall))
             return
         value = beside[0] if beside else None
         starts_null = beside is not None and value is None
@@ -178,7 +182,7 @@ class Keyset:
                 yield self._by_age(rows.filter(**{lead.field: beside[0]}), beside, falls=ages_fall)
                 after = Q(**{f"{lead.field}__{'lt' if falls else 'gt'}": beside[0]})
             order = _directed((lead.field,), falls)
-            yield rows.filter(after).order_by(*order, *_ages(ages_fall))
+            yield rows.filter(after).order_by(*order, *self._ages(ages_fall))
             return
         values = list(lead.values)
         if falls:
@@ -191,7 +195,9 @@ class Keyset:
             yield self._by_age(rows.filter(self._is(value)), None, falls=ages_fall)
         if rest := values[probed:]:
             order = _directed(lead.order or (lead.field,), falls)
-            yield rows.filter(**{f"{lead.field}__in": rest}).order_by(*order, *_ages(ages_fall))
+            yield rows.filter(**{f"{lead.field}__in": rest}).order_by(
+                *order, *self._ages(ages_fall)
+            )
 
     def _is(self, value: Any) -> Q:
         lead = self._lead
@@ -204,13 +210,17 @@ class Keyset:
     ) -> QuerySet[Any]:
         if beside:
             created, key = beside[-2:]
+            age_name, key_name = self._age_names
             sign = "lt" if falls else "gt"
             # The first condition alone is what an index can be searched by.
             rows = rows.filter(
-                Q(**{f"created_at__{sign}": created}) | Q(**{f"pk__{sign}": key}),
-                **{f"created_at__{sign}e": created},
+                Q(**{f"{age_name}__{sign}": created}) | Q(**{f"{key_name}__{sign}": key}),
+                **{f"{age_name}__{sign}e": created},
             )
-        return rows.order_by(*_ages(falls))
+        return rows.order_by(*self._ages(falls))
+
+    def _ages(self, falls: bool) -> list[str]:
+        return _directed(self._age_names, falls)
 
     def _keys(self, beside: tuple[Any, ...] | None, *, back: bool, most: int) -> list[UUID]:
         keys: list[UUID] = []
@@ -242,7 +252,3 @@ class Keyset:
 
 def _directed(names: Iterable[str], falls: bool) -> list[str]:
     return [f"-{name}" if falls else name for name in names]
-
-
-def _ages(falls: bool) -> list[str]:
-    return _directed(("created_at", "pk"), falls)

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from runs.querysets.runs import RunQuerySet
 
 
+AGE_ELSEWHERE = ("age_elsewhere", "key_elsewhere")
+"""A filter may annotate a run's `created_at` and key under these names, as a table that it joins
+keeps them too: the list is then read in the order of that table's index.
+"""
+
+
 class RunListExtension(Protocol):
     """Columns and filters for what only an app above knows of a run.
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from runs.keyset import Keyset, Lead
+from runs.keyset import AGES, Keyset, Lead
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, TaskSet
 from runs.querysets.goals import GoalStart
 from runs.querysets.runs import shown_status_is
-from runs.run_list import run_list_extension
+from runs.run_list import AGE_ELSEWHERE, run_list_extension
 
 Hidden = tuple[Q | None, Q | None]
 """Runs on which somebody is blind, and whose agents they may not know; None: there are none."""
@@ -32,8 +32,15 @@ def run_keyset(
     if name == "goal":
         rows, every = (runs.annotate(goal_start=GoalStart("goal")) for runs in (rows, every))
     lead = _leads(hidden).get(name)
-    falls = sort.startswith("-")
-    return Keyset(rows.order_by(), every, lead=lead, falls=falls, is_short=is_short)
+    is_elsewhere = lead is None and set(AGE_ELSEWHERE) <= set(rows.query.annotations)
+    return Keyset(
+        rows.order_by(),
+        every,
+        lead=lead,
+        falls=sort.startswith("-"),
+        is_short=is_short,
+        ages=AGE_ELSEWHERE if is_elsewhere else AGES,
+    )
 
 
 def _leads(hidden: Hidden) -> dict[str, Lead]:

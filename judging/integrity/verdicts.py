@@ -25,6 +25,10 @@ def verdicts() -> Iterator[Invariant]:
     yield _never(~Q(verdict__in=ReferenceVerdict.Verdict.values), "{verdict} is no verdict")
     yield _never(~Q(origin__in=Origin.values), "origin {origin} is none")
     yield _never(~Q(run=F("item__run")), "it is of another run than its place in the study")
+    # None where an older version, at work during an upgrade, stored it: lists know of that.
+    dated = Q(run_created_at__isnull=False)
+    other = dated & ~Q(run_created_at=F("run__created_at"))
+    yield _never(other, "it is not dated as its run is: `migrate` does that anew")
     # What came with a file stands as it was decided elsewhere.
     decided = Q(record={})
     yield _never(decided & Q(origin=Origin.IMPORTED), "it is imported, and nothing says from what")

@@ -91,6 +91,7 @@ def _store(item: StudyItem, record: AdjudicationRecord) -> None:
         rationale=record.rationale or "",
         decided_at=aware(record.at) or timezone.now(),
         is_authoritative=not standing,
+        run_created_at=run.created_at,
         record=stored_json(record),
     )
     item.status = StudyItem.Status.SETTLED

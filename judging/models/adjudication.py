@@ -70,6 +70,10 @@ class ReferenceVerdict(models.Model):
     rationale = models.TextField(blank=True)
     decided_at = models.DateTimeField()
     is_authoritative = models.BooleanField(default=True)
+    run_created_at = models.DateTimeField(null=True, editable=False)
+    """The run's own `created_at`, which never changes: a list of the runs that have a verdict is
+    read in its order by an index. Empty where an older version stored it, until the next `migrate`.
+    """
     record = models.JSONField(default=dict)
     """The adjudication as it came in; empty where it was made here."""
 
@@ -79,6 +83,19 @@ class ReferenceVerdict(models.Model):
                 fields=["run"],
                 condition=models.Q(is_authoritative=True),
                 name="one_authoritative_verdict_per_run",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                # With the verdict last, so that one index serves one kind and several.
+                fields=["-run_created_at", "-run", "verdict"],
+                name="verdict_by_age_of_run",
+                condition=models.Q(is_authoritative=True),
+            ),
+            models.Index(
+                fields=["run_created_at"],
+                name="verdict_without_age",
+                condition=models.Q(is_authoritative=True, run_created_at=None),
             ),
         ]
         verbose_name = _("reference verdict")

@@ -58,7 +58,8 @@ class Judging:
         self._disputes = Bulk(Dispute, ("item", "opened_at", "order_seed", "version"))
         self._verdicts = Bulk(
             ReferenceVerdict,
-            ("id", "item", "run", "verdict", "origin", "decided_by", "decided_at"),
+            ("id", "item", "run", "verdict", "origin", "decided_by", "decided_at")
+            + ("run_created_at",),
         )
 
     def evaluate(self, runs: Iterable[Drawn], random: Random) -> None:
@@ -144,6 +145,7 @@ class Judging:
                 origin, decided_by = ("agreed", None) if agree else ("adjudicated", judge)
                 verdicts.append(
                     (_id(random), item, run.id, truth, origin, decided_by, _LABELLED_AT)
+                    + (run.created_at,)
                 )
         self._items.add(items)
         self._labels.add(labels)

@@ -75,7 +75,7 @@ _LOCKED_RUN = Prepared(
         Run.objects.select_for_update(of=("self",), no_key=True)
         .filter(pk=key("run"))
         .order_by()
-        .values_list("pk")
+        .values_list("created_at", flat=True)
     )
 )
 _STANDING = Prepared(
@@ -93,7 +93,7 @@ def _verdict(
     rationale: str = "",
 ) -> ReferenceVerdict:
     """Not saved yet. The lock of the run makes two studies take turns."""
-    _LOCKED_RUN.all(run=item.run_id)
+    (created_at,) = _LOCKED_RUN.all(run=item.run_id)
     standing = _STANDING.all(run=item.run_id)
     item.status = Status.SETTLED
     return ReferenceVerdict(
@@ -105,6 +105,7 @@ def _verdict(
         rationale=rationale,
         decided_at=now,
         is_authoritative=not standing,
+        run_created_at=created_at,
     )
 
 

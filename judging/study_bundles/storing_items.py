@@ -165,6 +165,7 @@ class ItemStore:
             run=run,
             decided_by=self._people.maybe(part.decided_by),
             is_authoritative=part.is_authoritative and not standing,
+            run_created_at=run.created_at,
             **part.model_dump(exclude={"id", "decided_by", "is_authoritative"}),
         )
 

@@ -83,6 +83,7 @@ def _study(name: str, runs: int) -> Study:
                 verdict="success" if item.position % 2 else "failure",
                 origin="agreed",
                 decided_at=audited.YESTERDAY,
+                run_created_at=item.run.created_at,
             )
             for item in items
         )

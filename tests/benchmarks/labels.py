@@ -246,6 +246,7 @@ def _statements(form: Form) -> Iterator[tuple[str, Sequence[Any]]]:
                 verdict="success",
                 origin="agreed",
                 decided_at=now,
+                run_created_at=now,
             )
         )
     yield _insert(

@@ -126,6 +126,7 @@ class Audited:
                 origin=origin,
                 decided_at=YESTERDAY,
                 is_authoritative=not of.verdicts.exists(),
+                run_created_at=of.created_at,
             )
         self.items.append(item)
         return item

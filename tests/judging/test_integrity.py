@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from judging.models import (
 )
 from judging.services.assignment import next_assignment, skip
 from judging.services.disputes import add_message, decide
+from judging.services.verdict_ages import date_verdicts
 from runs.integrity.checking import all_invariants
 from runs.models import Run
 from tests.judging.factories import (
@@ -141,8 +143,21 @@ def test_a_verdict_that_its_labels_do_not_bear_out(
 
 def test_a_verdict_on_another_run(study: Study) -> None:
     verdict = ReferenceVerdict.objects.get(item__position=1)
-    told = plant(verdict, run=item_at(study, 5).run)
+    other = item_at(study, 5).run
+    told = plant(verdict, run=other, run_created_at=other.created_at)
     assert told == ["it is of another run than its place in the study"]
+
+
+@pytest.mark.parametrize("written", [None, timezone.now()])
+def test_a_verdict_that_is_not_dated_as_its_run(study: Study, written: datetime | None) -> None:
+    verdict = ReferenceVerdict.objects.get(item__position=1)
+    wrong = ["it is not dated as its run is: `migrate` does that anew"]
+    # An older version at work during an upgrade dates none.
+    assert plant(verdict, run_created_at=written) == (wrong if written else [])
+    date_verdicts()
+    assert found(verdict) == []
+    verdict.refresh_from_db()
+    assert verdict.run_created_at == verdict.run.created_at
 
 
 def test_a_proposal_taken_back_is_no_consensus(study: Study) -> None:

@@ -15,9 +15,11 @@ from django.utils import timezone
 
 from judging.models import ReferenceVerdict, StudyItem
 from judging.run_list import ReferenceVerdictColumn
+from runs.filters import RunFilter
 from runs.keyset import Cursor, KeyPage, Keyset, read_cursor
 from runs.models import Run, RunStatus, User
 from runs.row_counts import RowCount, count_rows
+from runs.run_list import AGE_ELSEWHERE
 from runs.run_orders import run_keyset
 from runs.tables import RunTable, all_columns
 from runs.visibility import run_policy, sight_of
@@ -80,6 +82,7 @@ def settle(runs: list[Run]) -> None:
             verdict=["success", "failure"][at % 2],
             origin="agreed",
             decided_at=timezone.now() - timedelta(days=1),
+            run_created_at=item.run.created_at,
         )
 
 
@@ -142,6 +145,42 @@ def test_every_order_is_walked_through_once_and_back(
     for sort in [direction + name for name in SHOWN for direction in ("", "-")]:
         ahead, back = walk(keyset_of(viewer, sort, is_short=is_short))
         assert [key for page in ahead for key in page] == as_shown(viewer, sort), sort
+        assert back == ahead[:-1], sort
+
+
+@pytest.mark.parametrize("is_blind", [False, True])
+@pytest.mark.parametrize("are_dated", [True, False])
+def test_runs_with_a_verdict_are_walked_through_once_and_back(
+    world: list[Run], is_blind: bool, are_dated: bool
+) -> None:
+    viewer = make_user("engineer")
+    if is_blind:
+        make_study(runs=world[6:13], annotators=[viewer, make_user("annotator")])
+    if not are_dated:  # an older version at work beside this one stored one of them
+        ReferenceVerdict.objects.filter(run=world[4]).update(run_created_at=None)
+    elsewhere = make_study(runs=world[3:4]).items.get()
+    ReferenceVerdict.objects.create(
+        item=elsewhere,
+        run=world[3],
+        verdict="success",
+        origin="agreed",
+        decided_at=timezone.now(),
+        is_authoritative=False,
+        run_created_at=world[3].created_at,
+    )
+    sight = sight_of(viewer)
+    every = Run.objects.seen_with(sight)
+    query = QueryDict("reference=success&reference=failure&superseded=true")
+    for sort in ("created", "-created", "-cost"):
+        rows = RunFilter(query, queryset=every, sight=sight).qs
+        hidden = (sight.blind, sight.anonymous)
+        keyset = run_keyset(rows, every, sort, hidden=hidden, is_short=False)
+        order = [str(name) for name in next(keyset.parts(None, back=False)).query.order_by]
+        assert (order[-1].strip("-") in AGE_ELSEWHERE) == (are_dated and sort != "-cost")
+        ahead, back = walk(keyset)
+        settled = {run.pk for run in world[3 : 6 if is_blind else 9]}
+        expected = [key for key in as_shown(viewer, sort) if key in settled]
+        assert [key for page in ahead for key in page] == expected, sort
         assert back == ahead[:-1], sort
 
 

@@ -41,6 +41,8 @@ BY_INDEX = {
     "status=failed": "run_by_status",
     "anomaly=loop": "run_by_anomaly",
     "outcome=success": "run_by_outcome",
+    "reference=success": "verdict_by_age_of_run",
+    "reference=success&reference=failure": "verdict_by_age_of_run",
 }
 
 

@@ -105,6 +105,7 @@ def settle(run: Run, verdict: str, study: Study | None = None) -> StudyItem:
         verdict=verdict,
         origin=ReferenceVerdict.Origin.AGREED,
         decided_at=audited.YESTERDAY,
+        run_created_at=run.created_at,
     )
     return item
 
