@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
+from django.db.models import Exists, OuterRef, Q
 from django.http import QueryDict
 from django.test import Client
 from django.utils import timezone
@@ -17,7 +18,7 @@ from judging.models import ReferenceVerdict, StudyItem
 from judging.run_list import ReferenceVerdictColumn
 from runs.filters import RunFilter
 from runs.keyset import Cursor, KeyPage, Keyset, read_cursor
-from runs.models import Run, RunStatus, User
+from runs.models import Event, Run, RunStatus, User
 from runs.row_counts import RowCount, count_rows
 from runs.run_list import AGE_ELSEWHERE
 from runs.run_orders import run_keyset
@@ -268,6 +269,10 @@ class TestCounts:
         found = count_rows(Run.objects.all(), may_estimate=True)
         if connection.vendor == "postgresql":
             assert found == RowCount(RUNS, is_about=True)
+            # Nor is what it guesses by halves.
+            unmarked = Q(seed=1) | ~Exists(Event.objects.filter(run=OuterRef("pk")))
+            guessed = count_rows(Run.objects.filter(unmarked), may_estimate=True)
+            assert guessed == RowCount(5, is_more=True)
             # What was looked for and is not there is not believed.
             none = Run.objects.filter(pk__in=[world[0].pk])
             monkeypatch.setattr("runs.row_counts.BELIEVED", 0)

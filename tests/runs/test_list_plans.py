@@ -97,6 +97,31 @@ def test_a_page_is_found_by_its_index(by_index: None, query: str, index: str) ->
     assert index in plan_of(next(keyset_of(query).parts(None, back=False)))
 
 
+def test_marks_are_looked_up_run_by_run_only_where_that_is_quick(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kinds = ("loop", "loop", "false_completion", "")
+    runs = [
+        make_run(events=[{"kind": k, "first_step": 0, "last_step": 1}] if k else [], pictures=False)
+        for k in kinds
+    ]
+
+    def joins(query: str) -> bool:
+        rows = next(keyset_of(query).parts(None, back=False))
+        word = QueryDict(query)["anomaly"]
+        assert {run.pk for run in rows} == {
+            run.pk for run, kind in zip(runs, kinds, strict=True) if kind == word
+        }
+        return "EXISTS" in str(rows.values_list("pk").query)
+
+    assert joins("anomaly=loop")  # there are too few to tell
+    monkeypatch.setattr("runs.filters.LOOKED_AT", 3)
+    monkeypatch.setattr("runs.filters.COMMON", 2)
+    assert joins("anomaly=loop") == (connection.vendor != "postgresql")
+    assert joins("anomaly=false_completion")
+    assert joins("anomaly=loop&status=finished&outcome=success&sort=cost")
+
+
 @pytest.mark.parametrize("order", FOLLOWING)
 def test_the_pages_after_and_before_a_run_are_found_by_its_index(
     by_index: None, order: str
