@@ -5,8 +5,8 @@ from typing import NoReturn
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -109,18 +109,12 @@ def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
 
 def _open_dispute(request: AppRequest, dispute_id: int) -> Dispute:
     """The dispute, if the person may open it; that they did is recorded."""
-    # Of what the person is blind on is asked before the dispute is: if it was decided between the
-    # two, it looks like one that is still hidden, and they would lose what they wrote to a 404.
-    dispute = _shown(request, dispute_id) or _shown(request, dispute_id)
-    if dispute is None:
-        raise Http404
+    # Whether it is settled and whether it still waits is one question: if it is decided meanwhile,
+    # nobody loses what they wrote to a 404.
+    disputes = disputes_open_to(request.user).select_related("item__study", "item__run")
+    dispute = get_object_or_404(disputes, pk=dispute_id)
     record_unblinding(user=request.user, item=dispute.item, reason="dispute")
     return dispute
-
-
-def _shown(request: AppRequest, dispute_id: int) -> Dispute | None:
-    disputes = disputes_open_to(request.user).select_related("item__study", "item__run")
-    return disputes.filter(pk=dispute_id).first()
 
 
 def _conflict(request: AppRequest, dispute: Dispute, text: str, verdict: str) -> HttpResponse:

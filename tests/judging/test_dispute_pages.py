@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.blinding import StudyPolicy
+from judging import blinding
 from judging.models import Dispute, DisputeMessage, ReferenceVerdict, StepComment, Unblinding
 from judging.services.disputes import add_message, decide
 from judging.services.studies import close_study
@@ -167,11 +167,11 @@ def test_a_decision_in_between_hides_nothing(
     dispute: Dispute, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = adjudicators_of(dispute.item.study)
-    asked = StudyPolicy.blind
+    asked = blinding._open_studies_of
     decided: list[ReferenceVerdict] = []
 
-    def blind(policy: StudyPolicy, user: User) -> Any:
-        before = asked(policy, user)
+    def open_studies(user: User) -> dict[int, bool]:
+        before = asked(user)
         if not decided:
             decided.append(
                 decide(
@@ -180,7 +180,7 @@ def test_a_decision_in_between_hides_nothing(
             )
         return before
 
-    monkeypatch.setattr(StudyPolicy, "blind", blind)
+    monkeypatch.setattr(blinding, "_open_studies_of", open_studies)
     data = {"verdict": "success", "rationale": "It is full.", "version": 0}
     answer = post(second, "dispute_decide", dispute, **data)
     assert answer.status_code == 409

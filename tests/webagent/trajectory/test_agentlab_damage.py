@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from tests.webagent.trajectory.conftest import MARKER
 from tests.webagent.trajectory.samples import png
 from webagent.trajectory.agentlab.axtree import flatten_axtree
 from webagent.trajectory.bounds import Bounds
@@ -27,7 +28,6 @@ from webagent.trajectory.records import BlobPart, TextPart
 
 SCRIPTED = Path(__file__).parents[2] / "data" / "agentlab" / "scripted"
 LOGIN = "ScriptedAgent-login_on_miniwob.login-user_5"
-MARKER = "/tmp/crosscheck_pickle_ran"  # noqa: S108 it must never appear
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.webagent.trajectory.conftest import MARKER
 from webagent.trajectory import inert_pickle
 from webagent.trajectory.bounds import MIB, Bounds
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
@@ -139,8 +140,6 @@ def test_keys_left_out_can_be_fetched(reader: PickleReader) -> None:
     assert reader.get("obs", "heavy", "12", "bbox") == [1, 2, 3, 4]
     assert reader.get("obs", "heavy", "nothing") is None
 
-
-MARKER = "/tmp/crosscheck_pickle_ran"  # noqa: S108 it must never appear
 
 HOSTILE_CALLS = {
     "os.system": named("os", "system") + short(f"touch {MARKER}") + b"\x85R",
