@@ -28,6 +28,8 @@ NOT_WORDS = {
     ),
     *("key", "media_type", "compressed", "kind", "worker", "lease_owner", "thumbnail"),
 }
+SAY_NO_WHEN_EMPTY = {"infeasible_reason"}
+"""With words in them, what they are about would be left out of every figure, and of most pages."""
 HIDDEN_WORDS = ("zq-", "zd-")
 """By these the world's own strings inside JSON are known."""
 _numbers = itertools.count()
@@ -56,6 +58,8 @@ def _changes(row: models.Model) -> Iterator[tuple[str, Any]]:
     for field in row._meta.concrete_fields:
         value = getattr(row, field.attname)
         if field.name in NOT_WORDS or field.choices or field.primary_key or field.is_relation:
+            continue
+        if field.name in SAY_NO_WHEN_EMPTY and not value:
             continue
         if isinstance(field, models.CharField | models.TextField):
             yield field.name, hostile(field.max_length)
