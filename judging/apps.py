@@ -18,4 +18,4 @@ class JudgingConfig(AppConfig):
         roles = import_module("judging.roles")
         post_migrate.connect(roles.sync_roles, sender=self, dispatch_uid="judging.sync_roles")
         ages = import_module("judging.services.verdict_ages")
-        post_migrate.connect(ages.date_verdicts, sender=self)
+        post_migrate.connect(ages.date_verdicts, sender=self, dispatch_uid="judging.date_verdicts")

@@ -94,9 +94,7 @@ def _run(request: AppRequest) -> Run | None:
         run_id = UUID(request.GET["run"])
     except ValueError:
         return None
-    return get_object_or_404(
-        Run.objects.shown_to(request.user, [run_id]).select_related("task"), pk=run_id
-    )
+    return get_object_or_404(Run.objects.shown_to(request.user, [run_id]).select_related("task"))
 
 
 def _experiment(request: AppRequest) -> Experiment | None:

@@ -72,7 +72,7 @@ def run_rerun_selected(request: AppRequest) -> HttpResponse:
 @may_rerun
 def run_cancel(request: AppRequest, run_id: UUID) -> HttpResponse:
     """Ask a run to stop."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]), pk=run_id)
+    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]))
     if not cancel_run(run=run):
         messages.info(request, _("The run had ended already."))
     return _back(request)

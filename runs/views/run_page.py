@@ -29,14 +29,14 @@ def run_detail(request: AppRequest, run_id: UUID) -> HttpResponse:
     runs = Run.objects.shown_to(request.user, [run_id]).select_related(
         "task__task_set", "retried_by", "policy", "agent"
     )
-    run = get_object_or_404(runs, pk=run_id)
+    run = get_object_or_404(runs)
     return render(request, "runs/run_detail.html", run_context(run, request))
 
 
 @require_safe
 def run_steps(request: AppRequest, run_id: UUID) -> HttpResponse:
     """The texts of the steps from `from` on, as JSON: {"texts": {index: …}}."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).only("id"), pk=run_id)
+    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).only("id"))
     first = read_number(request.GET.get("from", "0"))
     if first is None:
         raise Http404
@@ -46,7 +46,7 @@ def run_steps(request: AppRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 def run_step(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
     """Everything else that was recorded of one step, as a fragment."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]), pk=run_id)
+    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]))
     step = get_object_or_404(run.steps, index=index)
     return render(request, "runs/_step.html", {"run": run, "details": step_details(step, run)})
 
@@ -54,7 +54,7 @@ def run_step(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
 @require_safe
 def run_screen(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
     """What the agent was told of one step's screen, as a fragment: no more than it saw and did."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).defer("record"), pk=run_id)
+    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).defer("record"))
     step = get_object_or_404(run.steps.select_related("screenshot"), index=index)
     return render(request, "runs/_screen.html", {"run": run, "screen": screen_shown(step)})
 
@@ -62,7 +62,7 @@ def run_screen(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
 @require_safe
 def run_calls(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
     """Prompts and replies of one step, as a fragment; for those from whom nothing is hidden."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).defer("record"), pk=run_id)
+    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).defer("record"))
     if hides_something(run):
         raise Http404
     step = get_object_or_404(run.steps, index=index)
@@ -72,7 +72,7 @@ def run_calls(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
 @require_safe
 def run_files(request: AppRequest, run_id: UUID) -> HttpResponse:
     """Logs and other files of a run, as a fragment; for those who are not blind on it."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]), pk=run_id)
+    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]))
     if hides_something(run):
         raise Http404
     files = run.attachments.select_related("blob").order_by("step_index", "role", "name", "id")
