@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.password_validation import validate_password
+from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
 from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
@@ -179,3 +182,22 @@ def test_one_address_does_not_try_every_name(guarded) -> None:
     elsewhere = {"X-Forwarded-For": "198.51.100.2"}
     right = {"username": "ann", "password": PASSWORD}
     assert Client().post("/login/", right, headers=elsewhere).status_code == 302
+
+
+@pytest.mark.django_db
+def test_a_log_in_outlives_an_upgrade_and_the_way_back() -> None:
+    """Both versions keep sessions as Django does; the older one knows Django's backend alone."""
+    person, visitor = make_user("annotator"), Client()
+    older = DatabaseSessions()
+    older[SESSION_KEY] = str(person.pk)
+    older[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    older[HASH_SESSION_KEY] = person.get_session_auth_hash()
+    older.save()
+    visitor.cookies[settings.SESSION_COOKIE_NAME] = older.session_key
+    assert visitor.get("/").status_code == 200
+
+    visitor = Client()
+    visitor.post("/login/", {"username": person.username, "password": PASSWORD})
+    held = DatabaseSessions(visitor.cookies[settings.SESSION_COOKIE_NAME].value).load()
+    assert held[BACKEND_SESSION_KEY] == older[BACKEND_SESSION_KEY]
+    assert visitor.get("/").status_code == 200
