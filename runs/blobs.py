@@ -19,6 +19,7 @@ from django.db import IntegrityError
 from runs.bounds import import_bounds
 from runs.models import Blob
 from runs.monitoring.of_files import storage_errors_counted
+from runs.row_writes import insert_all
 from runs.storage import blob_storage
 from runs.thumbnails import make_thumbnail
 from webagent.trajectory.images import ImageError, look_at_image, why_cut
@@ -107,15 +108,18 @@ class BlobBatch:
         self.undecodable: dict[str, str] = {}
         """Hash -> reason, for pictures of which no thumbnail could be made."""
 
-    def add(self, content: bytes, media_type: str) -> Blob:
+    def add(self, content: bytes, media_type: str, sha256: str = "") -> Blob:
         """Write the file, and a thumbnail's if it is a picture; the row, not saved yet.
 
         May be called from several threads; it does not touch the database.
 
         A picture's media type is read from its bytes: what claims to be one and is not (or is
         larger than the bounds) is kept as mere bytes.
+
+        Args:
+            sha256: the content's hash, where whoever read it has just worked it out.
         """
-        sha256 = hashlib.sha256(content).hexdigest()
+        sha256 = sha256 or hashlib.sha256(content).hexdigest()
         if sha256 in self._rows:
             return self._rows[sha256]
         media_type = media_type.split(";")[0].strip().lower()
@@ -147,7 +151,7 @@ class BlobBatch:
         """
         self.sync()
         rows = [self._rows[sha256] for sha256 in sorted(self._rows)]
-        Blob.objects.bulk_create(rows, ignore_conflicts=True, batch_size=ROWS_PER_QUERY)
+        insert_all(rows, ignore_conflicts=True)
         # From here on their rows protect them.
         for blob in self._renewed:
             if not blob_storage().exists(storage_name(blob)):

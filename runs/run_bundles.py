@@ -14,6 +14,7 @@ from runs.interchange import Verdicts, run_extensions
 from runs.links import as_uuid
 from runs.milestone_records import milestone_records
 from runs.models import AgentConfiguration, Run, RunStatus, Step
+from runs.querysets.prepared import Prepared, text
 from runs.task_rows import task_record
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.records import (
@@ -87,12 +88,15 @@ def stored_run(bundle: RunBundle, content_hash: str) -> Run | None:
 
     One that a dead worker left has no hash in its row: it is known by its id and compared.
     """
-    if found := Run.objects.filter(content_hash=content_hash).first():
+    if found := _WITH_CONTENT.first(content_hash=content_hash):
         return found
     own = as_uuid(bundle.run.id)
     unhashed = Run.objects.filter(content_hash=None, status__in=RunStatus.ended())
     left = unhashed.filter(pk=own).first() if own else None
     return left if left and bundle_of(left).content_hash == content_hash else None
+
+
+_WITH_CONTENT = Prepared(lambda: Run.objects.filter(content_hash=text("content_hash")))
 
 
 def is_stored(bundle: RunBundle) -> bool:

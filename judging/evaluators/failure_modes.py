@@ -22,6 +22,7 @@ from judging.judges.shown import Trajectory
 from judging.matching.outcome import EvaluatorIdentity, excerpt
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Event, Run, Step
+from runs.querysets.prepared import Prepared, key
 from webagent.llm.interface import Request
 from webagent.trajectory.actions import ActionKind
 
@@ -95,8 +96,6 @@ def run_seen(run: Run) -> RunSeen:
     """A stored run as the detectors see it, in two queries."""
     anomalies = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
     events = run.events.filter(kind__in=anomalies) if run.has_anomaly else run.events.none()
-    columns = ("index", "action", "kind", "url", "error", "state", "screenshot")
-    rows = run.steps.order_by("index").values_list(*columns, "record__before__fingerprint")
     length = run.task.record.get("reference_length")
     return RunSeen(
         steps=[
@@ -108,7 +107,9 @@ def run_seen(run: Run) -> RunSeen:
                 error=error,
                 counts=state == Step.State.LIVE,
             )
-            for index, action, kind, url, error, state, picture, fingerprint in rows
+            for index, action, kind, url, error, state, picture, fingerprint in _STEPS.all(
+                run=run.pk
+            )
         ],
         outcome=run.outcome,
         end_reason=run.end_reason,
@@ -117,6 +118,24 @@ def run_seen(run: Run) -> RunSeen:
         reference_length=length if isinstance(length, int) else None,
         anomalies=list(events.values_list("first_step", "last_step")),
     )
+
+
+_STEPS = Prepared(
+    lambda: (
+        Step.objects.filter(run=key("run"))
+        .order_by("index")
+        .values_list(
+            "index",
+            "action",
+            "kind",
+            "url",
+            "error",
+            "state",
+            "screenshot",
+            "record__before__fingerprint",
+        )
+    )
+)
 
 
 def _page(kind: str, fingerprint: str | None, picture: str | None, url: str) -> str:

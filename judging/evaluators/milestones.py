@@ -20,7 +20,8 @@ from judging.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation, EvaluatorVersion
 from runs.blobs import MissingBlobError, read_blob
 from runs.milestones import definitions_of, resolved
-from runs.models import Run
+from runs.models import Milestone, Run, Step
+from runs.querysets.prepared import Prepared, key, number
 from runs.run_bundles import step_record
 from webagent.milestones.checks import ReportedCheck, Rule
 from webagent.milestones.definition import Definition, digest_of, weights_of
@@ -59,9 +60,7 @@ class MechanicalMilestones:
     def applies_to(self, run: Run) -> bool:
         if not run.n_steps:
             return False
-        if run.task.milestones.in_force().exists():
-            return True
-        return run.steps.filter(record__extra__has_key="milestones").exists()
+        return bool(_OF_TASK.first(task=run.task_id) or _REPORTED.first(run=run.pk))
 
     def evaluate(self, run: Run) -> Finding:
         if (finding := without_outcome(run)) is not None:
@@ -83,6 +82,19 @@ class MechanicalMilestones:
         # The task itself has none: that is what an edit would change.
         own = {"milestones_hash": digest_of(stored), "reported_alone": True}
         return replace(finding, details={**finding.details, **own})
+
+
+_OF_TASK = Prepared(
+    lambda: Milestone.objects.in_force().filter(task=number("task")).values_list("pk")[:1]
+)
+_REPORTED = Prepared(
+    lambda: (
+        Step.objects.filter(run=key("run"), record__extra__has_key="milestones")
+        .order_by("index")
+        .values_list("pk")[:1]
+    )
+)
+"""A step of which the environment reported milestones."""
 
 
 def _finding(milestones: Sequence[Definition], found: Looked, *, n_steps: int) -> Finding:

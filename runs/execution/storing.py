@@ -20,7 +20,6 @@ from runs.milestone_records import store_milestones
 from runs.models import (
     Attachment,
     Blob,
-    Event,
     Experiment,
     Run,
     RunStatus,
@@ -38,6 +37,7 @@ from runs.records import (
     step_row,
     stored_json,
 )
+from runs.row_writes import insert_all
 from runs.run_bundles import TASK_KEY, is_stored, stored_run
 from runs.task_rows import differs
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
@@ -178,7 +178,8 @@ def _write_blobs(bundle: RunBundle, session: ImportSession) -> BlobBatch:
                 done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
                 _raise_first(done)
             content = bundle.read_blob(sha256)
-            under_way.add(session.writers.submit(batch.add, content, wanted[sha256].media_type))
+            media_type = wanted[sha256].media_type
+            under_way.add(session.writers.submit(batch.add, content, media_type, sha256))
     finally:
         wait(under_way)
     _raise_first(under_way)
@@ -204,9 +205,9 @@ def _store(
     blobs.save()
     run = _store_run(bundle, content_hash, experiment_name, session)
     steps = [step_row(run.pk, step) for step in bundle.steps]
-    Step.objects.bulk_create(steps)
-    Attachment.objects.bulk_create(_attachments(run.pk, bundle, steps))
-    Event.objects.bulk_create(event_rows(run.pk, bundle.run.events))
+    insert_all(steps)
+    insert_all(_attachments(run.pk, bundle, steps))
+    insert_all(event_rows(run.pk, bundle.run.events))
     transaction.on_commit(partial(session.stored, run.pk))
     return run, True
 
@@ -223,7 +224,7 @@ def _store_run(
     experiment = session.experiment(experiment_name or bundle.run.experiment)
     demand_room(experiment, n_runs=1, n_bytes=_n_bytes(bundle))
     cancelled = bundle.run.end_reason == EndReason.CANCELLED
-    return Run.objects.create(
+    run = Run(
         id=free_run_id(bundle.run),
         task=task,
         agent=session.agent(bundle.run),
@@ -236,6 +237,8 @@ def _store_run(
         created_by=session.user,
         **columns,
     )
+    insert_all([run])
+    return run
 
 
 def _demand_room(bundle: RunBundle, experiment: Experiment | None) -> None:

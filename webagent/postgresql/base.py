@@ -11,6 +11,7 @@ from itertools import count
 from django.db.backends.postgresql import base
 from django.db.backends.utils import CursorWrapper
 
+from webagent.postgresql.copying import CopyingCursor
 from webagent.postgresql.planned import PlannedCursor
 
 KEPT_CURSORS = 100
@@ -43,6 +44,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if len(self._kept) >= KEPT_CURSORS:
                 self._forget_all()
             cursor = self._kept[statement] = PlannedCursor(self.connection, next(self._numbers))
+        wrapped: CursorWrapper = self._prepare_cursor(cursor)  # type: ignore[attr-defined]
+        return wrapped
+
+    def copying_cursor(self) -> CursorWrapper:
+        """A cursor whose `executemany` takes a `COPY … FROM STDIN` and rows of values."""
+        self.close_if_health_check_failed()
+        self.ensure_connection()
+        cursor = CopyingCursor(self.connection)
         wrapped: CursorWrapper = self._prepare_cursor(cursor)  # type: ignore[attr-defined]
         return wrapped
 

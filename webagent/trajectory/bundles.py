@@ -9,9 +9,9 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol, Self, get_args
 
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.records import (
@@ -25,6 +25,9 @@ from webagent.trajectory.records import (
     StepRecord,
     TaskRecord,
 )
+
+HELD_BYTES = 8_000_000
+"""Of a run's files in memory: as much as most runs have. One run is in hand at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +61,16 @@ class BlobSource(Protocol):
 
 
 class BlobStash:
-    """The bytes of a run's blobs, by hash, without holding them in memory.
+    """The bytes of a run's blobs, by hash, of which few are held in memory.
 
-    Files of the input are read again when asked for; what a reader made itself (a tree's
-    text, a picture out of a message) lies compressed in a temporary file until the stash
-    goes.
+    The first are, up to `HELD_BYTES`. Of the others, files of the input are read again when asked
+    for; what a reader made itself (a tree's text, a picture out of a message) lies compressed in
+    a temporary file until the stash goes.
     """
 
     def __init__(self) -> None:
+        self._held: dict[str, bytes] = {}
+        self._room = HELD_BYTES
         self._readers: dict[str, Callable[[], bytes]] = {}
         self._made: dict[str, tuple[int, int]] = {}
         self._spool: Path | None = None
@@ -73,16 +78,24 @@ class BlobStash:
         self._forget: Callable[[], object] = lambda: None
 
     def __contains__(self, sha256: str) -> bool:
-        return sha256 in self._readers or sha256 in self._made
+        return sha256 in self._held or sha256 in self._readers or sha256 in self._made
 
-    def add_reader(self, sha256: str, read: Callable[[], bytes]) -> None:
-        """Remember where bytes of this hash can be read again."""
+    def add_reader(
+        self, sha256: str, read: Callable[[], bytes], content: bytes | None = None
+    ) -> None:
+        """Remember where bytes of this hash can be read again.
+
+        Args:
+            content: the bytes, where they were read and verified just now.
+        """
         self._readers.setdefault(sha256, read)
+        if content is not None:
+            self._hold(sha256, content)
 
     def add_bytes(self, content: bytes) -> str:
         """Keep bytes that exist nowhere else; their hash."""
         sha256 = hashlib.sha256(content).hexdigest()
-        if sha256 not in self:
+        if sha256 not in self and not self._hold(sha256, content):
             packed = zlib.compress(content, 1)
             with self._made_file().open("ab") as file:
                 file.write(packed)
@@ -96,6 +109,8 @@ class BlobStash:
         Raises:
             BlobError: they are not here, or have changed since they were hashed.
         """
+        if sha256 in self._held:
+            return self._held[sha256]
         if sha256 in self._made:
             start, length = self._made[sha256]
             with self._made_file().open("rb") as file:
@@ -112,6 +127,12 @@ class BlobStash:
             raise BlobError(f"blob {sha256} has changed since it was first read")
         return content
 
+    def _hold(self, sha256: str, content: bytes) -> bool:
+        if sha256 not in self._held and len(content) <= self._room:
+            self._held[sha256] = content
+            self._room -= len(content)
+        return sha256 in self._held
+
     def _made_file(self) -> Path:
         if self._spool is None:
             descriptor, name = tempfile.mkstemp(prefix="crosscheck-")
@@ -122,6 +143,7 @@ class BlobStash:
 
     def close(self) -> None:
         """Forget everything now instead of when the last reference goes."""
+        self._held.clear()
         self._readers.clear()
         self._made.clear()
         self._forget()
@@ -193,10 +215,28 @@ def blobs_of(value: Record | tuple[object, ...]) -> Iterator[BlobRecord]:
     """Every blob inside a record, in the order of its fields."""
     if isinstance(value, BlobRecord):
         yield value
-        return
-    for item in value if isinstance(value, tuple) else value.__dict__.values():
-        if isinstance(item, (tuple, Record)):
-            yield from blobs_of(item)
+    elif isinstance(value, tuple):
+        for item in value:
+            if isinstance(item, (tuple, Record)):
+                yield from blobs_of(item)
+    else:
+        fields = value.__dict__
+        for name in _fields_with_blobs(type(value)):
+            if item := fields[name]:
+                yield from blobs_of(item)
+
+
+@cache
+def _fields_with_blobs(kind: type[Record]) -> tuple[str, ...]:
+    """Those that may hold one, by their types: few of a step's many parts do."""
+    fields = kind.model_fields.items()
+    return tuple(name for name, field in fields if _may_hold_blobs(field.annotation))
+
+
+def _may_hold_blobs(annotation: object) -> bool:
+    if isinstance(annotation, type) and issubclass(annotation, Record):
+        return annotation is BlobRecord or bool(_fields_with_blobs(annotation))
+    return any(_may_hold_blobs(part) for part in get_args(annotation))
 
 
 NOT_CONTENT = {

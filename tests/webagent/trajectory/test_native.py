@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.webagent.trajectory.samples import run_bundle
+from webagent.trajectory import bundles as bundles_module
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.native.blinding import Blinding
@@ -170,13 +172,20 @@ class TestDamage:
         problems = [problem for bundle in bundles(folder) for problem in bundle.problems]
         assert [p.reason for p in problems] == ["the bytes are not those that the hash names"]
 
-    def test_bytes_that_change_between_two_readings_are_noticed(self, folder: Path) -> None:
+    @pytest.mark.parametrize("is_held", [True, False])
+    def test_bytes_that_change_between_two_readings_are_noticed(
+        self, folder: Path, is_held: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bundles_module, "HELD_BYTES", 10**6 if is_held else 0)
         with open_runs(folder) as source:
             first = next(iter(source))
             assert isinstance(first, RunBundle)
             blob = next(first.blob_records())
             path = folder / "blobs" / blob.sha256[:2] / f"{blob.sha256}.png"
             path.write_bytes(b"other")
+            if is_held:
+                assert hashlib.sha256(first.read_blob(blob.sha256)).hexdigest() == blob.sha256
+                return
             with pytest.raises(BlobError):
                 first.read_blob(blob.sha256)
 

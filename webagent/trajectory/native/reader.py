@@ -251,13 +251,13 @@ class _NativeFile:
             try:
                 if name is None:
                     raise TreeError("not in the file")
-                verify(blob, read_file(self._tree, name, self._limit(blob)), self._bounds)
+                content = read_file(self._tree, name, self._limit(blob))
+                verify(blob, content, self._bounds)
             except (TreeError, BoundError, ImageError) as error:
                 missing.append(Missing(blob, name or f"{self._root}{BLOBS}", str(error)))
             else:
-                stash.add_reader(
-                    blob.sha256, partial(read_file, self._tree, name, self._limit(blob))
-                )
+                again = partial(read_file, self._tree, name, self._limit(blob))
+                stash.add_reader(blob.sha256, again, content)
         return missing
 
     def _limit(self, blob: BlobRecord) -> int:
