@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.apps import apps
@@ -35,8 +35,12 @@ HIDDEN_WORDS = ("zq-", "zd-")
 _numbers = itertools.count()
 
 
-def poison() -> int:
-    """Put hostile strings into every text column, and into the words inside JSON; how many rows."""
+def poison(spared: Collection[models.Model] = ()) -> int:
+    """Put hostile strings into every text column, and into the words inside JSON; how many rows.
+
+    Args:
+        spared: rows that stay, since by their words the program knows what they are.
+    """
     remove_guards()
     rows = 0
     there = connection.introspection.table_names()
@@ -44,7 +48,7 @@ def poison() -> int:
         if model._meta.db_table not in there:
             continue
         for row in model._base_manager.all():
-            changes = dict(_changes(row))
+            changes = {} if row in spared else dict(_changes(row))
             if changes:
                 rows += models.QuerySet(model).filter(pk=row.pk).update(**changes)
     return rows

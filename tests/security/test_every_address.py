@@ -8,25 +8,34 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 
 import pytest
 from django.http.response import HttpResponseBase
+from django.template import Template
 from django.test import Client
+from django.test.signals import template_rendered
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from judging.models import Study
 from judging.roles import TAG_FAILURES
 from runs.models import Run, Task, User
 from tests.judging.blind_world import World
+from tests.judging.test_study_report import report_of
 from tests.judging.url_cases import CASES, Visit
 from tests.security.conftest import client_of
-from tests.security.markup import body, wrong
+from tests.security.crowd import crowd
+from tests.security.markup import body, misread, wrong
 from tests.security.payloads import PAYLOADS
 from tests.security.poison import poison
 from tests.security.rooms import PARTS, nowhere, room_of
 
 OPEN = {"login", "set_language", "runs:healthz", "admin:login", "admin:jsi18n"}
 """Answer also to whoever has not logged in. The second only sets a cookie."""
+TEMPLATES = Path(__file__).parents[2] / "templates"
+POLICY = '<meta http-equiv="Content-Security-Policy"'
 LEAVES = {"logout", "admin:logout", "login", "set_language"}
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -214,23 +223,69 @@ def test_nonsense_in_the_address_breaks_nothing(world: World, overseer, nonsense
     assert broken == []
 
 
+NOTHING_FOREIGN = {
+    # Our own words, and numbers.
+    *(f"errors/{name}.html" for name in ("400", "500", "503", "507", "csrf", "locked")),
+    "judging/_time_left.html",
+    # A frame of two lines around others, which are shown.
+    *("_fragments/pagination.html", "_fragments/messages_swap.html"),
+}
+"""Templates that the walk need not show."""
+
+
+@contextmanager
+def shown() -> Iterator[set[str]]:
+    """The names of all templates that are rendered meanwhile."""
+    names: set[str] = set()
+
+    def note(template: Template, **_: object) -> None:
+        names.add(str(template.name))
+
+    template_rendered.connect(note)
+    yield names
+    template_rendered.disconnect(note)
+
+
+def everywhere(world: World, overseer: User) -> Iterator[tuple[User, Visit]]:
+    """Each address without a query, as somebody who sees everything and as somebody who labels."""
+    for user, rooms in ((overseer, ""), (world.annotator, "judging:annotate")):
+        for name, visit in visits(world, 99):
+            # The latter says 503 where no worker lives, and no words.
+            if name not in {*LEAVES, "runs:healthz"} and name.startswith(rooms):
+                yield user, visit
+
+
 def test_hostile_strings_stay_text_on_every_page_and_in_every_file(world: World, overseer) -> None:
     """The last of all, for it changes the site."""
     Task.objects.filter(runs=world.disputed).update(infeasible_reason="why")
-    assert poison() > 100
+    crowded = crowd(world, overseer)
+    assert poison(crowded.spared) > 100
     # As if it had gone through the queue here, so that the list of reruns has a row.
     Run.objects.filter(pk=world.rerun.pk).update(lease_token=1)
     found, answered = [], 0
-    for user, rooms in ((overseer, ""), (world.annotator, "judging:annotate")):
-        client = client_of(user)
-        for name, visit in visits(world, 99):
-            if name in {*LEAVES, "runs:healthz"} or not name.startswith(rooms):
-                continue  # the latter says 503 where no worker lives, and no words
-            answer = client.get(visit.path)
+    clients = {user: client_of(user) for user, _ in crowded.visits}
+    clients |= {user: client_of(user) for user in (overseer, world.annotator)}
+    with shown() as names:
+        for user, visit in (*everywhere(world, overseer), *crowded.visits):
+            send = clients[user].get if visit.data is None else clients[user].post
+            answer = send(visit.path, visit.data, headers=visit.headers)
             answered += answer.status_code == 200
-            what = [*wrong(answer), *careless(answer)]
-            found += [f"{visit.path}: {one}" for one in what]
+            found += [f"{visit.path}: {one}" for one in (*wrong(answer), *careless(answer))]
+        for study in crowded.reported:
+            found += hostile_in_report_of(study)
     assert not found, "\n".join(found)
     assert answered > 400
     audit = client_of(overseer).get(f"/studies/{world.other_study.pk}/audit/")
     assert '<section class="matrices"' in audit.content.decode()  # and not the page without figures
+    ours = {str(one.relative_to(TEMPLATES)) for one in TEMPLATES.rglob("*.html")}
+    assert ours - names - NOTHING_FOREIGN == set(), "no visit shows these templates"
+
+
+def hostile_in_report_of(study: Study) -> Iterator[str]:
+    """What is wrong with the pages of a study's report; each forbids scripts in a line of ours."""
+    for name, page in report_of(Study.objects.get(pk=study.pk)).items():
+        text = page.decode() if name.endswith(".html") else ""
+        policy, text = text.count(POLICY), text.replace(POLICY, "<meta", 1)
+        yield from (f"{name}: {one}" for one in misread(text))
+        if name.endswith(".html") and not policy:
+            yield f"{name}: without a policy"
