@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from runs.models import AgentConfiguration, KnowledgeEntry, KnowledgeSet, Run, User
 from webagent.agents.generic.knowledge import framed
 from webagent.agents.generic.settings import AgentSettings
-from webagent.knowledge.entries import Entry, hash_of
+from webagent.knowledge.entries import LONGEST_TEXT, Entry, hash_of
 from webagent.llm.tokens import count_tokens
 
 CONFIG_KEY = "knowledge"
@@ -26,17 +26,41 @@ class UnknownKnowledgeError(Exception):
     """There is no such set; the message says which there are."""
 
 
+class UnfitEntryError(Exception):
+    """No agent and no model may be told an entry as it is stored; the message says which, and why.
+
+    Nothing here writes such a row, but whoever restores or mends a database by hand may.
+    """
+
+
 def entry_of(row: KnowledgeEntry) -> Entry:
-    """What agents read of the row."""
-    return Entry(intent=row.intent, ok=row.ok, ng=row.ng)
+    """What agents read of the row.
+
+    Raises:
+        UnfitEntryError: it lacks words that an entry needs, or is too long.
+    """
+    try:
+        return Entry(intent=row.intent, ok=row.ok, ng=row.ng)
+    except ValidationError:
+        words = _(
+            "An entry of %(set)s lacks words or is longer than %(most)s characters: “%(intent)s”. "
+            "Change it, or switch it off."
+        )
+        told = {"set": row.knowledge_set, "most": LONGEST_TEXT, "intent": row.intent[:80]}
+        raise UnfitEntryError(words % told) from None
+
+
+def _as_stored(row: KnowledgeEntry) -> Entry:
+    """For counting alone: one entry that is unfit must not keep others from being changed."""
+    return Entry.model_construct(intent=row.intent, ok=row.ok, ng=row.ng)
 
 
 def recount(knowledge_set: KnowledgeSet) -> KnowledgeSet:
     """Bring hash, number and length in line with the entries, and store them."""
-    told = list(knowledge_set.entries.told())
-    knowledge_set.content_hash = hash_of(entry_of(row) for row in told)
+    told = [_as_stored(row) for row in knowledge_set.entries.told()]
+    knowledge_set.content_hash = hash_of(told)
     knowledge_set.n_entries = len(told)
-    knowledge_set.n_tokens = count_tokens(framed("\n".join(entry_of(row).text for row in told)))
+    knowledge_set.n_tokens = count_tokens(framed("\n".join(entry.text for entry in told)))
     knowledge_set.save(update_fields=["content_hash", "n_entries", "n_tokens"])
     return knowledge_set
 
@@ -48,7 +72,7 @@ def with_knowledge(config: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     `set`, and `select` and `top` beside them.
 
     Raises:
-        UnknownKnowledgeError: there is no such set, or it has no entries.
+        UnknownKnowledgeError: there is no such set, it has no entries, or one that is unfit.
     """
     named = config.get(CONFIG_KEY)
     wish: dict[str, JsonValue] = {"set": named} if isinstance(named, str) else {}
@@ -67,7 +91,10 @@ def _snapshot(words: str) -> dict[str, JsonValue]:
             _("There is no web knowledge %(name)s. There is: %(known)s.")
             % {"name": words, "known": known or "–"}
         )
-    told = [entry_of(row) for row in found[0].entries.told()]
+    try:
+        told = [entry_of(row) for row in found[0].entries.told()]
+    except UnfitEntryError as error:
+        raise UnknownKnowledgeError(str(error)) from None
     if not told:
         raise UnknownKnowledgeError(_("%(name)s has no entries.") % {"name": words})
     entries: list[JsonValue] = [entry.model_dump(mode="json") for entry in told]

@@ -14,7 +14,7 @@ from runs.execution.knowledge import in_words, leaks_in, next_version
 from runs.execution.paid_work import WorkRefusedError
 from runs.knowledge_logs import logs_of, runs_to_learn_from
 from runs.knowledge_rows import NewEntry, fill
-from runs.knowledge_sets import entry_of, recount
+from runs.knowledge_sets import UnfitEntryError, entry_of, recount
 from runs.language_models import ModelUnavailableError, usable_entry
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from runs.services.learning import start_learning
@@ -75,6 +75,7 @@ def estimate_summary(*, knowledge_set: KnowledgeSet, model: str) -> Estimate:
 
     Raises:
         ModelUnavailableError: the model cannot be asked.
+        UnfitEntryError: it may not be asked of one of the entries.
     """
     entry = usable_entry(model)
     entries = [entry_of(row) for row in knowledge_set.entries.told()]
@@ -149,7 +150,7 @@ def start_summary(
         raise WorkRefusedError(_("There are no raw entries to summarise."))
     try:
         expected = estimate_summary(knowledge_set=knowledge_set, model=model)
-    except ModelUnavailableError as error:
+    except (ModelUnavailableError, UnfitEntryError) as error:
         raise WorkRefusedError(str(error)) from error
     KnowledgeSet.objects.freeze(knowledge_set.content_hash)
     return start_learning(

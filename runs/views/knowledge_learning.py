@@ -11,6 +11,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.execution.paid_work import WorkRefusedError
 from runs.knowledge_forms import SELECTION, ExtractForm, LearnForm
+from runs.knowledge_sets import UnfitEntryError
 from runs.language_models import ModelOffer, ModelUnavailableError, offered_models
 from runs.models import KnowledgeSet, LearningJob
 from runs.rerun_page import ids_of
@@ -127,5 +128,9 @@ def _estimated(request: AppRequest, form: ExtractForm) -> HttpResponse:
 def _summary_estimated(request: AppRequest, form: LearnForm, raw: KnowledgeSet) -> HttpResponse:
     form.full_clean()
     model = form.cleaned_data.get("model")
-    found = estimate_summary(knowledge_set=raw, model=model) if model else None
-    return render(request, "runs/_knowledge_estimate.html", {"estimate": found})
+    context: dict[str, object] = {}
+    try:
+        context["estimate"] = estimate_summary(knowledge_set=raw, model=model) if model else None
+    except UnfitEntryError as error:
+        context["problem"] = str(error)
+    return render(request, "runs/_knowledge_estimate.html", context)

@@ -15,6 +15,8 @@ from pydantic import JsonValue
 
 from runs.agent_words import value_in_words
 from runs.execution.learning import carry_out
+from runs.experiment_agents import read_agent
+from runs.experiment_plans import PlanError
 from runs.knowledge_pages import config_line
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from tests.judging.asked_models import models_file
@@ -132,6 +134,26 @@ def test_an_entry_without_ng_is_refused(page: Client):
     entry = made(make_run(pictures=False)).entries.get()
     response = page.post(f"/knowledge/entries/{entry.pk}/", {"intent": "x", "ok": "", "ng": " "})
     assert response.status_code == 422
+
+
+def test_an_entry_that_nobody_may_be_told_can_be_mended_and_is_told_of(
+    page: Client, model: LLMStub
+):
+    kept = made(make_run(pictures=False))
+    rows = [kept.entries.create(position=n, intent=f"{n} " * 1500, ng="") for n in (1, 2)]
+    with pytest.raises(PlanError, match="longer than 2000 characters: “1 1"):
+        read_agent('generic:{"model": "stub-judge", "knowledge": "shop shopping raw v1"}')
+    asked = {"model": "stub-judge", "estimate": "1"}
+    said = page.post(f"/knowledge/{kept.pk}/summarise/", asked, headers={"HX-Request": "true"})
+    assert "longer than 2000" in said.content.decode()
+    said = page.post(f"/knowledge/{kept.pk}/summarise/", asked | {"start": "1"})
+    assert (said.status_code, "longer than 2000" in said.content.decode()) == (422, True)
+    words = {"intent": "Open", "ok": "", "ng": "It stays shut."}
+    assert page.post(f"/knowledge/entries/{rows[0].pk}/", words).status_code == 302
+    assert page.post(f"/knowledge/entries/{rows[1].pk}/switch/", {"off": ""}).status_code == 302
+    kept.refresh_from_db()
+    assert kept.n_entries == 2
+    assert read_agent('generic:{"model": "stub-judge", "knowledge": "shop shopping raw v1"}')
 
 
 def test_extraction_is_estimated_started_and_watched(page: Client, model: LLMStub):
