@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError, QuerySet
 from django.utils import timezone
 
-from runs.blob_checks import STEP_COLUMNS, delete_unused
+from runs.blob_checks import STEP_COLUMNS, delete_unused, unused_blobs
 from runs.keeping import unkept
 from runs.models import Attachment, Blob, DeletedRun, DoomedBlob, Run, RunStatus, Step, User
 
@@ -23,7 +23,14 @@ BLOBS_AT_ONCE = 500
 Noted = Callable[[Sequence[UUID]], None]
 
 
-def delete_runs(runs: QuerySet[Run], *, reason: str, user: User | None, note: Noted) -> list[UUID]:
+def delete_runs(
+    runs: QuerySet[Run],
+    *,
+    reason: str,
+    user: User | None,
+    note: Noted,
+    at_most: int | None = None,
+) -> list[UUID]:
     """Delete those of the runs that were put away and that nothing keeps; which ones went.
 
     Some at a time, each with all its rows or not at all. Their files are doomed in the same
@@ -34,7 +41,8 @@ def delete_runs(runs: QuerySet[Run], *, reason: str, user: User | None, note: No
             in between leaves none that went unnoted.
     """
     gone: list[UUID] = []
-    ids = list(runs.filter(archived_at__isnull=False).order_by("pk").values_list("pk", flat=True))
+    away = unkept(runs.filter(archived_at__isnull=False)).order_by("pk")
+    ids = list(away.values_list("pk", flat=True)[:at_most])
     for start in range(0, len(ids), RUNS_AT_ONCE):
         gone += _delete_some(ids[start : start + RUNS_AT_ONCE], reason, user, note)
     return gone
@@ -53,11 +61,12 @@ def delete_doomed(*, at_most: int | None = None) -> int:
         if not hashes:
             break
         n_seen += len(hashes)
-        pictures = Blob.objects.filter(pk__in=hashes, thumbnail__isnull=False)
-        thumbnails = set(pictures.values_list("thumbnail_id", flat=True))
+        going = unused_blobs().filter(pk__among=hashes, thumbnail__isnull=False)
+        thumbnails = set(going.values_list("thumbnail_id", flat=True))
+        _doom(thumbnails)  # before their pictures go: whoever is killed then forgets none
         n_deleted += delete_unused(hashes, before=before)
-        DoomedBlob.objects.filter(pk__in=hashes).delete()  # somebody else's: it stays
-        _doom(thumbnails - set(hashes))
+        # What is still there is somebody else's and stays; thumbnails are looked at once more.
+        DoomedBlob.objects.filter(pk__in=[one for one in hashes if one not in thumbnails]).delete()
     return n_deleted
 
 

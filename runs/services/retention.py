@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -20,6 +20,8 @@ from runs.models import Experiment, Run, RunStatus, User
 from runs.services.acts import record_act
 
 RULE = "the rule of its experiment"
+AT_ONCE = 1000
+"""Runs that are put away or taken back in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,37 +33,59 @@ class Applied:
     n_files: int
 
 
-@transaction.atomic
 def archive_runs(*, runs: QuerySet[Run], why: str) -> int:
     """Put away those of the runs that nothing keeps; how many.
 
-    An attempt that another one repeats goes with that one.
+    An attempt that another one repeats goes with that one. Some at a time, each with its entry in
+    the log of acts: on SQLite nobody else writes meanwhile.
     """
+
+    @transaction.atomic
+    def put_away(ids: Sequence[UUID]) -> int:
+        there = open_ones.filter(pk__among=ids)
+        n = unkept(there).update(archived_at=timezone.now())
+        if n:
+            record_act(EXPERIMENT_ARCHIVED, words=why, after=f"{n} runs")
+        return n
+
     n_archived = 0
     open_ones = runs.filter(archived_at=None, status__in=RunStatus.ended())
-    while n := unkept(open_ones).update(archived_at=timezone.now()):
+    while n := _in_parts(unkept(open_ones), put_away):
         n_archived += n
-    if n_archived:
-        record_act(EXPERIMENT_ARCHIVED, words=why, after=f"{n_archived} runs")
     return n_archived
 
 
-@transaction.atomic
 def restore_runs(*, runs: QuerySet[Run], why: str) -> int:
-    """Take back what was put away; how many."""
-    n_restored = runs.filter(archived_at__isnull=False).update(archived_at=None)
-    if n_restored:
-        record_act(EXPERIMENT_ARCHIVED, words=why, before=f"{n_restored} runs", after="0 runs")
-    return n_restored
+    """Take back what was put away; how many. Some at a time, as they were put away."""
+
+    @transaction.atomic
+    def take_back(ids: Sequence[UUID]) -> int:
+        n = Run.objects.filter(pk__among=ids, archived_at__isnull=False).update(archived_at=None)
+        if n:
+            record_act(EXPERIMENT_ARCHIVED, words=why, before=f"{n} runs", after="0 runs")
+        return n
+
+    return _in_parts(runs.filter(archived_at__isnull=False), take_back)
+
+
+def _in_parts(runs: QuerySet[Run], do: Callable[[Sequence[UUID]], int]) -> int:
+    ids = list(runs.order_by("pk").values_list("pk", flat=True))
+    return sum(do(ids[start : start + AT_ONCE]) for start in range(0, len(ids), AT_ONCE))
 
 
 def delete_archived(
-    *, runs: QuerySet[Run], reason: str, user: User | None = None, waits: bool = True
+    *,
+    runs: QuerySet[Run],
+    reason: str,
+    user: User | None = None,
+    waits: bool = True,
+    at_most: int | None = None,
 ) -> list[UUID]:
     """Delete runs that were put away for the grace period, and files that nobody else has.
 
     Args:
         waits: whether the grace period is kept.
+        at_most: so many runs and files, for somebody who waits; the sweep deletes more files.
     """
 
     def note(gone: Sequence[UUID]) -> None:
@@ -69,9 +93,9 @@ def delete_archived(
         record_act(RUNS_DELETED, words=reason, before=f"{len(gone)} runs: {ids}", user=user)
 
     going = runs.filter(due()) if waits else runs
-    gone = delete_runs(going, reason=reason, user=user, note=note)
+    gone = delete_runs(going, reason=reason, user=user, note=note, at_most=at_most)
     if gone:
-        delete_doomed()
+        delete_doomed(at_most=at_most)
     return gone
 
 

@@ -17,6 +17,9 @@ from runs.services.retention import archive_runs, delete_archived, restore_runs,
 from runs.views.fragments import AppRequest
 from runs.views.space import may_manage
 
+AT_ONCE = 1000
+"""Runs that a person has deleted with one click; the page says how many are left."""
+
 
 @require_safe
 @may_manage
@@ -61,13 +64,16 @@ def retention_restore(request: AppRequest, experiment_id: int) -> HttpResponse:
 @require_POST
 @may_manage
 def retention_delete(request: AppRequest, experiment_id: int) -> HttpResponse:
-    """Delete what was put away for the grace period."""
+    """Delete what was put away for the grace period, as much as one can wait for."""
     experiment = _experiment(request, experiment_id)
     form = DeletionForm(request.POST, experiment=experiment)
     if not form.is_valid():
         return _page(request, experiment, LimitsForm.of(experiment), form)
     gone = delete_archived(
-        runs=_runs(experiment), reason=form.cleaned_data["reason"], user=request.user
+        runs=_runs(experiment),
+        reason=form.cleaned_data["reason"],
+        user=request.user,
+        at_most=AT_ONCE,
     )
     n = len(gone)
     _say(request, n, ngettext("%(n)d run was deleted.", "%(n)d runs were deleted.", n))

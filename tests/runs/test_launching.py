@@ -49,6 +49,19 @@ def wish(**asked: Any) -> Wish:
     return Wish(token=uuid.uuid4(), **asked)
 
 
+def test_a_full_experiment_takes_no_more_and_what_it_has_is_asked_for_twice():
+    Experiment.objects.create(name="small", max_runs=2)
+    run, user = ours(), make_user()
+    asked = wish(experiment="small", trials=2)
+    first = launch_reruns(runs=[run], wish=asked, user=user).queued
+    assert launch_reruns(runs=[run], wish=asked, user=user).queued == first
+    with pytest.raises(RerunError, match="holds 2 runs and may hold 2"):
+        launch_reruns(runs=[run], wish=wish(experiment="small"), user=user)
+    with pytest.raises(RerunError, match="may hold 2"):
+        queue_run(task="miniwob.click-test", agent="oracle", experiment="small")
+    assert Experiment.objects.get().runs.count() == 2
+
+
 def test_the_same_again(told, django_capture_on_commit_callbacks):
     run, user = ours(), make_user()
     with django_capture_on_commit_callbacks(execute=True):

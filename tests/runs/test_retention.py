@@ -10,6 +10,8 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from judging.models import FailureReview
+from runs import blob_checks
 from runs.blob_checks import BlobReport, check_files, check_references
 from runs.execution import clean_up, storing
 from runs.execution.clean_up import delete_doomed
@@ -17,6 +19,7 @@ from runs.execution.storing import import_bundle, import_runs
 from runs.keeping import kept_by
 from runs.models import Act, Blob, DeletedRun, DoomedBlob, Experiment, Run, RunStatus, Step
 from runs.quotas import QuotaError, demand_room
+from runs.services import retention
 from runs.services.retention import (
     apply_retention,
     archive_runs,
@@ -97,6 +100,16 @@ class TestPuttingAway:
         second = make_run(retry_of=first, attempt=2)
         assert archive_runs(runs=all_runs(pk__in=[first.pk, second.pk]), why="a test") == 2
 
+    def test_so_many_at_a_time(self, monkeypatch):
+        monkeypatch.setattr(retention, "AT_ONCE", 2)
+        for _ in range(5):
+            make_run(steps=0)
+        assert archive_runs(runs=all_runs(), why="a test") == 5
+        assert restore_runs(runs=all_runs(), why="a test") == 5
+        acts = Act.objects.filter(kind="experiment.archived").order_by("pk")
+        told = [act.before or act.after for act in acts]
+        assert told == ["2 runs", "2 runs", "1 runs"] * 2
+
     def test_it_is_written_down(self):
         run = make_run()
         archive_runs(runs=all_runs(pk=run.pk), why="no longer needed")
@@ -167,6 +180,55 @@ class TestDeleting:
         assert delete_archived(runs=all_runs(), reason="a test") == []
         assert gone(run) == [False]
 
+    def test_one_whose_failure_people_described_meanwhile_stays_with_their_words(self, monkeypatch):
+        run, other = make_run(steps=0), make_run(steps=0)
+        put_away(run, other)
+        delete_whole = clean_up._delete_whole
+
+        def described_just_before(*args):
+            FailureReview.objects.create(run=run, decision="own", by=make_user())
+            return delete_whole(*args)
+
+        monkeypatch.setattr(clean_up, "_delete_whole", described_just_before)
+        assert delete_archived(runs=all_runs(), reason="a test") == [other.pk]
+        assert FailureReview.objects.get().run == run
+
+    def test_whoever_is_killed_between_a_picture_and_its_thumbnail_forgets_neither(
+        self, store, monkeypatch
+    ):
+        run, delete_unused = make_run(steps=1), blob_checks.delete_unused
+        picture: Any = run.steps.get().screenshot
+        both = Blob.objects.filter(pk__in=[picture.pk, picture.thumbnail_id])
+        put_away(run)
+
+        def killed(hashes, *, before):
+            delete_unused(hashes, before=before)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(clean_up, "delete_unused", killed)
+        with pytest.raises(KeyboardInterrupt):
+            delete_archived(runs=all_runs(), reason="a test")
+        assert [blob.pk for blob in both] == [picture.thumbnail_id]
+        monkeypatch.undo()
+        delete_doomed()
+        assert not both.all().exists()
+        assert len(files_in(store)) == Blob.objects.count()
+
+    def test_a_picture_that_is_another_ones_thumbnail_goes_with_it(self):
+        picture = make_picture("large", (640, 400))
+        seen: list[dict[str, Any]] = [{"screenshot": picture}, {"screenshot": picture.thumbnail}]
+        put_away(make_run(steps=seen))
+        delete_archived(runs=all_runs(), reason="a test")
+        assert not Blob.objects.filter(pk__in=[picture.pk, picture.thumbnail_id]).exists()
+
+    def test_so_many_that_one_can_wait_for_it(self, store):
+        judged = make_run(steps=1)
+        put_away(judged, make_run(steps=1), make_run(steps=1))
+        make_study(runs=[judged])
+        assert len(delete_archived(runs=all_runs(), reason="a test", at_most=1)) == 1
+        assert len(delete_archived(runs=all_runs(), reason="a test", at_most=1)) == 1
+        assert list(all_runs()) == [judged]
+
     def test_the_database_refuses_every_other_way(self):
         run = make_run(steps=2)
         put_away(run)
@@ -232,13 +294,19 @@ def _other(bundle: Any) -> Any:
 
 
 class TestRules:
-    def test_runs_past_their_time_are_put_away_and_then_deleted(self):
+    def test_runs_past_their_time_are_put_away_and_then_deleted(self, capsys):
         experiment = make_experiment()
         long_ago = timezone.now() - timedelta(days=8)
         old = make_run(experiment=experiment, ended_at=long_ago)
         new = make_run(experiment=experiment, ended_at=timezone.now())
         other = make_run(ended_at=long_ago)
+        judged = make_run(experiment=experiment, ended_at=long_ago)
+        make_study(runs=[judged])
         set_limits(experiment=experiment, max_runs=None, max_bytes=None, keep_days=7)
+        call_command("apply_retention", "--dry-run")
+        told = ["To be put away: 1 runs.", "To be deleted: 0 runs."]
+        why = "part of a study, with its labels and verdicts"
+        assert capsys.readouterr().out.splitlines() == [*told, f"Kept: 1 ({why})."]
         assert apply_retention().archived == 1
         assert list(Run.objects.exclude(archived_at=None)) == [old]
         put_away(old)

@@ -173,8 +173,11 @@ class TestEveryStore:
         any_store.put("00/11/0011", b"left by a killed process")
         assert "Deleted" not in checked(capsys, "--delete-orphans")
         assert any_store.exists("00/11/0011")
-        assert delete_unnamed("00/11/0011", before=later())
-        assert not delete_unnamed(storage_name(step.screenshot), before=later())
+        named, unpacked = storage_name(step.screenshot), storage_name(step.tree)[: -len(".zst")]
+        any_store.put(unpacked, b"the tree before it was packed")
+        assert delete_unnamed([named, unpacked, "00/11/0011"], before=later()) == 2
+        assert [any_store.exists(name) for name in (named, unpacked)] == [True, False]
+        assert read_blob(step.tree)
         assert "0 files without a row" in checked(capsys)
         assert not Blob.objects.filter(pk="0011").exists()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from runs.keeping import kept_by, unkept
 from runs.models import Run
 from runs.services.retention import apply_retention, due, past_their_time
 
@@ -17,12 +18,17 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="only say how many")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="only say how many would go, and what is kept"
+        )
 
     def handle(self, *, dry_run: bool, **_: Any) -> None:
         if dry_run:
-            self.stdout.write(f"Past their time: {past_their_time().count()} runs.")
-            self.stdout.write(f"Due to be deleted: {Run.objects.filter(due()).count()} runs.")
+            old, away = past_their_time(), Run.objects.filter(due())
+            self.stdout.write(f"To be put away: {unkept(old).count()} runs.")
+            self.stdout.write(f"To be deleted: {unkept(away).count()} runs.")
+            for words, n in kept_by(old | away):
+                self.stdout.write(f"Kept: {n} ({words}).")
             return
         done = apply_retention()
         self.stdout.write(f"Put away: {done.archived} runs. Deleted: {done.deleted} runs.")

@@ -300,6 +300,15 @@ def test_a_step_that_its_experiment_has_no_room_for_is_refused_whole(pusher):
     assert pusher.end(run).status_code == 200
 
 
+def test_a_run_that_its_experiment_has_no_room_for_is_refused(pusher):
+    Experiment.objects.create(name="pushed", max_runs=1)
+    pusher.open()
+    refused = pusher.send("POST", "/runs", opening())
+    assert refused.status_code == 422
+    assert "may hold 1" in refused.json()["errors"][0]["reason"]
+    assert Run.objects.count() == 1
+
+
 def test_the_list_of_runs_leaves_out_what_was_put_away(pusher):
     away, here = pusher.open(), pusher.open()
     Run.objects.filter(pk=away.pk).update(archived_at=timezone.now())
