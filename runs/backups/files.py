@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from django.core.files.storage import Storage
@@ -15,11 +15,14 @@ from runs.models import Blob
 from runs.storage import UNFINISHED, blob_storage
 
 
-def copy_new_files(folder: Path) -> tuple[int, int]:
+def copy_new_files(
+    folder: Path, *, on_file: Callable[[], object] = lambda: None
+) -> tuple[int, int]:
     """Copy what is not there yet; how many files and bytes that were."""
     n_files = n_bytes = 0
     store = blob_storage()
     for file in store.walk():
+        on_file()
         target = folder / file.name
         if file.name.endswith(UNFINISHED) or _is_there(target, file.size):
             continue

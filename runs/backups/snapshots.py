@@ -6,7 +6,7 @@ import fcntl
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -37,7 +37,14 @@ class Backup:
     seconds: float
 
 
-def back_up(folder: Path, *, keep: int | None = None) -> Backup:
+Tell = Callable[[str, int], object]
+
+
+def silently(_what: str, _n_files: int) -> None:
+    """Nobody wants to know."""
+
+
+def back_up(folder: Path, *, keep: int | None = None, tell: Tell = silently) -> Backup:
     """Add a snapshot to the folder. People and workers may go on meanwhile.
 
     First the files, then the rows, then the files that are new. A file is on disk before a row
@@ -47,6 +54,7 @@ def back_up(folder: Path, *, keep: int | None = None) -> Backup:
 
     Args:
         keep: delete all but so many of the newest snapshots.
+        tell: is told what is done now, and of every file that was looked at.
 
     Raises:
         BackupError: it cannot be done; what is there already stays.
@@ -54,10 +62,12 @@ def back_up(folder: Path, *, keep: int | None = None) -> Backup:
     begun = time.monotonic()
     name = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     with _alone(folder):
-        first = copy_new_files(folder / BLOBS)
+        first = copy_new_files(folder / BLOBS, on_file=lambda: tell("files", 1))
+        tell("rows", 0)
         unfinished = folder / SNAPSHOTS / f"{name}{UNFINISHED}"
         unfinished.mkdir(parents=True)
         rows = _dump().dump(unfinished)
+        tell("new files", 0)
         then = copy_new_files(folder / BLOBS)
         backup = Backup(
             name=name,

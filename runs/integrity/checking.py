@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -18,16 +19,19 @@ def all_invariants() -> list[Invariant]:
     return [invariant for name in settings.INVARIANTS for invariant in import_string(name)()]
 
 
-def violations(*, hashes: bool = False) -> Iterator[Violation]:
-    """Everything that is not as it must be. Reads only, and holds one row at a time.
+def checks(*, hashes: bool = False) -> list[Iterator[Violation]]:
+    """What is to be looked at, one thing after the other; nothing is until it is asked for.
 
     Args:
         hashes: whether every file is read and compared with its hash, too.
     """
-    yield from missing_constraints()
-    for invariant in all_invariants():
-        yield from invariant.violations()
-    yield from damaged_blobs(hashes=hashes)
+    of_rows = [invariant.violations() for invariant in all_invariants()]
+    return [missing_constraints(), *of_rows, damaged_blobs(hashes=hashes)]
+
+
+def violations(*, hashes: bool = False) -> Iterator[Violation]:
+    """Everything that is not as it must be. Reads only, and holds one row at a time."""
+    return chain.from_iterable(checks(hashes=hashes))
 
 
 def checked_rows() -> dict[str, int]:

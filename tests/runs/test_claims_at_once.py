@@ -5,13 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.db import connections
+from django.utils import timezone
 
 from runs.models import Experiment, ImportJob, Run, RunStatus
+from runs.querysets import queue
 from runs.querysets.queue import QueueQuerySet
+from runs.querysets.turns import First, firsts_in_turn
 from tests.runs.factories import make_run, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,7 +40,9 @@ def of_all(claim: Callable[[int, threading.Barrier], list[Any]]) -> list[Any]:
         finally:
             connections["default"].close()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(WORKERS)]
+    threads = [
+        threading.Thread(target=work, args=(number,), name=f"{number}") for number in range(WORKERS)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -81,8 +87,8 @@ def test_every_piece_of_work_is_had_by_one() -> None:
 @pytest.mark.fault(4, "four workers take the next run of an experiment at the same moment")
 def test_an_experiment_never_has_more_runs_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = Experiment.objects.create(name="small", parallelism=1)
-    for _ in range(WORKERS):
-        queued(experiment=experiment)
+    ids = [queued(experiment=experiment).pk for _ in range(WORKERS)]
+    (first,) = firsts_in_turn(Run.objects.all(), timezone.now())
     claim_one, all_looked = QueueQuerySet.claim, threading.Barrier(WORKERS)
 
     def claim(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -91,7 +97,13 @@ def test_an_experiment_never_has_more_runs_than_it_may(monkeypatch: pytest.Monke
             all_looked.wait(0.5)
         return claim_one(self, *args, **kwargs)
 
+    def firsts(*_: Any) -> list[First]:
+        """Another run for each, as where others have come to be first in between."""
+        return [replace(first, run_id=ids[int(threading.current_thread().name)])]
+
     monkeypatch.setattr(QueueQuerySet, "claim", claim)
+    monkeypatch.setattr(queue, "firsts_in_turn", firsts)
+    monkeypatch.setattr(queue, "TRIES", 2)
 
     def claim_next(number: int, together: threading.Barrier) -> list[Any]:
         together.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs.backups.contract import BackupError
 from runs.backups.snapshots import back_up
+from runs.management.progress import progress_bar
+from runs.models import Blob
 
 
 class Command(BaseCommand):
@@ -26,7 +29,13 @@ class Command(BaseCommand):
         if keep is not None and keep < 1:
             raise CommandError("--keep must be at least 1")
         try:
-            made = back_up(folder, keep=keep)
+            with progress_bar(shown=sys.stderr.isatty()) as progress:
+                bar = progress.add_task("files", total=Blob.objects.count())
+                made = back_up(
+                    folder,
+                    keep=keep,
+                    tell=lambda what, n: progress.update(bar, description=what, advance=n),
+                )
         except BackupError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(

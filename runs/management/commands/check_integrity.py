@@ -9,7 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from runs.integrity.checking import all_invariants, checked_rows, violations
+from runs.integrity.checking import all_invariants, checked_rows, checks
+from runs.management.progress import progress_bar
 
 
 class Command(BaseCommand):
@@ -32,10 +33,16 @@ class Command(BaseCommand):
 
     def handle(self, *, hashes: bool, format: str, **_: Any) -> None:
         n_found = 0
-        for violation in violations(hashes=hashes):
-            n_found += 1
-            as_json = json.dumps(asdict(violation)) if format == "json" else ""
-            self.stdout.write(as_json or self.style.ERROR(str(violation)))
+        with progress_bar(shown=sys.stderr.isatty()) as progress:
+            parts = checks(hashes=hashes)
+            bar = progress.add_task("checks", total=len(parts))
+            for part in parts:
+                for violation in part:
+                    progress.stop()  # what was found stands on lines of its own
+                    n_found += 1
+                    as_json = json.dumps(asdict(violation)) if format == "json" else ""
+                    self.stdout.write(as_json or self.style.ERROR(str(violation)))
+                progress.advance(bar)
         self._sum_up(n_found, format)
         if n_found:
             sys.exit(1)
