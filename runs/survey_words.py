@@ -20,7 +20,16 @@ def survey_lines(name: str, found: Mapping[str, Any]) -> Iterator[str]:
     if counts["unread"]:
         yield f"  Files that no importer reads: {counts['unread']}, such as {found['unread'][0]}"
     for rejected in found["rejected"]:
-        yield f"  Cannot be taken: {rejected['file']}: {rejected['reason']}"
+        yield f"  Cannot be taken: {_line(rejected)}"
+    # What is wrong with the upload itself; what runs lack is counted above.
+    for problem in found["problems"]:
+        if problem["source"] == name:
+            yield f"  Left out: {_line(problem)}"
+
+
+def _line(problem: Mapping[str, str]) -> str:
+    where = ", ".join(dict.fromkeys(filter(None, (problem["file"], problem["field"]))))
+    return f"{where}: {problem['reason']}"
 
 
 def _format_lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import BinaryIO
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from judging.act_kinds import LABELS_IMPORTED
@@ -27,7 +28,7 @@ from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, La
 
 MOST_LISTED = 20
 """Bad rows, and columns that are not read, listed one by one."""
-CLOSED = "the run is settled or disputed in this study already"
+CLOSED = "the run's labels settled it or are disputed in this study already"
 OTHER_VERDICT = "the evaluator has another verdict on this run"
 
 
@@ -134,8 +135,10 @@ class _Import:
     def _label(self, run: Run, record: LabelRecord) -> bool:
         labels = Label.objects.filter(item__study__name=self._study, item__run=run)
         items = StudyItem.objects.filter(study__name=self._study, run=run)
-        was_closed = items.exclude(status=StudyItem.Status.OPEN).exists()
+        was_closed = items.exclude(status=StudyItem.Status.OPEN).exists() and not _is_told(items)
         before = labels.count()
+        if record.failure_step is not None and record.failure_step >= max(run.n_steps, 1):
+            raise RowError("failure_step", f"the run has {run.n_steps} steps, from 0")
         _raise_first(store_labels(run=run, records=[record]))
         is_new = labels.count() > before
         if is_new and was_closed and run.pk not in self._touched:
@@ -152,6 +155,11 @@ class _Import:
         if is_new:
             self._touched.add(run.pk)
         return is_new
+
+
+def _is_told(items: QuerySet[StudyItem]) -> bool:
+    """Whether the verdict came as a row: labels may follow it then, as they change nothing."""
+    return ReferenceVerdict.objects.filter(item__in=items).exclude(record={}).exists()
 
 
 def _verdict(run: Run, record: EvaluationRecord) -> bool:

@@ -35,6 +35,7 @@ from webagent.trajectory.records import (
 
 IMPORTED = "imported"
 """Version of evaluators whose row gives none."""
+AMBIGUOUS = ("0", "1", "2")
 VISIBLE = r"^\P{C}+$"
 """Without what a terminal obeys and what turns the order of letters round."""
 Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=150, pattern=VISIBLE)]
@@ -129,6 +130,8 @@ def record_of(
     kind = _kind(values)
     said = {SHORT.get(name, name): value for name, value in values.items()}
     said |= {"run_id": str(run.pk), "study": study}
+    if isinstance(word := said.get("verdict"), str):
+        said["verdict"] = word.strip().lower()
     try:
         if kind == LABEL:
             return _label(said)
@@ -136,6 +139,8 @@ def record_of(
     except ValidationError as error:
         field, reason = first_misfit(error)
         short = {"success": "verdict", "failure_types": "causes"}.get(field, field)
+        if short == "verdict" and str(values.get("verdict")).strip() in AMBIGUOUS:
+            reason += "; files disagree on what numbers mean, so write the word"
         raise RowError(field if field in values else short, reason) from error
 
 

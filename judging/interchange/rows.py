@@ -1,13 +1,18 @@
-"""A file of labels, row by row: CSV with a header, or JSON Lines, told apart by content."""
+"""A file of labels, row by row: CSV with a header, or JSON Lines, told apart by content.
+
+CSV as spreadsheets write it too: with semicolons or tabs, in UTF-16, with a mark at its beginning.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from judging.interchange.row_fields import KNOWN, value_of_cell
+from judging.interchange.row_fields import CONTENT_HASH, KNOWN, RUN_ID, value_of_cell
 from webagent.trajectory.texts import storable_json
 
 LONGEST_LINE = 4_000_000
@@ -16,6 +21,12 @@ MOST_ROWS = 1_000_000
 LONGEST_TEXT = 100_000
 """Characters of one value."""
 DEEPEST = 16
+SEPARATORS = (",", ";", "\t")
+"""Spreadsheets write the one that their country's settings ask for."""
+SEPARATOR_LINE = "sep="
+"""Begins a line before the header that names the separator, for spreadsheets."""
+ZIP_MAGIC = b"PK\x03\x04"
+HOW_TO_SAVE = "a spreadsheet saves it as “CSV UTF-8”"
 
 
 class Row(NamedTuple):
@@ -48,6 +59,8 @@ def read_rows(file: BinaryIO) -> Iterator[Row | BadRow]:
         first = next((each for each in lines if each[1].strip()), None)
         if first is None:
             raise UnreadableError(1, "the file is empty")
+        if first[1].lstrip().startswith("["):
+            raise UnreadableError(first[0], "is a JSON array; JSON Lines have one object a line")
         read = _json_rows if first[1].lstrip().startswith("{") else _csv_rows
         for number, row in enumerate(read(first, lines), start=1):
             if number > MOST_ROWS:
@@ -58,6 +71,30 @@ def read_rows(file: BinaryIO) -> Iterator[Row | BadRow]:
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
+    head = file.read(len(ZIP_MAGIC))
+    file.seek(-len(head), io.SEEK_CUR)
+    if head == ZIP_MAGIC:
+        raise UnreadableError(1, f"is a zip or a workbook, no CSV; {HOW_TO_SAVE}")
+    return _wide_lines(file) if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else _plain(file)
+
+
+def _wide_lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
+    """Of UTF-16, as spreadsheets write what they call Unicode text."""
+    text = io.TextIOWrapper(file, encoding="utf-16", newline="\n")
+    number = 0
+    try:
+        while line := text.readline(LONGEST_LINE + 1):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                raise UnreadableError(number, f"the line is longer than {LONGEST_LINE} characters")
+            yield number, line
+    except UnicodeDecodeError as error:
+        raise UnreadableError(number + 1, "is not UTF-16, as its beginning says") from error
+    finally:
+        text.detach()  # the file is not ours to close
+
+
+def _plain(file: BinaryIO) -> Iterator[tuple[int, str]]:
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
@@ -66,7 +103,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise UnreadableError(number, "is not UTF-8") from error
+            raise UnreadableError(number, f"is not UTF-8; {HOW_TO_SAVE}") from error
 
 
 def _json_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Row | BadRow]:
@@ -85,8 +122,14 @@ def _json_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iter
 
 
 def _csv_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Row | BadRow]:
+    separator = _separator(first[1])
+    if first[1].lower().startswith(SEPARATOR_LINE):
+        first = next(lines, (first[0] + 1, ""))
+    if "\r" in first[1].rstrip("\r\n"):
+        raise UnreadableError(first[0], f"its lines end with CR alone; {HOW_TO_SAVE}")
     before = first[0] - 1
-    table = csv.reader((line for _, line in _chained(first, lines)), strict=True)
+    written = (line for _, line in _chained(first, lines))
+    table = csv.reader(written, delimiter=separator, strict=True)
     header: list[str] | None = None
     start = first[0]
     try:
@@ -100,10 +143,27 @@ def _csv_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Itera
         raise UnreadableError(start, f"is no CSV: {error}") from error
 
 
+def _separator(first: str) -> str:
+    """What stands between the cells: as the first line says, else what finds most columns in it."""
+    told = first.rstrip("\r\n").lower().removeprefix(SEPARATOR_LINE)
+    if first.lower().startswith(SEPARATOR_LINE) and told in SEPARATORS:
+        return told
+
+    def known(separator: str) -> int:
+        return len(KNOWN & {_named(cell.strip('"')) for cell in first.split(separator)})
+
+    return max(SEPARATORS, key=known)
+
+
+def _named(cell: str) -> str:
+    return cell.strip().lower().replace(" ", "_")
+
+
 def _header(cells: list[str], line: int) -> list[str]:
-    names = [cell.strip() for cell in cells]
-    if not KNOWN & set(names):
-        raise UnreadableError(line, "the first line names no column that is known, by commas")
+    names = [_named(cell) for cell in cells]
+    if not {RUN_ID, CONTENT_HASH, "task"} & set(names):
+        why = "the first line names no column that tells the run: run_id, content_hash or task"
+        raise UnreadableError(line, why)
     if twice := next((name for name in names if name and names.count(name) > 1), ""):
         raise UnreadableError(line, "the column stands there twice", twice)
     return names

@@ -57,9 +57,29 @@ class TestReading:
         ]
 
     @pytest.mark.parametrize(
+        "content",
+        [
+            b"run_id,at\r\n1,2\r\n",
+            b"\xef\xbb\xbfrun_id;at\r\n1;2\r\n",
+            b"run_id\tat\n1\t2\n",
+            b"sep=;\r\nrun_id;at\r\n1;2\r\n",
+            b'"Run ID";"At"\n"1";"2"\n',
+            "run_id\tat\r\n1\t2\r\n".encode("utf-16"),
+        ],
+    )
+    def test_tables_may_be_as_spreadsheets_of_any_country_save_them(self, content):
+        rows = [row for row in read_rows(io.BytesIO(content)) if isinstance(row, Row)]
+        assert [row.values for row in rows] == [{"run_id": "1", "at": "2"}]
+
+    @pytest.mark.parametrize(
         ("content", "line", "reason"),
         [
             (b"", 1, "empty"),
+            (b"PK\x03\x04\x14\x00", 1, "workbook"),
+            (b"run_id,at\r1,2\r", 1, "CR alone"),
+            (b'[{"run_id": 1}]', 1, "one object a line"),
+            (b"annotator,verdict\n", 1, "tells the run"),
+            ("run_id,at\n".encode("utf-16") + b"\x00\xd8", 2, "UTF-16"),
             (b"name;verdict\n", 1, "names no column"),
             (b"run_id,run_id\n", 1, "twice"),
             (b"run_id,at\n1,2\n\xff,3\n", 3, "UTF-8"),
@@ -140,6 +160,7 @@ class TestImporting:
                 "extra": [],
             },
             {"run_id": str(run.pk), "evaluator": ["j"], "verdict": "error"},
+            {"run_id": str(run.pk), "annotator": "bob", "verdict": "failure", "failure_step": 99},
         ]
         file = tmp_path / "labels.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -161,6 +182,7 @@ class TestImporting:
             "line 12, at",
             "line 13, extra",
             "line 14, evaluator.name",
+            "line 15, failure_step",
         ]
         assert "\x1b" not in out.getvalue()
         assert "line 7, colour\ufffd[31m: is no column" in out.getvalue()
@@ -182,6 +204,17 @@ class TestImporting:
         file.write_text(csv_of())
         with pytest.raises(CommandError, match="imports do not enter it"):
             call_command("import_labels", str(file), study=here.name)
+
+    def test_labels_and_verdicts_may_come_in_either_order(self):
+        run = make_run(pictures=False)
+        row = f"run_id,kind,annotator,verdict,by\n{run.pk},"
+        files = [f"{row}label,ann,failure,\n", f"{row}label,bob,success,\n"]
+        files.append(f"{row}adjudication,,failure,zoe\n")
+        for study, order in (("last", files), ("first", files[::-1])):
+            assert not any(brought(text, study).bad for text in order)
+            item = StudyItem.objects.get(study__name=study)
+            assert (item.status, item.n_labels) == ("settled", 2)
+            assert item.verdict.verdict == "failure"
 
     def test_runs_are_found_by_hash_and_by_task_agent_and_seed(self):
         run = make_run(pictures=False, seed=3, content_hash="c" * 64)

@@ -97,7 +97,7 @@ def test_a_second_time_everything_is_already_there(store, capsys):
         (lambda path: None, "no such file or folder"),
         (lambda path: path.mkdir(), "no run of a known format in it"),
         (lambda path: path.write_text("hello"), "neither a readable zip nor JSON"),
-        (lambda path: path.write_bytes(b""), "neither a readable zip nor JSON"),
+        (lambda path: path.write_bytes(b""), "the file is empty"),
         (lambda path: (path.mkdir(), (path / "a.txt").write_text("x")), "no run of a known format"),
     ],
 )

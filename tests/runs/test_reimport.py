@@ -1,6 +1,7 @@
 """Foreign formats through the database: labels and verdicts beside the runs, and read again."""
 
 import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,17 @@ def test_annotations_and_judgments_come_with_their_runs_and_once(store, capsys):
     assert Evaluation.objects.filter(evaluator__name="imported-reward").count() == 3
     first = report["already_there"][0]
     assert (first["labels"], first["evaluations"], first["gaps"]) == (2, 3, 0)
+
+
+def test_a_dry_run_says_that_a_zip_is_cut_short(store, capsys, tmp_path):
+    folder = DATA / "online_mind2web" / "v2"
+    with zipfile.ZipFile(whole := tmp_path / "whole.zip", "w") as archive:
+        for path in sorted(folder.rglob("*.*")):
+            archive.write(path, path.relative_to(folder))
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(whole.read_bytes()[:-200])
+    call_command("import_runs", str(cut), "--dry-run")
+    assert "archive: cut short: the end is missing" in capsys.readouterr().out
 
 
 def test_a_dry_run_stores_nothing_and_asks(store, capsys):

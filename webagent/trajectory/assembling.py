@@ -34,6 +34,18 @@ class UnreadableError(ValueError):
         self.field = field
 
 
+def unreadable(
+    files: RunFiles, path: str, name: str, field: str, otherwise: str
+) -> UnreadableError:
+    """For a document that a run cannot do without: where its JSON breaks, or which field is wrong.
+
+    Args:
+        path: the document as `files` knows it; `name` is what reports call it.
+    """
+    why = files.why_unread(path)
+    return UnreadableError(name, "JSON" if why else field, why or otherwise)
+
+
 def model_names(names: Iterable[str | None]) -> tuple[str, ...]:
     """Each name of a model once, as it can be stored."""
     return tuple(dict.fromkeys(storable_text(name, NAME_CHARS) for name in names if name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,5 +33,11 @@ def open_tree(given: Path | BinaryIO, bounds: Bounds, label: str | None = None) 
         if not starts_like_zip(given):
             if starts_like_json(given):
                 return LoneFileTree(given, bounds, label)
-            raise TreeError("neither a readable zip nor JSON") from error
+            is_empty = _size(given) == 0
+            why = "the file is empty" if is_empty else "neither a readable zip nor JSON"
+            raise TreeError(why) from error
     return CutZipTree(given, bounds, label)
+
+
+def _size(given: Path | BinaryIO) -> int:
+    return given.stat().st_size if isinstance(given, Path) else given.seek(0, io.SEEK_END)

@@ -76,6 +76,11 @@ class RunFiles:
             self.note("file", path, f"not readable as JSON: {error}")
             return None
 
+    def why_unread(self, path: str) -> str | None:
+        """Why a file could not be read; None if it could."""
+        noted = (gap.why for gap in self.gaps if gap.what == "file" and gap.where == path)
+        return next(noted, None)
+
     def original(self, path: str, value: Any) -> BlobRecord:
         """A source file as it is kept for a better importer: its JSON, without secrets.
 

@@ -58,7 +58,8 @@ def _refusal(file: Path, report: LabelReport) -> str:
     ]
     if report.bad > len(lines):
         lines.append(f"and {report.bad - len(lines)} more")
-    return "\n".join([f"Nothing was stored; {report.bad} rows cannot be:", *lines])
+    rows = "1 row" if report.bad == 1 else f"{report.bad} rows"
+    return "\n".join([f"Nothing was stored; {rows} cannot be:", *lines])
 
 
 def _plain(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.online_mind2web.actions import action_records, read_action
 from webagent.trajectory.originals import KeptTree
 from webagent.trajectory.reading import open_runs, source_of
@@ -49,6 +49,29 @@ def test_a_submission_is_as_its_truth_says(bundles: dict[str, RunBundle], place:
     assert LABELS[label.success] == truth["human_label"]
     assert [verdict.verdict for verdict in bundle.adjudications] == [label.success]
     assert bundle.run.agent.name == "ScriptedAgent"
+
+
+@pytest.mark.parametrize(
+    ("content", "field", "reason"),
+    [
+        ('{"thoughts": [], "task_id": "a", "action_history": ["go', "JSON", "line 1 column 53"),
+        ('{"thoughts": [], "task_id": "a", "action_history": "go"}', "action_history", "no list"),
+        ('{"thoughts": [], "task_id": 7, "action_history": []}', "task_id", "no text"),
+    ],
+)
+def test_of_many_results_a_broken_one_is_told_with_its_field_and_place(
+    tmp_path: Path, content: str, field: str, reason: str
+) -> None:
+    whole = '{"thoughts": [], "task_id": "b", "action_history": ["go"]}'
+    for name, words in (("a", content), ("b", whole)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "result.json").write_text(words)
+    with open_runs(tmp_path) as source:
+        refused, taken = source
+    assert isinstance(refused, Rejection)
+    assert isinstance(taken, RunBundle)
+    assert (refused.file, refused.field) == ("a/result.json", field)
+    assert reason in refused.reason
 
 
 def test_lists_are_paired_by_number_and_their_difference_is_told(

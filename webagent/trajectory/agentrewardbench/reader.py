@@ -34,12 +34,12 @@ from webagent.trajectory.agentrewardbench.steps import (
 )
 from webagent.trajectory.assembling import (
     NAME_CHARS,
-    UnreadableError,
     goal_of,
     guarded,
     last_url,
     model_names,
     source_record,
+    unreadable,
 )
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
@@ -137,7 +137,7 @@ class _Run:
         files = RunFiles(self._tree, run_folder(trajectory.name, trajectory.pictures), self._bounds)
         document = mapping(files.read_json(last))
         if not isinstance(document.get("steps"), list):
-            raise UnreadableError(trajectory.name, "steps", "not readable as a trajectory")
+            raise unreadable(files, last, trajectory.name, "steps", "no list")
         document = _without_secrets(files, document)
         listed = numbered(document, self._bounds.steps_per_run)
         files.folder.steps.update({number: f"step {number}" for number in listed})

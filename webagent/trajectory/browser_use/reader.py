@@ -7,12 +7,12 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     NAME_CHARS,
-    UnreadableError,
     goal_of,
     guarded,
     last_url,
     source_record,
     task_name_of,
+    unreadable,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.browser_use.endings import Ending, ending, judgement
@@ -96,7 +96,7 @@ class _Run:
         files = self._files
         document = mapping(files.read_json(self._history.name))
         if not isinstance(document.get("history"), list):
-            raise UnreadableError(self._history.name, "history", "not readable as a history")
+            raise unreadable(files, self._history.name, self._place, "history", "no list")
         pictures = self._take_pictures(document)
         raw = [mapping(item) for item in document["history"]]
         goal = task_of(raw)

@@ -9,11 +9,11 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     NAME_CHARS,
-    UnreadableError,
     goal_of,
     guarded,
     last_url,
     source_record,
+    unreadable,
 )
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
@@ -151,7 +151,9 @@ class _Run:
         document = mapping(files.read_json(name))
         task_id = text(document.get("task_id"))
         if task_id is None or not isinstance(document.get("action_history"), list):
-            raise UnreadableError(result.name, "action_history", "not readable as a result")
+            lacking = "task_id" if task_id is None else "action_history"
+            otherwise = "no text" if task_id is None else "no list"
+            raise unreadable(files, name, result.name, lacking, otherwise)
         files.redactor = Redactor(text(document.get("task")) or "")
         _learn_passwords(files.redactor, document)
         document = mapping(files.redactor.json(document))

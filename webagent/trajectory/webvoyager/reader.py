@@ -16,6 +16,7 @@ from webagent.trajectory.assembling import (
     goal_of,
     guarded,
     source_record,
+    unreadable,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
@@ -115,7 +116,7 @@ def _folders(tree: Tree) -> list[TaskFolder]:
 def _bundle(files: RunFiles, folder: TaskFolder) -> RunBundle:
     value = files.read_json(MESSAGES)
     if not isinstance(value, list):
-        raise UnreadableError(MESSAGES, "", "no list of messages")
+        raise unreadable(files, MESSAGES, MESSAGES, "", "no list of messages")
     told = read_task(value)
     files.redactor = Redactor(told.goal)
     messages = items(clean_json(files, value))
