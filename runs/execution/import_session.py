@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from runs.agents import agent_hash, store_agent
+from runs.execution.reading_ahead import WRITERS
 from runs.links import RunLinks
 from runs.models import AgentConfiguration, Experiment, Run, Task, User
 from runs.signals import announce_ends
@@ -19,9 +20,6 @@ from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.records import RunRecord, TaskRecord
 
-WRITERS = 4
-"""Files written at a time, which mostly waits for the disk; of the processor there is one thread's
-worth, since Python gives no more."""
 TOGETHER = 20
 """Runs of which others are told at once: they cost as many queries then as one."""
 UNTOLD_FOR = timedelta(days=1)

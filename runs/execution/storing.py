@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -12,14 +11,14 @@ from uuid import UUID
 from django.db import DatabaseError, IntegrityError, transaction
 
 from runs.blobs import BlobBatch, known_hashes
-from runs.execution.import_session import WRITERS, ImportSession
+from runs.execution.import_session import ImportSession
+from runs.execution.reading_ahead import reading, write_files
 from runs.hint_records import store_hints
 from runs.interchange import run_extensions
 from runs.links import free_run_id
 from runs.milestone_records import store_milestones
 from runs.models import (
     Attachment,
-    Blob,
     Experiment,
     Run,
     RunStatus,
@@ -54,6 +53,10 @@ class StoringError(Exception):
         self.field = field
 
 
+class ConflictError(StoringError):
+    """Others changed what the run refers to, each time anew."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedRun:
     """A run that is here now; `is_new` tells whether it was not before."""
@@ -83,18 +86,30 @@ def import_runs(
 ) -> Iterator[ImportedRun | Problem]:
     """Store every run as it is read; what cannot be stored comes out as a `Rejection`."""
     session = ImportSession(user=user, thumbnails_follow=thumbnails_follow, tells_together=True)
+
+    def wanted(bundle: RunBundle) -> set[str]:
+        _demand_room(bundle, session.limited(experiment_name or bundle.run.experiment))
+        return _unknown(bundle)
+
     try:
-        for item in found:
-            if isinstance(item, Problem):
-                yield item
-                continue
-            try:
-                yield import_bundle(item, experiment_name=experiment_name, session=session)
-            except StoringError as error:
-                yield Rejection(item.source, item.source, error.field, str(error))
-            finally:
-                if isinstance(item.blobs, BlobStash):
-                    item.blobs.close()
+        with reading(found, wanted, thumbnails_follow=thumbnails_follow) as runs:
+            for item in runs:
+                if isinstance(item, Problem):
+                    yield item
+                    continue
+                bundle = item.bundle
+                try:
+                    yield import_bundle(
+                        bundle, item.files, experiment_name=experiment_name, session=session
+                    )
+                except ConflictError as error:
+                    if not runs.go_alone():
+                        yield Rejection(bundle.source, bundle.source, error.field, str(error))
+                except StoringError as error:
+                    yield Rejection(bundle.source, bundle.source, error.field, str(error))
+                finally:
+                    if isinstance(bundle.blobs, BlobStash):
+                        bundle.blobs.close()
     finally:
         session.close()
         transaction.on_commit(session.tell)
@@ -102,6 +117,7 @@ def import_runs(
 
 def import_bundle(
     bundle: RunBundle,
+    files: BlobBatch | Exception | None = None,
     *,
     experiment_name: str | None = None,
     user: User | None = None,
@@ -112,20 +128,22 @@ def import_bundle(
     The same content is stored once, however often and by however many processes at a time.
 
     Args:
+        files: those that are new, written already, or why they could not be.
         user: whose it is; with a session its user.
         session: of the runs that are imported with it.
 
     Raises:
+        ConflictError: others changed the same rows again and again.
         StoringError: it cannot be stored, or the disk is full; the database is as before.
     """
     if session is None:
         with closing(ImportSession(user=user)) as own:
-            return import_bundle(bundle, experiment_name=experiment_name, session=own)
+            return import_bundle(bundle, files, experiment_name=experiment_name, session=own)
     content_hash = bundle.content_hash
     for tries_left in reversed(range(TRIES)):
         try:
             _demand_room(bundle, session.limited(experiment_name or bundle.run.experiment))
-            blobs = _write_blobs(bundle, session)
+            blobs = _written(files) if files else _write_blobs(bundle, session)
             with transaction.atomic():
                 run, is_new = _store(bundle, content_hash, blobs, experiment_name, session)
                 session.links.connect(run.pk, bundle.run)
@@ -143,7 +161,7 @@ def import_bundle(
             # Another import stored the same run, task or agent first: look again.
             session.forget()
             if not tries_left:
-                raise StoringError("", f"the database refused it: {error}") from error
+                raise ConflictError("", f"the database refused it: {error}") from error
         except (BlobError, OSError, DatabaseError, QuotaError) as error:
             session.forget()
             raise _explained(error) from error
@@ -165,31 +183,20 @@ def import_bundle(
 
 
 def _write_blobs(bundle: RunBundle, session: ImportSession) -> BlobBatch:
-    """Write the files of blobs that are new. Before the transaction: files take time.
-
-    A few at once, since most of the time goes into decoding pictures and waiting for the disk.
-    """
+    """Write the files of blobs that are new. Before the transaction: files take time."""
     batch = BlobBatch(thumbnails_follow=session.thumbnails_follow)
-    wanted = {blob.sha256: blob for blob in bundle.blob_records()}
-    under_way: set[Future[Blob]] = set()
-    try:
-        for sha256 in wanted.keys() - known_hashes(wanted):
-            if len(under_way) == WRITERS:
-                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                _raise_first(done)
-            content = bundle.read_blob(sha256)
-            media_type = wanted[sha256].media_type
-            under_way.add(session.writers.submit(batch.add, content, media_type, sha256))
-    finally:
-        wait(under_way)
-    _raise_first(under_way)
-    batch.sync()
-    return batch
+    return write_files(bundle, _unknown(bundle), batch, session.writers)
 
 
-def _raise_first(writes: set[Future[Blob]]) -> None:
-    for write in writes:
-        write.result()
+def _written(files: BlobBatch | Exception) -> BlobBatch:
+    if isinstance(files, Exception):
+        raise files
+    return files
+
+
+def _unknown(bundle: RunBundle) -> set[str]:
+    hashes = {blob.sha256 for blob in bundle.blob_records()}
+    return hashes - known_hashes(hashes)
 
 
 def _store(
