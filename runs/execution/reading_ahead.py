@@ -151,7 +151,7 @@ class ReadingAhead:
 
     def __enter__(self) -> Self:
         # What the other process leaves in temporary files goes with this folder.
-        self._folder = tempfile.mkdtemp(prefix="crosscheck-")
+        self._folder = tempfile.mkdtemp(prefix="crosscheck-ahead-")
         self._pipe, theirs = Pipe()
         self._child = os.fork()
         if not self._child:

@@ -63,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def temporary() -> set[str]:
-    return {path.name for path in Path(tempfile.gettempdir()).glob("crosscheck-*")}
+    return {path.name for path in Path(tempfile.gettempdir()).glob("crosscheck-ahead-*")}
 
 
 def imported(folder: Path, experiment: str | None = None) -> list[ImportedRun | Problem]:
@@ -238,5 +238,5 @@ def test_it_ends_with_an_import_that_is_killed(folder, monkeypatch):
         time.sleep(0.02)
     else:
         assert not other.exists()
-    for folder_left in Path(tempfile.gettempdir()).glob("crosscheck-*"):
+    for folder_left in Path(tempfile.gettempdir()).glob("crosscheck-ahead-*"):
         shutil.rmtree(folder_left, ignore_errors=True)

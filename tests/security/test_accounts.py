@@ -193,7 +193,7 @@ def test_a_log_in_outlives_an_upgrade_and_the_way_back() -> None:
     older[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
     older[HASH_SESSION_KEY] = person.get_session_auth_hash()
     older.save()
-    visitor.cookies[settings.SESSION_COOKIE_NAME] = older.session_key
+    visitor.cookies[settings.SESSION_COOKIE_NAME] = older.session_key or ""
     assert visitor.get("/").status_code == 200
 
     visitor = Client()
