@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import io
+import struct
+import zlib
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from PIL import Image
 
+from webagent.trajectory import images
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.images import MEDIA_TYPES, look_at_image, why_cut
+from webagent.trajectory.images import (
+    MEDIA_TYPES,
+    PNG_SIGNATURE,
+    ImageError,
+    look_at_image,
+    why_cut,
+)
 
 
 def picture(kind: str) -> bytes:
@@ -53,3 +62,54 @@ def test_a_changed_byte_of_a_png_is_noticed(data: st.DataObject) -> None:
 @given(content=st.binary(max_size=200))
 def test_whatever_the_bytes_it_answers(kind: str, content: bytes) -> None:
     assert isinstance(why(content, kind), str)
+
+
+def answer(content: bytes) -> object:
+    try:
+        return look_at_image(content, Bounds(image_pixels=10**6))
+    except ImageError:
+        return None
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+sizes = st.integers(0, 70) | st.integers(0, 2**32 - 1)
+headers = st.builds(
+    lambda width, height, *rest: struct.pack(">II5B", width, height, *rest),
+    sizes,
+    sizes,
+    st.sampled_from([1, 2, 3, 4, 8, 16, 32]),
+    st.integers(0, 7),
+    st.sampled_from([0, 0, 0, 1]),
+    st.sampled_from([0, 0, 0, 1]),
+    st.sampled_from([0, 0, 1, 2]),
+)
+remarks = st.lists(
+    st.builds(
+        chunk, st.sampled_from([b"sRGB", b"gAMA", b"pHYs", b"tEXt", b"PLTE"]), st.binary(max_size=9)
+    ),
+    max_size=2,
+)
+
+
+@given(header=headers, between=remarks, cut=st.integers(0, 120), flip=st.integers(8, 400))
+def test_a_png_is_seen_alike_with_and_without_a_close_look(
+    header: bytes, between: list[bytes], cut: int, flip: int
+) -> None:
+    pixels = PICTURES["PNG"][33:]
+    content = bytearray(PNG_SIGNATURE + chunk(b"IHDR", header) + b"".join(between) + pixels)
+    if flip < 60:
+        content[flip] ^= 1
+    given_bytes = bytes(content[:-cut] if cut < 60 else content)
+    quickly = answer(given_bytes)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(images, "_plain_png", lambda _: None)
+        assert quickly == answer(given_bytes)
+
+
+def test_what_browsers_write_needs_no_close_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "_looked_at", None)
+    seen = look_at_image(PICTURES["PNG"], Bounds())
+    assert (seen.media_type, seen.width, seen.height) == ("image/png", 64, 48)
