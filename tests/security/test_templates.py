@@ -1,8 +1,13 @@
-"""No template and no code calls text safe that was not made so, whatever page it stands on."""
+"""No template and no code calls text safe that was not made so, whatever page it stands on.
+
+Nor does any code read XML of strangers, or any page let htmx do more than it must.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -19,6 +24,19 @@ CALLS_SAFE = re.compile(r"\b(SafeString|SafeText|mark_safe|SafeData)\(")
 MAY_CALL_SAFE = {
     "runs/pictures.py": "a drawing put together by a writer of XML",
     "judging/markdown.py": "nh3 has just cleaned it",
+}
+READS_XML = re.compile(
+    r"\b(lxml|minidom|pulldom|expat|expatreader|xmlrpc|defusedxml)\b|\bxml\.sax\b"
+    r"|\b(fromstring|fromstringlist|iterparse|XMLParser|XMLPullParser|XMLID)\b|\bElementTree\.(parse|XML)\b"
+)
+MAY_READ_XML = {"runs/pictures.py": "a drawing that it has written itself"}
+HTMX = {
+    # No text of a page is run, no request goes to another server, no style stands in the page,
+    # and no page of one person lies in the browser for the next.
+    "allowEval": False,
+    "selfRequestsOnly": True,
+    "includeIndicatorStyles": False,
+    "historyCacheSize": 0,
 }
 
 
@@ -40,6 +58,20 @@ def test_code_calls_nothing_safe_but_in_two_places() -> None:
     files = [path for app in apps for path in (ROOT / app).rglob("*.py")]
     found = {str(path.relative_to(ROOT)) for path in files if CALLS_SAFE.search(path.read_text())}
     assert found == MAY_CALL_SAFE.keys()
+
+
+def test_no_code_reads_xml_of_strangers() -> None:
+    apps = ("runs", "judging", "webagent")
+    files = [path for app in apps for path in (ROOT / app).rglob("*.py")]
+    found = {str(path.relative_to(ROOT)) for path in files if READS_XML.search(path.read_text())}
+    assert found == MAY_READ_XML.keys()
+
+
+def test_htmx_is_told_to_do_no_more_than_it_must() -> None:
+    pages = [path.read_text() for path in (ROOT / "templates").rglob("*.html")]
+    [page] = [text for text in pages if "htmx_script" in text or "htmx.min" in text]
+    [config] = re.findall(r"name=\"htmx-config\" content='([^']*)'", page)
+    assert json.loads(unescape(config)).items() >= HTMX.items()
 
 
 @pytest.mark.parametrize(
