@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 
 from django import forms
@@ -21,6 +21,7 @@ from runs.models import Act, User
 from runs.querysets.acts import ActQuerySet
 from runs.spreadsheets import harmless
 from runs.visibility import run_policy
+from webagent.trajectory.moments import is_of_a_calendar
 
 PER_PAGE = 100
 DOWNLOADED = 100_000
@@ -73,6 +74,12 @@ class ActFilter(forms.Form):
         """The acts asked for, the newest first."""
         self.is_valid()
         wanted = {name: value for name, value in self.cleaned_data.items() if value}
+        # No zone has the midnights at the ends of the calendar.
+        wanted = {
+            name: value
+            for name, value in wanted.items()
+            if not isinstance(value, date) or is_of_a_calendar(value)
+        }
         acts: ActQuerySet[Act] = Act.objects.all()
         if who := wanted.get("who"):
             # The person's acts under whatever name they had; names of commands are only names.

@@ -1,6 +1,7 @@
 """The documents say what is true."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,17 @@ def test_links_between_files_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):
         if not target.startswith("http"):
             assert (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_tests_that_are_named_are_there(document: Path) -> None:
+    text = document.read_text()
+    for path in re.findall(r"`(tests/[\w/]+\.py)`", text):
+        assert (ROOT / path).exists(), path
+    assert set(re.findall(r"`(test_\w+)`", text)) <= names_of_tests()
+
+
+@cache
+def names_of_tests() -> frozenset[str]:
+    files = [path.read_text() for path in (ROOT / "tests").rglob("test_*.py")]
+    return frozenset(name for text in files for name in re.findall(r"def (test_\w+)", text))

@@ -295,6 +295,14 @@ def test_the_page_filters_and_goes_on_by_key(django_assert_max_num_queries) -> N
     assert client.get(odd).status_code == 200
 
 
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/Lima"])
+def test_days_at_the_ends_of_the_calendar_filter_nothing(zone: str, settings) -> None:
+    settings.TIME_ZONE = zone
+    client = client_of(make_user("engineer", "eve"))
+    for query in ("since=0001-01-01", "until=9999-12-31", "since=9999-12-31&until=0001-01-01"):
+        assert client.get(f"/acts/?{query}").status_code == 200
+
+
 def test_the_file_holds_what_the_filters_choose() -> None:
     client = client_of(make_user("engineer", "eve"))
     record_act(RUNS_EXPORTED, words="=cmd|' /C calc'!A0", after="\uff1d1+1")

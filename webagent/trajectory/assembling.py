@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from webagent.misfits import first_misfit
 from webagent.trajectory.bundles import Rejection, RunBundle
+from webagent.trajectory.moments import is_of_a_calendar
 from webagent.trajectory.records import BlobRecord, GoalPart, SourceRecord, StepRecord, TextPart
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import storable_json, storable_text
@@ -122,9 +123,9 @@ def iso_moment(value: Any) -> datetime | None:
         return None
     try:
         at = datetime.fromisoformat(words)
-        return at.astimezone(UTC) if at.tzinfo else None
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
+    return at.astimezone(UTC) if at.tzinfo and is_of_a_calendar(at) else None
 
 
 def last_url(steps: tuple[StepRecord, ...]) -> str | None:

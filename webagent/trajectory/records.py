@@ -11,7 +11,6 @@ left out of the JSON. Keys that a record does not know are kept and written back
 
 from __future__ import annotations
 
-from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -19,6 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from webagent.trajectory.faults import Fault
+from webagent.trajectory.moments import Moment
 
 FORMAT_NAME = "crosscheck-runs"
 FORMAT_VERSION = 1
@@ -202,7 +202,7 @@ class HintRecord(Record):
     output_tokens: int = Field(ge=0)
     cost: Decimal | None = None
     seconds: float = Field(ge=0)
-    at: datetime | None = None
+    at: Moment | None = None
 
 
 class SourceRecord(Record):
@@ -300,8 +300,8 @@ class RunRecord(Record):
     retry_of: Id | None = None
     rerun_of: Id | None = None
     superseded_by: Id | None = None
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
+    started_at: Moment | None = None
+    ended_at: Moment | None = None
     outcome: Outcome = Outcome.UNKNOWN
     end_reason: EndReason = EndReason.UNKNOWN
     reward: float | None = None
@@ -362,8 +362,8 @@ class ActionRecord(Record):
     target: Target | None = None
     point: Point | None = None
     coordinate_space: Size | None = None
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
+    started_at: Moment | None = None
+    ended_at: Moment | None = None
     status: Literal["ok", "error", "unknown"] = "unknown"
     error: str | None = None
     result_text: str | None = None
@@ -378,7 +378,7 @@ class TabRecord(Record):
 class ChatMessage(Record):
     role: str
     text: str
-    at: datetime | None = None
+    at: Moment | None = None
 
 
 class Observation(Record):
@@ -389,7 +389,7 @@ class Observation(Record):
     what stands on it, piece by piece.
     """
 
-    at: datetime | None = None
+    at: Moment | None = None
     url: str | None = None
     title: str | None = None
     tabs: tuple[TabRecord, ...] = ()
@@ -449,8 +449,8 @@ class StepRecord(Record):
     llm_calls: tuple[LlmCall, ...] = ()
     metrics: Json | None = None
     events: tuple[Json, ...] = ()
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
+    started_at: Moment | None = None
+    ended_at: Moment | None = None
     seconds: float | None = None
     extra: Json | None = None
 
@@ -483,14 +483,14 @@ class EvaluationRecord(Record):
     rationale: str | None = None
     raw: BlobRecord | None = None
     cost: Decimal | None = None
-    at: datetime | None = None
+    at: Moment | None = None
     extra: Json | None = None
 
 
 class LabelComment(Record):
     text: str
     step: int | None = None
-    at: datetime | None = None
+    at: Moment | None = None
 
 
 class LabelRecord(Record):
@@ -511,7 +511,7 @@ class LabelRecord(Record):
     study: str | None = None
     guideline_version: int | None = None
     seconds: float | None = None
-    at: datetime | None = None
+    at: Moment | None = None
     protocol: str | None = None
     raw: Json | None = None
     extra: Json | None = None
@@ -527,5 +527,5 @@ class AdjudicationRecord(Record):
     rationale: str | None = None
     study: str | None = None
     by: str | None = None
-    at: datetime | None = None
+    at: Moment | None = None
     extra: Json | None = None

@@ -191,6 +191,8 @@ def test_a_task_that_is_here_stays_as_it_is(pusher: Pusher) -> None:
         ({"cost": "-1"}, "cost"),
         ({"thoughts": "misspelt"}, "thoughts"),
         ({"observation": {"boxes": {"a": [1, 2, 3, 1e300]}}}, "boxes"),
+        ({"started_at": "0001-01-01T00:00:00+14:00"}, "started_at"),
+        ({"ended_at": "9999-12-31T23:59:59-14:00"}, "ended_at"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_by_field(

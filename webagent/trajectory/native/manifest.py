@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from pydantic import Field
 
+from webagent.trajectory.moments import Moment
 from webagent.trajectory.records import FORMAT_NAME, FORMAT_VERSION, Record, Sha256
 
 MANIFEST = "manifest.json"
@@ -58,7 +57,7 @@ class Manifest(Record):
     format: str = FORMAT_NAME
     version: int = FORMAT_VERSION
     producer: Producer
-    created: datetime | None = None
+    created: Moment | None = None
     blind: bool = False
     files: dict[str, LineFile] = {}
     blobs: BlobSums = BlobSums(count=0, bytes=0)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from decimal import Decimal
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from webagent.trajectory.actions import DIALECT
+from webagent.trajectory.moments import Moment
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
@@ -73,7 +73,7 @@ class Opening(_Sent):
     seed: int | None = Field(None, ge=-(2**63), lt=2**63)
     trial: int = Field(1, ge=1, le=2**31 - 1)
     max_steps: int | None = Field(None, ge=1, le=2**31 - 1)
-    started_at: datetime | None = None
+    started_at: Moment | None = None
 
 
 class PushedObservation(_Sent):
@@ -90,7 +90,7 @@ class PushedObservation(_Sent):
         {}, max_length=MOST_BOXES, description="x, y, width, height of elements, by BrowserGym id."
     )
     focused: Name | None = None
-    at: datetime | None = None
+    at: Moment | None = None
 
 
 class PushedCall(_Sent):
@@ -125,8 +125,8 @@ class PushedStep(_Sent):
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cost: Dollars | None = Field(None, description="US dollars.")
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
+    started_at: Moment | None = None
+    ended_at: Moment | None = None
     seconds: Seconds | None = None
     extra: dict[str, JsonValue] | None = None
 
@@ -164,4 +164,4 @@ class Ending(_Sent):
     output_tokens: Count | None = None
     cost: Dollars | None = None
     seconds: Seconds | None = None
-    ended_at: datetime | None = None
+    ended_at: Moment | None = None
