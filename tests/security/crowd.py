@@ -212,7 +212,7 @@ def _compared(to: Crowd) -> None:
 def _progress(to: Crowd) -> None:
     """A judge of milestones beside people who ticked them."""
     study = make_study(runs=[make_run(steps=2, pictures=False) for _ in range(3)])
-    judge = progress.judge("milestones-judge", model=EVIL)
+    judge = progress.judge("milestones-judge", model=PAYLOADS[0])
     names = [f"{PAYLOADS[0]} {n}" for n in range(2)]
     for item in study.items.select_related("run__task"):
         milestones = [Definition(name=name) for name in names]
