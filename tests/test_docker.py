@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +150,12 @@ def test_the_proxy_lets_uploads_through_and_keeps_probes_in() -> None:
     inner = re.search(r"@inner path (.+)", words)
     assert inner
     assert set(inner[1].split()) == set(PROBES) - {"/livez"}
+
+
+def test_the_proxys_own_pages_may_look_as_they_do() -> None:
+    words = (DOCKER / "Caddyfile").read_text()
+    [style] = re.findall(r"<style>(.*)</style>", words)
+    assert f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" in words
 
 
 def test_alerts_ask_for_what_is_counted() -> None:
