@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template import loader
 
+from runs.acting import acting
 from runs.addresses import QueryError
 from runs.outages import RETRY_AFTER_S, Outage, outage
 
@@ -73,7 +74,7 @@ def server_error(request: HttpRequest, error: BaseException | None = None) -> Ht
         answer = render(request, "errors/503.html", {"of_files": of_files}, status=503)
         answer["Retry-After"] = str(RETRY_AFTER_S)
         return answer
-    return render(request, "errors/500.html", status=500)
+    return render(request, "errors/500.html", {"request_id": acting().request_id}, status=500)
 
 
 def locked_out(request: HttpRequest, *_: object) -> HttpResponse:

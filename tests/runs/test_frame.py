@@ -121,6 +121,7 @@ def test_a_broken_page_says_so_without_the_database(monkeypatch):
     response = client.get("/runs/")
     assert response.status_code == 500
     assert "Something broke" in response.content.decode()
+    assert response["X-Request-ID"] in response.content.decode()
 
 
 class TestJobs:
