@@ -137,6 +137,20 @@ def kill_broker(storm: Storm) -> int:
     return 1
 
 
+def fill_broker(storm: Storm) -> int:
+    """Redis has no room for anything new for two seconds: it refuses, and throws nothing away."""
+    assert storm.redis is not None
+    time.sleep(random.uniform(0.5, 2))
+    with storm.redis.full():
+        filled_at = time.monotonic()
+        time.sleep(DOWN_S)
+        storm.findings.more["times that an upload was accepted meanwhile"] += (
+            storm.traffic.last_done > filled_at
+        )
+    storm.recover(*again(_work_goes_on), since=filled_at)
+    return 1
+
+
 def _work_goes_on() -> tuple[Callable[[], bool], Callable[[], bool]]:
     """Whether another run begins, and another import ends, counted since no clock may be right."""
     begun, ended = Run.objects.exclude(started_at=None), ImportJob.objects.exclude(ended_at=None)

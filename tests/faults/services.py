@@ -6,8 +6,12 @@ import os
 import pwd
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import redis
 
 from scripts.with_services import find_program, free_port, wait_for
 
@@ -27,6 +31,17 @@ class Redis:
         command = [find_program("redis-server"), "--port", str(self.port), "--bind", "127.0.0.1"]
         self.process = subprocess.Popen([*command, "--save", ""], stdout=subprocess.DEVNULL)
         wait_for(self.port, self.process, "Redis")
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        """Inside, it refuses whatever is new, as one does that may not throw messages away."""
+        with redis.Redis.from_url(self.url) as server:
+            server.config_set("maxmemory-policy", "noeviction")
+            server.config_set("maxmemory", 1)
+            try:
+                yield
+            finally:
+                server.config_set("maxmemory", 0)
 
     def kill(self) -> None:
         if self.process is not None:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 
 import pytest
+import redis
 from kombu import Connection, Consumer, Exchange, Queue
 
 from runs.broker import RedisTransport
+from runs.models import ImportJob
+from runs.tasks import dispatch_imports
 from tests.faults.findings import Findings
 from tests.faults.services import Redis
-from webagent.celery import app as app  # names the transport
+from tests.runs.factories import make_user
+from webagent.celery import app  # names the transport
 
 
 @pytest.fixture
 def server() -> Iterator[Redis]:
-    redis = Redis()
-    redis.start()
-    yield redis
-    redis.kill()
+    made = Redis()
+    made.start()
+    yield made
+    made.kill()
 
 
 def breaks_when_closed(transport: str, server: Redis) -> bool:
@@ -49,6 +54,25 @@ def test_a_connection_to_a_redis_that_died_is_closed_to_its_end(
 ) -> None:
     findings.times = 1
     assert not breaks_when_closed("redis", server)
+
+
+@pytest.mark.fault(17, "Redis has no room for the messages of imports")
+@pytest.mark.django_db
+def test_a_redis_that_is_full_refuses_messages_and_the_work_waits(
+    server: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        ImportJob.objects.create(file_name="a.zip", path="a", size=1, created_by=make_user())
+    untold = ImportJob.objects.filter(state="queued", dispatched_at=None)
+    with Connection(server.url) as connection, redis.Redis.from_url(server.url) as seen:
+        send = partial(app.send_task, connection=connection)
+        monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", send)
+        with server.full():
+            dispatch_imports()
+            assert untold.count() == 2
+        dispatch_imports()
+        assert untold.count() == 0
+        assert seen.llen("default") == 2
 
 
 def test_kombus_own_redis_transport_still_needs_ours(server: Redis) -> None:

@@ -304,7 +304,10 @@ class TestRules:
         make_study(runs=[judged])
         set_limits(experiment=experiment, max_runs=None, max_bytes=None, keep_days=7)
         call_command("apply_retention", "--dry-run")
-        told = ["To be put away: 1 runs.", "To be deleted: 0 runs."]
+        told = [
+            "To be put away: 1 runs, and those that only they repeat.",
+            "To be deleted: 0 runs.",
+        ]
         why = "part of a study, with its labels and verdicts"
         assert capsys.readouterr().out.splitlines() == [*told, f"Kept: 1 ({why})."]
         assert apply_retention().archived == 1

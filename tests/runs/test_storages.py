@@ -321,6 +321,7 @@ class TestPresigned:
 class TestTrouble:
     """The service is gone, slow, full, or refuses us."""
 
+    @pytest.mark.fault(17, "the bucket's service is gone while a file is imported, then back")
     def test_down(self, settings, client, tmp_path):
         use_bucket(settings)
         run = make_run(steps=1)
@@ -344,6 +345,7 @@ class TestTrouble:
         job.refresh_from_db()
         assert (job.state, job.problem, Run.objects.count()) == ("finished", "", 2)
 
+    @pytest.mark.fault(17, "the bucket's service goes away at the third file of a run")
     def test_down_while_a_run_is_stored(self, bucket, monkeypatch):
         calls = []
         put = type(bucket).put
@@ -380,6 +382,7 @@ class TestTrouble:
         assert "The file storage does not answer" in page.content.decode()
         assert not ImportJob.objects.exists()
 
+    @pytest.mark.fault(17, "the bucket's service answers after 20 seconds")
     def test_slow(self, settings):
         with bad_service(delay_s=20) as service:
             store = use_bucket(settings, endpoint_url=service.address, timeout_s=0.3)
@@ -396,6 +399,7 @@ class TestTrouble:
                 blob_storage().exists("ab")
             assert service.n_asked == 2
 
+    @pytest.mark.fault(9, "the bucket's service has no room")
     def test_full(self, settings):
         with bad_service(status=507) as service:
             use_bucket(settings, endpoint_url=service.address)

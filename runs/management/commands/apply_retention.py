@@ -25,7 +25,8 @@ class Command(BaseCommand):
     def handle(self, *, dry_run: bool, **_: Any) -> None:
         if dry_run:
             old, away = past_their_time(), Run.objects.filter(due())
-            self.stdout.write(f"To be put away: {unkept(old).count()} runs.")
+            n = unkept(old).count()
+            self.stdout.write(f"To be put away: {n} runs, and those that only they repeat.")
             self.stdout.write(f"To be deleted: {unkept(away).count()} runs.")
             for words, n in kept_by(old | away):
                 self.stdout.write(f"Kept: {n} ({words}).")

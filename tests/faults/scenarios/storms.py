@@ -106,6 +106,14 @@ STORMS = (
         ON_POSTGRESQL,
     ),
     Scenario(
+        "broker full",
+        17,
+        "Redis has no room for two seconds, while people upload and runs go on",
+        15,
+        partial(blow, nemesis=nemeses.fill_broker, labellers=0),
+        ON_POSTGRESQL,
+    ),
+    Scenario(
         "database restarted",
         3,
         "PostgreSQL stopped immediately and started, while people label and upload and runs go on",
