@@ -38,6 +38,14 @@ def test_links_between_files_lead_somewhere(document: Path) -> None:
             assert (document.parent / target).exists(), target
 
 
+def test_every_failure_names_the_tests_that_cause_it() -> None:
+    table = (ROOT / "docs/reliability.md").read_text().split("## Where each is caused")[1]
+    rows = dict(re.findall(r"^\| (\d+) \|(.*)$", table.split("##")[0], re.M))
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for number in re.findall(r"mark\.fault\(\s*(\d+),", path.read_text()):
+            assert f"`{path.relative_to(ROOT)}`" in rows[number], (number, path)
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_tests_that_are_named_are_there(document: Path) -> None:
     text = document.read_text()

@@ -210,6 +210,8 @@ QUEUE_APP = "webagent.celery"
 # The scheduler's notes lie here, too.
 QUEUE_DIR = make_folder(DATA_DIR / "queue")
 CELERY_BROKER_URL = ENV.REDIS_URL or "filesystem://localhost"
+# Redis that has no room answers so; a worker that had a message in hand would end by it.
+CELERY_BROKER_CHANNEL_ERROR_RETRY = True
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"socket_connect_timeout": 3}
 if not ENV.REDIS_URL:
     CELERY_BROKER_TRANSPORT = "runs.broker:FileTransport"
