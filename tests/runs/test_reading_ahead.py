@@ -128,6 +128,7 @@ def test_the_same_again_writes_nothing(folder, monkeypatch):
     assert Run.objects.count() == N_RUNS
 
 
+@pytest.mark.fault(1, "the process that reads ahead of an import is killed")
 @pytest.mark.parametrize("at", [1, 4, N_RUNS])
 def test_one_that_is_killed_is_done_without(folder, monkeypatch, at):
     in_the_other(monkeypatch, at, lambda _: os.kill(os.getpid(), signal.SIGKILL))
@@ -135,6 +136,7 @@ def test_one_that_is_killed_is_done_without(folder, monkeypatch, at):
     assert Run.objects.count() == N_RUNS
 
 
+@pytest.mark.fault(1, "the process that reads ahead of an import hangs")
 def test_one_that_says_nothing_is_done_without(folder, monkeypatch):
     monkeypatch.setattr(reading_ahead, "PATIENCE_S", 0.5)
     in_the_other(monkeypatch, 3, lambda _: time.sleep(600))
@@ -149,6 +151,7 @@ def test_one_that_breaks_is_done_without(folder, monkeypatch):
     assert n_new(imported(folder)) == N_RUNS
 
 
+@pytest.mark.fault(9, "the disk fills up under the process that writes an import's files")
 def test_a_full_disk_refuses_the_runs_whose_files_found_no_room(settings, folder, tmp_path):
     use_store(settings, tmp_path / "full", fails_at=20)
     found = imported(folder)
@@ -156,7 +159,7 @@ def test_a_full_disk_refuses_the_runs_whose_files_found_no_room(settings, folder
     assert {item.reason for item in refused} == {"the disk is full"}
     assert n_new(found) + len(refused) == N_RUNS
     assert 0 < Run.objects.count() == n_new(found)
-    use_store(settings, tmp_path / "made room")
+    use_store(settings, tmp_path / "full")
     assert n_new(imported(folder)) == len(refused)
 
 
@@ -219,6 +222,7 @@ def test_one_processor_is_for_one_process(folder, monkeypatch):
         assert not can_read_ahead(source)
 
 
+@pytest.mark.fault(1, "an import is killed while another process reads ahead of it")
 def test_it_ends_with_an_import_that_is_killed(folder, monkeypatch):
     in_the_other(monkeypatch, 2, lambda _: time.sleep(600))
     ours, theirs = os.pipe()
