@@ -217,11 +217,13 @@ def test_rows_are_read_as_they_are_written() -> None:
             "A,b,,m,e,Successful,No,2. Suboptimal,Yes\nA,b,t,m,e,Perhaps,No,,\n"
         )
     )
-    assert [(row.annotator, row.success) for row in rows] == [
-        ("H", "unsure"),
-        ("A", "success"),
-        ("A", None),
+    assert [(row.annotator, row.success, row.is_whole) for row in rows] == [
+        ("H", "unsure", True),
+        ("A", "success", True),
+        ("A", "success", False),
+        ("A", None, True),
     ]
+    rows = [row for row in rows if row.is_whole]
     labels = tuple(found for row in rows if (found := label_of(row, "r")))
     assert [(each.annotator, each.optimality) for each in labels] == [
         ("H@agentrewardbench", "unsure"),
@@ -230,6 +232,24 @@ def test_rows_are_read_as_they_are_written() -> None:
     assert primary_verdict(labels, "r") is None
     assert primary_verdict((), "r") is None
     assert optimality("'4. Completely Optimal'") == 4
+
+
+def test_rows_that_say_nothing_are_told_with_their_line(tmp_path: Path) -> None:
+    _write(tmp_path, _document("miniwob.book-flight"))
+    (tmp_path / "annotations.csv").write_text(
+        "annotator_name,benchmark,task_id,model_name,trajectory_success\n"
+        f"A,miniwob,miniwob.book-flight,{AGENT},Unsuccessful\n"
+        f"B,miniwob,miniwob.book-flight,{AGENT},Perhaps\n"
+        f",miniwob,miniwob.book-flight,{AGENT},Successful\n,,,,\n"
+    )
+    with open_runs(tmp_path) as source:
+        found = list(source)
+    told = {each.field: each.reason for each in found if isinstance(each, Problem)}
+    assert "1 rows lack" in told["row"]
+    assert told["row"].endswith("line 4")
+    assert told["trajectory_success"].endswith("line 3")
+    (bundle,) = (each for each in found if isinstance(each, RunBundle))
+    assert [label.annotator for label in bundle.labels] == ["A@agentrewardbench"]
 
 
 def test_variants_of_a_task_are_joined() -> None:

@@ -47,6 +47,11 @@ class Annotation:
     row: dict[str, str]
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it has all that a label needs."""
+        return all(self.row.get(key, "").strip() for key in _NEEDED)
+
+    @property
     def annotator(self) -> str:
         """The name as a person; the file has one with a leading space."""
         return self.row["annotator_name"].strip()
@@ -68,11 +73,11 @@ def is_annotations(tree: Tree, name: str) -> bool:
 
 
 def read_annotations(content: str) -> Iterator[Annotation]:
-    """Every row that has all it needs. Rows without are passed over."""
+    """Every row, blank ones aside."""
     reader = csv.DictReader(io.StringIO(content))
     for row in reader:
         clean = {str(key).strip(): value for key, value in row.items() if isinstance(value, str)}
-        if all(clean.get(key, "").strip() for key in _NEEDED):
+        if any(value.strip() for value in clean.values()):
             yield Annotation(reader.line_num, clean)
 
 

@@ -97,14 +97,26 @@ def _read_annotations(
     except (TreeError, BoundError) as error:
         yield Problem(tree.label, name, "", str(error))
         return
+    lacking, unknown = [], []
     for annotation in read_annotations(content):
         row = annotation.row
+        if not annotation.is_whole:
+            lacking.append(annotation.line)
+            continue
+        if annotation.success is None:
+            unknown.append(annotation.line)
         key = (
             row["benchmark"].strip(),
             row["model_name"].strip(),
             same_task(row["task_id"].strip()),
         )
         found[key].append(annotation)
+    if lacking:
+        why = f"{len(lacking)} rows lack a name, task or word, the first in line {lacking[0]}"
+        yield Problem(tree.label, name, "row", why)
+    if unknown:
+        why = f"{len(unknown)} rows have another word than is known, first line {unknown[0]}"
+        yield Problem(tree.label, name, "trajectory_success", why)
 
 
 def _strays(
