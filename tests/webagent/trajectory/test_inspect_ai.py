@@ -132,6 +132,16 @@ def test_a_crashed_evaluation_gives_the_samples_that_it_wrote(tmp_path):
     assert [part.text for part in bundle.run.goal] == ["Go"]
 
 
+def test_a_log_that_is_cut_short_is_told_and_costs_itself_only(tmp_path):
+    whole = (DATA / "inspect_ai" / "new_zstd.eval").read_bytes()
+    (tmp_path / "cut.eval").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "whole.eval").write_bytes(whole)
+    (refused,) = rejections(tmp_path)
+    assert refused.file == "cut.eval"
+    assert "not a readable zip" in refused.reason
+    assert sum(isinstance(found, RunBundle) for found in read(tmp_path)) == 3
+
+
 def test_a_broken_sample_costs_itself_only(tmp_path):
     died = SAMPLE | {"error": {"message": "boom", "traceback": "t"}, "scores": {}}
     members = {

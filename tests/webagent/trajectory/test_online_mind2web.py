@@ -74,6 +74,18 @@ def test_of_many_results_a_broken_one_is_told_with_its_field_and_place(
     assert reason in refused.reason
 
 
+def test_labels_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    shutil.copytree(DATA / "v2", tmp_path / "v2")
+    whole = (DATA / "human_label.json").read_text()
+    (tmp_path / "human_label.json").write_text(whole.rstrip().removesuffix("]"))
+    with open_runs(tmp_path) as source:
+        told, *runs = source
+    assert isinstance(told, Problem)
+    assert (told.file, told.field) == ("human_label.json", "JSON")
+    assert runs
+    assert all(isinstance(run, RunBundle) and not run.labels for run in runs)
+
+
 def test_lists_are_paired_by_number_and_their_difference_is_told(
     bundles: dict[str, RunBundle],
 ) -> None:

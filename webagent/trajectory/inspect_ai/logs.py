@@ -22,6 +22,7 @@ from webagent.trajectory.untyped import items, mapping, whole
 
 HEADER = "header.json"
 START = "_journal/start.json"
+ENDING = ".eval"
 SHELL = "sample.json"
 
 _SAMPLE = re.compile(r"^samples/(?P<id>.+)_epoch_(?P<epoch>\d{1,9})\.json$")
@@ -195,7 +196,8 @@ def _is_archive(tree: Tree, name: str, bounds: Bounds) -> bool:
     try:
         inner = open_inner(tree, name, bounds)
     except (BoundError, TreeError):
-        return False
+        # Damaged: told as such when it is read.
+        return name.endswith(ENDING)
     return HEADER in inner or START in inner
 
 

@@ -76,8 +76,11 @@ class OnlineMind2WebReader:
         self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
     ) -> Iterator[RunBundle | Problem]:
         """Each run, in the order of the files' names."""
-        files = _LabelFiles(tree, bounds)
-        for result in find_layout(tree).results:
+        files, layout = _LabelFiles(tree, bounds), find_layout(tree)
+        for name in sorted(_label_files(layout)):
+            if why := files.why_unread(name):
+                yield Problem(tree.label, name, "JSON", f"{why}: no label of it is taken")
+        for result in layout.results:
             run = _Run(tree, result, bounds, files, answers.get(labels.QUESTION.key))
             yield guarded(f"{tree.label}/{result.name}", result.name, run.read)
 
@@ -93,6 +96,7 @@ class _LabelFiles:
         self._tree = tree
         self._bounds = bounds
         self._read: dict[str, Any] = {}
+        self._broken: dict[str, str] = {}
         self._judged: dict[str, dict[str, list[dict[str, Any]]]] = {}
 
     def judged(self, name: str, task_id: str) -> list[dict[str, Any]]:
@@ -106,9 +110,15 @@ class _LabelFiles:
         if name not in self._read:
             try:
                 self._read[name] = json.loads(self._words(name))
-            except (ValueError, RecursionError):
+            except (ValueError, RecursionError) as error:
                 self._read[name] = None
+                self._broken[name] = f"not readable as JSON: {error}"
         return self._read[name]
+
+    def why_unread(self, name: str) -> str | None:
+        """Where its JSON breaks; None if it does not."""
+        self.read(name)
+        return self._broken.get(name)
 
     def _words(self, name: str) -> str:
         """The file's text; empty if it is not readable."""
