@@ -18,7 +18,9 @@ LONGEST_NUMBER = 18
 
 def read_number(text: str) -> int | None:
     """The number of a row as an address or a form names it; None for what names none."""
-    return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else None
+    # Other scripts have digits too, but no address of ours is written with them.
+    is_number = text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER
+    return int(text) if is_number else None
 
 
 class QueryError(ValueError):

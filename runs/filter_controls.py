@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.functional import cached_property
 
+from runs.addresses import read_number
 from runs.keyset import ADDRESS_NAMES
 
 MAX_VALUES = 50
@@ -42,7 +43,7 @@ class NumbersFilter(WordsFilter):
     """The same for ids; what is no number matches nothing."""
 
     def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
-        return super().filter(qs, [word if word.isdecimal() else "0" for word in value])
+        return super().filter(qs, [str(read_number(word) or 0) for word in value])
 
 
 class Option(NamedTuple):

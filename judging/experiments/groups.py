@@ -14,6 +14,7 @@ from judging.experiments.figures import ExperimentFigures, Trials
 from judging.experiments.population import Standing
 from judging.statistics.proportions import Share
 from judging.statistics.success import Mean, clustered_rate
+from runs.addresses import read_number
 from runs.models import Task
 
 GROUPINGS: Mapping[str, Promise] = {
@@ -122,7 +123,8 @@ def _level(name: str, *told: object) -> str:
 
 
 def _of_level(name: str) -> Q:
-    told: list[object] = [name, *([int(name)] if name.isdecimal() else [])]
+    number = read_number(name)
+    told: list[object] = [name, *([] if number is None else [number])]
     said = Q(task__record__extra__level__in=told) | Q(task__record__extra__difficulty__in=told)
     silent = Q(task__record__extra__level=None) | Q(task__record__extra__level__isnull=True)
     silent &= Q(task__record__extra__difficulty__isnull=True)

@@ -27,6 +27,7 @@ from judging.reports import FORMATS
 from judging.services.unblinding import record_unblindings
 from judging.views.audit import as_file
 from judging.views.experimenting import asked_of, choices_of, for_readers, source_of
+from runs.addresses import read_number
 from runs.views.errors import BadQueryError
 from runs.views.fragments import AppRequest, wants_partial
 
@@ -148,10 +149,11 @@ def experiment_report(request: AppRequest, scope: Scope, ending: str) -> HttpRes
 def experiment_picture(request: AppRequest, scope: Scope, name: str) -> HttpResponse:
     """One of the page's pictures as a file."""
     agent = request.GET.get("agent", "")
-    if name not in QUESTIONS or (agent and not agent.isdecimal()):
+    number = read_number(agent)
+    if name not in QUESTIONS or (agent and number is None):
         raise Http404
     try:
-        drawn = picture(asked_of(request, scope), name, int(agent) if agent else None)
+        drawn = picture(asked_of(request, scope), name, number)
     except KeyError as error:
         raise Http404 from error
     response = HttpResponse(drawn, content_type="image/svg+xml")

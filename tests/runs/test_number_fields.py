@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from django import forms
 
+from runs.addresses import read_number
 from runs.number_fields import AmountField, WholeNumberField
 
 WHOLE = WholeNumberField(min_value=1, max_value=20_000)
@@ -46,3 +47,9 @@ def test_a_browser_sends_what_was_typed_even_if_it_is_no_number() -> None:
 
     assert 'type="text"' in str(Form()["n"])
     assert 'inputmode="numeric"' in str(Form()["n"])
+
+
+@pytest.mark.parametrize("words", ["", "-1", "1.5", "\u0663", "\u00b2", "9" * 19, "9" * 5000])
+def test_addresses_name_rows_by_few_plain_digits(words: str) -> None:
+    """Digits of other scripts are numbers to `int`, but no address can be made with them."""
+    assert (read_number(words), read_number("7")) == (None, 7)

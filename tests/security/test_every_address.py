@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from django.http.response import HttpResponseBase
@@ -202,11 +203,13 @@ def test_what_cannot_be_read_is_answered_in_words(world: World, settings) -> Non
 # Where a name to sort by holds a point.
 @pytest.mark.filterwarnings("ignore:Use '__' to separate:DeprecationWarning")
 @pytest.mark.parametrize(
-    "nonsense", ["\0", "%00", "%ed%a0%80", "9" * 400, PAYLOADS[1], PAYLOADS[-1]]
+    "nonsense",
+    ["\0", "%00", "%ed%a0%80", "9" * 400, "9" * 5000, "\u0663", PAYLOADS[1], PAYLOADS[-1]],
 )
 def test_nonsense_in_the_address_breaks_nothing(world: World, overseer, nonsense: str) -> None:
     client = client_of(overseer)
     query = dict.fromkeys(("q", "sort", "page", "before", "who", "since", "step"), nonsense)
+    experiment = f"/experiments/{world.run.experiment_id}"
     broken = []
     for path in (
         "/runs/",
@@ -216,9 +219,14 @@ def test_nonsense_in_the_address_breaks_nothing(world: World, overseer, nonsense
         "/audit/",
         "/experiments/",
         "/reruns/",
+        f"{experiment}/pictures/accuracy.svg",
     ):
         answer = client.get(path, query | {"agent": nonsense, "outcome": nonsense})
         if answer.status_code >= 500:
+            broken.append(path)
+    # One at a time where the first that makes no sense is answered.
+    for path in ("/runs/?task_set=", "/tasks/?task_set=", f"{experiment}/runs/?level="):
+        if client.get(path + quote(nonsense)).status_code >= 500:
             broken.append(path)
     assert broken == []
 
