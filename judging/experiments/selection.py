@@ -156,6 +156,8 @@ def joined(standings: tuple[Standing, ...]) -> str:
 
 
 def _check(key: str, value: str) -> None:
+    if "\0" in value:
+        raise ValueError("no text that is stored holds NUL")
     if key == "standing":
         _standings(value)
     elif key == "mode":
