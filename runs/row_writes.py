@@ -39,12 +39,12 @@ def insert_all(rows: Iterable[models.Model], *, ignore_conflicts: bool = False) 
     values = [_values_of(row, fields, database, is_new=True) for row in given]
     if ignore_conflicts:
         statement += " ON CONFLICT DO NOTHING"
-    if database.vendor != "postgresql":
+    if len(values) == 1 and database.vendor == "postgresql":
+        planned_once(database, statement).execute(statement, values[0])
+    elif ignore_conflicts or database.vendor != "postgresql":
+        # One after the other, but PostgreSQL is not waited for in between.
         with database.cursor() as cursor:
             cursor.executemany(statement, values)
-    elif len(values) == 1 or ignore_conflicts:
-        for row in values:
-            planned_once(database, statement).execute(statement, row)
     else:
         copied = _copying(type(given[0]), given[0].pk is not None)
         with database.copying_cursor() as cursor:  # type: ignore[attr-defined]
