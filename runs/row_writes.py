@@ -7,7 +7,7 @@ from functools import cache
 from types import NoneType
 from typing import Any
 
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from runs.querysets.prepared import planned_once, this_database
@@ -26,14 +26,19 @@ _Column = tuple[str, frozenset[type], Any]
 def insert_all(rows: Iterable[models.Model], *, ignore_conflicts: bool = False) -> None:
     """Insert rows of one model, in their order, as `bulk_create` does, with less ado.
 
-    Keys that the database gives are not read back. Call it inside a transaction.
+    Keys that the database gives are not read back. All go in, or none.
 
     Args:
         ignore_conflicts: a row that is there already stays as it is.
     """
     given = list(rows)
-    if not given:
-        return
+    if given:
+        # A row may name one that comes after it.
+        with transaction.atomic(savepoint=False):
+            _insert(given, ignore_conflicts=ignore_conflicts)
+
+
+def _insert(given: list[models.Model], *, ignore_conflicts: bool) -> None:
     database = this_database()
     statement, fields = _insertion(type(given[0]), given[0].pk is not None)
     values = [_values_of(row, fields, database, is_new=True) for row in given]

@@ -92,3 +92,14 @@ def test_the_transaction_holds_them() -> None:
         insert_all([Blob(sha256="c" * 64, media_type="text/plain", size=1)])
         transaction.set_rollback(True)
     assert not Blob.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_row_may_name_one_that_comes_after_it() -> None:
+    picture = Blob(sha256="a" * 64, media_type="image/png", size=1, thumbnail_id="b" * 64)
+    thumbnail = Blob(sha256="b" * 64, media_type="image/webp", size=1)
+    insert_all([picture, thumbnail], ignore_conflicts=True)
+    assert Blob.objects.get(pk="a" * 64).thumbnail == thumbnail
+    with pytest.raises(IntegrityError):
+        insert_all([Blob(sha256=each * 64, media_type="a/b", size=1) for each in "cca"])
+    assert Blob.objects.count() == 2
