@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import cast
 
@@ -118,9 +119,8 @@ class BlobFileStorage(BlobStorage, FileSystemStorage):
     def _write(self, name: str, chunks: Iterable[bytes]) -> list[Path]:
         """The file is on disk and has its name; the folders in which names are new by that."""
         path = Path(self.path(name))
-        new_folders = []
-        if not path.parent.exists():
-            new_folders = [folder for folder in path.parents if not folder.exists()]
+        new_folders = list(takewhile(lambda folder: not folder.exists(), path.parents))
+        if new_folders:
             path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f"{path.name}.{secrets.token_hex(6)}{UNFINISHED}")
         try:

@@ -7,6 +7,7 @@ import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from math import isfinite
 from typing import IO, Any
 
 from webagent.trajectory.bounds import Bounds
@@ -61,13 +62,17 @@ def _plain_text(content: bytes, bounds: Bounds) -> str | None:
         return None
 
 
-def _number(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda text: storable_json(read(text), limit=0)
+def _whole(text: str) -> Any:
+    value = int(text)
+    return value if value.bit_length() <= 63 else storable_json(value, limit=0)
 
 
-_PLAIN = json.JSONDecoder(
-    parse_int=_number(int), parse_float=_number(float), parse_constant=lambda _: None
-)
+def _fraction(text: str) -> float | None:
+    value = float(text)
+    return value if isfinite(value) else None
+
+
+_PLAIN = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_constant=lambda _: None)
 """Reads what is plain, so that it need not be copied to be cleaned."""
 
 
