@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import selectors
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from webagent.environment.leftovers import end_leftovers
+from webagent.processes import end_with_parent
 
 STOP_LIMIT_S = 30
 TICK_S = 0.25
@@ -21,15 +21,6 @@ LONGEST_PAUSE_S = 30.0
 STEADY_AFTER_S = 60.0
 GIVE_UP_AFTER = 8
 """So many ends in a row without `STEADY_AFTER_S` between them: it cannot run at all."""
-PR_SET_PDEATHSIG = 1
-
-_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-
-
-def _end_with_parent() -> None:
-    """In the child: get TERM when the supervisor dies, however it dies."""
-    if _libc is not None:
-        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @dataclass
@@ -52,7 +43,7 @@ class Part:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_end_with_parent,  # noqa: PLW1509 (one thread only)
+            preexec_fn=partial(end_with_parent, signal.SIGTERM),  # noqa: PLW1509 (one thread only)
         )
         self.started_at = time.monotonic()
 

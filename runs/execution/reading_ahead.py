@@ -8,7 +8,6 @@ are new. Whatever becomes of it, this one goes on by itself where it stopped.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import logging
 import os
@@ -31,6 +30,7 @@ from runs.blobs import BlobBatch
 from runs.models import Blob
 from runs.run_bundles import StoredBlobs
 from runs.storage import BlobFileStorage, blob_storage
+from webagent.processes import end_with_parent
 from webagent.trajectory.bundles import BlobStash, Problem, RunBundle
 from webagent.trajectory.reading import RunSource
 
@@ -44,7 +44,6 @@ PATIENCE_S = 300.0
 """Without a word from it, the other process is given up."""
 WRITERS = 4
 """Files written at a time, which mostly waits for the disk."""
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def write_files(
     under_way: deque[Future[Blob]] = deque()
     try:
         for sha256 in wanted:
-            while len(under_way) >= WRITERS:
+            if len(under_way) == WRITERS:
                 under_way.popleft().result()
             content = bundle.read_blob(sha256)
             under_way.append(writers.submit(batch.add, content, media_types[sha256], sha256))
@@ -203,7 +202,7 @@ class ReadingAhead:
             else:
                 run = read.popleft()
                 assert isinstance(run, ReadRun)  # noqa: S101 (problems before it have gone)
-                yield run if run.files else ReadRun(run.bundle, said)
+                yield ReadRun(run.bundle, said) if run.files is None else run
             while read and isinstance(problem := read[0], Problem):
                 read.popleft()
                 yield problem
@@ -215,7 +214,7 @@ class ReadingAhead:
             wanted = self._wanted(bundle)
         except Exception as error:  # noqa: BLE001 (it concerns this run, and is told with it)
             problem = error
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(ConnectionError):
             self._pipe.send_bytes(bytes(blob.sha256 in wanted for blob in bundle.blob_records()))
         return problem
 
@@ -227,7 +226,7 @@ class ReadingAhead:
                 self._said.put(said)
                 if said is None:
                     return
-        except (EOFError, OSError):
+        except Exception:  # noqa: BLE001 (gone, or it says what cannot be read: alone we know why)
             self._said.put(EOFError())
 
     def _end(self) -> None:
@@ -252,14 +251,14 @@ def _be_the_other(
     """All that the other process does. It ends with the first, and without tidying up for it."""
     status = 1
     try:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        end_with_parent(signal.SIGKILL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         gc.freeze()  # Connections and browsers of the first are not ours to close.
         tempfile.tempdir = folder
         _read(pipe, source, thumbnails_follow)
         status = 0
-    except (EOFError, BrokenPipeError):
+    except (EOFError, ConnectionError):
         pass  # The first is gone.
     except BaseException:
         logger.exception("Reading ahead broke.")
@@ -286,7 +285,6 @@ def _read(pipe: Connection, source: RunSource, thumbnails_follow: bool) -> None:
 
         for found in source:
             if isinstance(found, RunBundle):
-                found.content_hash  # noqa: B018 (worked out here, and sent with it)
                 pipe.send(_light(found))
                 waiting.append(found)
             else:
@@ -299,7 +297,7 @@ def _read(pipe: Connection, source: RunSource, thumbnails_follow: bool) -> None:
 
 
 def _light(bundle: RunBundle) -> RunBundle:
-    """The run without its bytes: whoever needs them finds them in the store."""
+    """The run without its bytes, which the store has, and with its hash, worked out here."""
     light = replace(bundle, blobs=StoredBlobs())
     vars(light)["content_hash"] = bundle.content_hash
     return light

@@ -142,8 +142,11 @@ def import_bundle(
     content_hash = bundle.content_hash
     for tries_left in reversed(range(TRIES)):
         try:
-            _demand_room(bundle, session.limited(experiment_name or bundle.run.experiment))
-            blobs = _written(files) if files else _write_blobs(bundle, session)
+            if files is None:
+                _demand_room(bundle, session.limited(experiment_name or bundle.run.experiment))
+                blobs = _write_blobs(bundle, session)
+            else:
+                blobs = _written(files)
             with transaction.atomic():
                 run, is_new = _store(bundle, content_hash, blobs, experiment_name, session)
                 session.links.connect(run.pk, bundle.run)

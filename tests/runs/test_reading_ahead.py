@@ -151,6 +151,22 @@ def test_one_that_breaks_is_done_without(folder, monkeypatch):
     assert n_new(imported(folder)) == N_RUNS
 
 
+def test_one_that_says_what_cannot_be_read_is_done_without(folder, monkeypatch):
+    class UnreadableError(Exception):
+        def __init__(self, one: str, other: str) -> None:
+            super().__init__(one)
+
+    def refuse(*_: object) -> BlobBatch:
+        raise UnreadableError("a", "b")
+
+    monkeypatch.setitem(globals(), "UnreadableError", UnreadableError)
+    UnreadableError.__qualname__ = "UnreadableError"
+    in_the_other(
+        monkeypatch, 2, lambda _: monkeypatch.setattr(reading_ahead, "write_files", refuse)
+    )
+    assert n_new(imported(folder)) == N_RUNS
+
+
 @pytest.mark.fault(9, "the disk fills up under the process that writes an import's files")
 def test_a_full_disk_refuses_the_runs_whose_files_found_no_room(settings, folder, tmp_path):
     use_store(settings, tmp_path / "full", fails_at=20)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from uuid import uuid4
 
 import pytest
@@ -82,8 +84,10 @@ def test_one_that_is_there_stays_where_asked_and_is_an_error_elsewhere() -> None
     assert dict(Blob.objects.values_list("pk", "size")) == {"a" * 64: 1, "b" * 64: 2}
 
 
-def test_nothing_asks_nothing(django_assert_num_queries: object) -> None:
-    with django_assert_num_queries(0):  # type: ignore[operator]
+def test_nothing_asks_nothing(
+    django_assert_num_queries: Callable[..., AbstractContextManager[object]],
+) -> None:
+    with django_assert_num_queries(0):
         insert_all([])
 
 

@@ -27,7 +27,7 @@ from webagent.trajectory.records import (
 )
 
 HELD_BYTES = 8_000_000
-"""Of a run's files in memory: as much as most runs have. One run is in hand at a time."""
+"""Of a run's files in memory: as much as most runs have. Few runs are in hand at a time."""
 
 
 @dataclass(frozen=True, slots=True)

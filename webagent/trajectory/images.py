@@ -77,10 +77,7 @@ def _looked_at(content: bytes, bounds: Bounds) -> ImageFacts:
 
 
 def _plain_png(content: bytes) -> ImageFacts | None:
-    """What the header says of a PNG that is as browsers write them; None asks for a closer look.
-
-    Takes a thirtieth of the time that Pillow takes for it.
-    """
+    """What the header says of a PNG that is as browsers write them; None asks for a closer look."""
     if content[:16] != PNG_SIGNATURE + _PNG_HEADER or not _is_sound(content, 8, 13):
         return None
     width, height, depth, colour, *methods = struct.unpack_from(">II5B", content, 16)
@@ -100,9 +97,10 @@ def _plain_png(content: bytes) -> ImageFacts | None:
 
 
 def _is_sound(content: bytes, at: int, length: int) -> bool:
-    """Whether the chunk there has the check sum that it names."""
+    """Whether the chunk is there to its end, with the check sum that it names."""
     end = at + 8 + length
-    return zlib.crc32(content[at + 4 : end]) == int.from_bytes(content[end : end + 4], "big")
+    told = content[end : end + 4]
+    return len(told) == 4 and zlib.crc32(content[at + 4 : end]) == int.from_bytes(told, "big")
 
 
 def why_cut(content: bytes, facts: ImageFacts) -> str:
@@ -129,10 +127,9 @@ def _why_png_is_cut(content: bytes) -> str:
     while at + PNG_FRAME <= len(content):
         length = int.from_bytes(content[at : at + 4], "big")
         end = at + PNG_FRAME + length
-        told = content[end - 4 : end]
         if end > len(content):
             break
-        if zlib.crc32(content[at + 4 : end - 4]) != int.from_bytes(told, "big"):
+        if not _is_sound(content, at, length):
             return "cannot be decoded: a check sum is wrong"
         if content[at + 4 : at + 8] == b"IEND":
             return ""

@@ -113,3 +113,12 @@ def test_what_browsers_write_needs_no_close_look(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(images, "_looked_at", None)
     seen = look_at_image(PICTURES["PNG"], Bounds())
     assert (seen.media_type, seen.width, seen.height) == ("image/png", 64, 48)
+
+
+def test_a_check_sum_of_nothing_is_none() -> None:
+    """What is cut before its check sum must not pass for one whose check sum is 0."""
+    cut = PNG_SIGNATURE + b"\0\0\0\rIHDR"
+    cut += (zlib.crc32(cut[12:]) ^ 0x6DD90A9D).to_bytes(4, "little")
+    assert zlib.crc32(cut[12:]) == 0
+    with pytest.raises(ImageError):
+        look_at_image(cut, Bounds())
