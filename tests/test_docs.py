@@ -8,6 +8,7 @@ import pytest
 from django.core.management import get_commands
 
 from webagent.settings.environment import Environment
+from webagent.trajectory.reading import READERS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -52,6 +53,19 @@ def test_tests_that_are_named_are_there(document: Path) -> None:
     for path in re.findall(r"`(tests/[\w/]+\.py)`", text):
         assert (ROOT / path).exists(), path
     assert set(re.findall(r"`(test_\w+)`", text)) <= names_of_tests()
+
+
+def test_every_format_has_its_traps_and_every_trap_its_tests() -> None:
+    sections = re.split(r"^## ", (ROOT / "docs/format_traps.md").read_text(), flags=re.M)[1:]
+    names = [re.findall(r"\(`(\w+)`\)$", section.splitlines()[0]) for section in sections]
+    assert sorted(names) == sorted([reader.name] for reader in READERS)
+    for line in "".join(sections).splitlines():
+        if not line.startswith("| ") or line.startswith("| trap |"):
+            continue
+        tests = re.findall(r"`(tests/[\w/]+\.py)::(?:\w+::)?(test_\w+)`", line.rsplit("|", 2)[1])
+        assert tests, f"no test shows: {line}"
+        for path, name in tests:
+            assert f"def {name}(" in (ROOT / path).read_text(), (path, name)
 
 
 @cache
