@@ -97,10 +97,12 @@ class TaskTable(tables.Table):
     leaves_pages_out = True
     """The page draws count and pages itself."""
 
-    def __init__(self, tasks: TaskQuerySet[Task], user: User, **options: Any) -> None:
+    def __init__(
+        self, tasks: TaskQuerySet[Task], shown: TaskQuerySet[Task], user: User, **options: Any
+    ) -> None:
+        """Draw those tasks out of `shown`, which is all of `shown_to(user)`: asked once a page."""
         rows = (
-            Task.objects.shown_to(user)
-            .select_related("task_set")
+            shown.select_related("task_set")
             .defer("record", "spec", "reference")
             .annotate(n_runs=_visible_runs(user))
         )

@@ -78,6 +78,10 @@ class RunPolicy(Protocol):
         """
         ...
 
+    def blind_tasks(self, user: User) -> set[int]:
+        """The tasks of those runs."""
+        ...
+
 
 @cache
 def run_policy() -> RunPolicy:

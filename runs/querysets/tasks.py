@@ -110,16 +110,16 @@ class TaskQuerySet(models.QuerySet[TaskRow]):
 
     def _sealed(self, user: User) -> Q | None:
         """Tasks with a run on which the person is blind, in all versions; None without any."""
-        blind = run_policy().blind_runs(user)
-        if blind is None:
+        blind = run_policy().blind_tasks(user)
+        if not blind:
             return None
-        named = blind.values_list("task__task_set__name", "task__external_id")
-        under_judgement = named.distinct()
-        keys = {task_key(name, external_id) for name, external_id in under_judgement}
-        if not keys:
-            return None
+        every: Any = self.model._default_manager
+        under_judgement = every.filter(pk__among=blind).order_by()
+        named = under_judgement.values_list("task_set__name", "external_id")
+        keys = {task_key(name, external_id) for name, external_id in named}
         names = set(self._task_sets().values_list("name", flat=True))
-        return Q(external_id__in=keys | {f"{name}.{key}" for name in names for key in keys})
+        spelled = keys | {f"{name}.{key}" for name in names for key in keys}
+        return Q(external_id__among=sorted(spelled))
 
     def _task_sets(self) -> Any:
         model: Any = self.model._meta.get_field("task_set").related_model

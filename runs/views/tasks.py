@@ -21,8 +21,9 @@ from runs.views.fragments import AppRequest, wants_partial
 @permission_required("runs.view_task", raise_exception=True)
 def task_list(request: AppRequest) -> HttpResponse:
     """All tasks, filtered and sorted by what the person may see of them."""
-    task_filter = TaskFilter(request.GET, queryset=Task.objects.shown_to(request.user))
-    table = TaskTable(task_filter.qs.in_order(), request.user)
+    shown = Task.objects.shown_to(request.user)
+    task_filter = TaskFilter(request.GET, queryset=shown)
+    table = TaskTable(task_filter.qs.in_order(), shown, request.user)
     RequestConfig(
         request, paginate={"per_page": PER_PAGE, "paginator_class": CappedPaginator}
     ).configure(table)

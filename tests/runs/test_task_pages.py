@@ -359,3 +359,12 @@ def test_other_versions_of_the_benchmark_are_sealed_by_the_tasks_id(engineer):
     assert "zq-reference" not in page(engineer, f"/tasks/{audited.pk}/")
     assert "zq-reference" in page(engineer, f"/tasks/{other.pk}/")
     assert "left out here" not in page(engineer, f"/tasks/sets/{other.task_set_id}/")
+
+
+def test_what_waits_for_the_reader_is_looked_up_once_for_the_table(engineer):
+    make_study(runs=2, annotators=[engineer])
+    client = as_user(engineer)
+    with CaptureQueriesContext(connection) as caught:
+        assert client.get(URL).status_code == 200
+    asked = [query["sql"] for query in caught if "judging_studyitem" in query["sql"]]
+    assert len(asked) == 1
