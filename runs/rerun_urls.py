@@ -1,8 +1,8 @@
-"""Addresses of reruns, experiments, and the sign of life."""
+"""Addresses of reruns and experiments."""
 
 from django.urls import path
 
-from runs.views import experiments, health, reruns
+from runs.views import experiments, reruns
 
 urlpatterns = [
     path("reruns/", reruns.rerun_list, name="rerun_list"),
@@ -21,5 +21,4 @@ urlpatterns = [
     path("experiments/<int:pk>/pause/", experiments.experiment_pause, name="experiment_pause"),
     path("experiments/<int:pk>/resume/", experiments.experiment_resume, name="experiment_resume"),
     path("experiments/<int:pk>/cancel/", experiments.experiment_cancel, name="experiment_cancel"),
-    path("healthz", health.healthz, name="healthz"),
 ]

@@ -1,6 +1,5 @@
 """Whether the site is well, for whoever watches over it."""
 
-from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -8,7 +7,6 @@ from django.views.decorators.http import require_safe
 from runs.monitoring.checks import OK, check_database, check_storage, check_workers
 
 
-@login_not_required
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> JsonResponse:

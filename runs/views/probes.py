@@ -1,7 +1,8 @@
-"""What machines ask: does the process live, is it ready, how much of everything is there.
+"""What machines ask: does the process live, is it ready, is all well, how much is there.
 
 They call it by an address instead of its name, so these answer before names of hosts are looked
-at; see `runs.middleware.ProbeMiddleware`.
+at; and before sessions are, since a browser's cookie sends whoever comes with it to the database,
+which may be what is away. See `runs.middleware.ProbeMiddleware`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_safe
 from runs.monitoring.access import may_watch
 from runs.monitoring.exposition import CONTENT_TYPE, exposition
 from runs.monitoring.readiness import examiner
+from runs.views.health import healthz
 from runs.workers import beat_ages
 
 
@@ -50,5 +52,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
 PROBES: Mapping[str, Callable[[HttpRequest], HttpResponse]] = {
     "/livez": livez,
     "/readyz": readyz,
+    "/healthz": healthz,
     "/metrics": metrics,
 }

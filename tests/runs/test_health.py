@@ -6,12 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.files.storage import default_storage
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
 from runs.models import WorkerBeat
+from runs.sessions import SessionStore
 from runs.workers import all_queues, beat, unserved_queues
 from webagent.celery import app
 
@@ -80,6 +82,23 @@ def test_a_database_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatc
     assert found["database"] == "does not answer"
     assert found["worker"] == "unknown without a database"
     assert "gone" not in str(found)
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz", "/metrics"])
+def test_no_probe_looks_at_a_session(path: str, monkeypatch: pytest.MonkeyPatch):
+    """It lies in the database, which may be what is away."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OperationalError("gone")
+
+    client = Client(raise_request_exception=False)
+    client.cookies[settings.SESSION_COOKIE_NAME] = "a" * 32
+    monkeypatch.setattr(SessionStore, "load", refuse)
+    assert client.get("/runs/").status_code == 503
+    answer, alone = client.get(path), Client().get(path)
+    assert (answer.status_code, answer.content) == (alone.status_code, alone.content)
+    assert answer["Content-Type"] == alone["Content-Type"]
+    assert b"<html" not in answer.content
 
 
 def test_a_storage_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch):
