@@ -1,10 +1,14 @@
-"""What tells that a hostile file was executed."""
+"""A run to change, and what tells that a hostile file was executed."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.webagent.trajectory.agentlab_folders import LOGIN, SCRIPTED
 
 MARKER = "/tmp/crosscheck_pickle_ran"  # noqa: S108 it must never appear
 
@@ -13,3 +17,16 @@ MARKER = "/tmp/crosscheck_pickle_ran"  # noqa: S108 it must never appear
 def unmarked() -> None:
     """What a broken reader left behind accuses no later run."""
     Path(MARKER).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Callable[..., Path]:
+    """A run folder of its own to damage, in a study folder."""
+
+    def make(word: str = LOGIN, name: str | None = None) -> Path:
+        original = next(SCRIPTED.glob(f"*{word}*"))
+        target = tmp_path / "study" / (name or original.name)
+        shutil.copytree(original, target, copy_function=shutil.copyfile)
+        return target
+
+    return make

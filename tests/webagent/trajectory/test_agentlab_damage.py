@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from tests.webagent.trajectory.agentlab_folders import notes, only, repickle
 from tests.webagent.trajectory.conftest import MARKER
 from tests.webagent.trajectory.samples import png
 from webagent.trajectory.agentlab.axtree import flatten_axtree
@@ -25,56 +26,6 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import BlobPart, TextPart
-
-SCRIPTED = Path(__file__).parents[2] / "data" / "agentlab" / "scripted"
-LOGIN = "ScriptedAgent-login_on_miniwob.login-user_5"
-
-
-@pytest.fixture
-def copy(tmp_path: Path) -> Callable[..., Path]:
-    """A run folder of its own to damage, in a study folder."""
-
-    def make(word: str = LOGIN, name: str | None = None) -> Path:
-        original = next(SCRIPTED.glob(f"*{word}*"))
-        target = tmp_path / "study" / (name or original.name)
-        shutil.copytree(original, target, copy_function=shutil.copyfile)
-        return target
-
-    return make
-
-
-def only(folder: Path, bounds: Bounds | None = None) -> RunBundle:
-    with open_runs(folder, bounds=bounds) as source:
-        (bundle,) = source
-    assert isinstance(bundle, RunBundle), bundle
-    return bundle
-
-
-def notes(bundle: RunBundle) -> list[tuple[str, str]]:
-    assert [(gap.where, gap.why) for gap in bundle.run.gaps] == [
-        (problem.file, problem.reason) for problem in bundle.problems
-    ]
-    return [(problem.file, problem.reason) for problem in bundle.problems]
-
-
-def repickle(path: Path, change: Callable[[Any], Any]) -> None:
-    """Write a step file again with another content (no class of it is importable here)."""
-
-    class Shell(dict[str, Any]):
-        def __setstate__(self, state: dict[str, Any]) -> None:
-            self.update(state)
-
-    class Loader(pickle.Unpickler):
-        def find_class(self, module: str, name: str) -> Any:
-            if module.startswith("numpy"):
-                return super().find_class(module, name)
-            return type(name, (Shell,), {})
-
-    with gzip.open(path) as file:
-        step = dict(Loader(file).load())
-    step["agent_info"] = dict(step["agent_info"])
-    step["profiling"] = dict(step["profiling"])
-    path.write_bytes(gzip.compress(pickle.dumps(change(step))))
 
 
 class Call:

@@ -156,6 +156,11 @@ def test_experiments_are_named_after_the_study(bundles: dict[str, RunBundle]) ->
     assert _one(bundles, "coord_on").run.experiment == "scripted"
 
 
+def test_the_loop_s_class_tells_the_tool(bundles: dict[str, RunBundle]) -> None:
+    older, newer = _one(bundles, "enter_text_on").run, _one(bundles, "multi_on").run
+    assert (older.source.tool, newer.source.tool) == ("browsergym-experiments", "agentlab")
+
+
 def test_the_label_may_be_a_path() -> None:
     with open_runs(DATA / "scripted", label="/some/where/scripted") as source:
         bundles = [bundle for bundle in source if isinstance(bundle, RunBundle)]
