@@ -7,8 +7,9 @@ import sys
 from django.core.management import execute_from_command_line
 
 from runs.acting import acting_as, of_command
+from runs.management.unmigrated import told_to_migrate
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webagent.settings.local")
-    with acting_as(of_command(sys.argv)):
+    with acting_as(of_command(sys.argv)), told_to_migrate(sys.argv):
         execute_from_command_line(sys.argv)

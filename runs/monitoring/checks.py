@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 OK = "ok"
 BROKER_WAIT_S = 2.0
 KEEPS_ALL = "noeviction"
+BEHIND = "migrations are not applied"
 
 Check = Callable[[], str]
 
@@ -63,7 +64,7 @@ def _is_migrated() -> bool:
     executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if missing:
-        raise _BehindError(f"{len(missing)} migrations are not applied")
+        raise _BehindError(f"{len(missing)} {BEHIND}")
     return True
 
 
