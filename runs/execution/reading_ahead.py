@@ -12,7 +12,6 @@ import gc
 import logging
 import os
 import queue
-import shutil
 import signal
 import socket
 import sys
@@ -30,6 +29,7 @@ from runs.blobs import BlobBatch
 from runs.models import Blob
 from runs.run_bundles import StoredBlobs
 from runs.storage import BlobFileStorage, blob_storage
+from webagent.held_folders import HeldFolder
 from webagent.processes import end_with_parent
 from webagent.trajectory.bundles import BlobStash, Problem, RunBundle
 from webagent.trajectory.reading import RunSource
@@ -42,6 +42,8 @@ FEWEST_RUNS = 20
 """Of fewer, making another process is not worth its while."""
 PATIENCE_S = 300.0
 """Without a word from it, the other process is given up."""
+FOLDER = "crosscheck-reading-"
+"""How the names of folders begin that are the other process's; it may be killed with the first."""
 WRITERS = 4
 """Files written at a time, which mostly waits for the disk."""
 
@@ -150,12 +152,12 @@ class ReadingAhead:
 
     def __enter__(self) -> Self:
         # What the other process leaves in temporary files goes with this folder.
-        self._folder = tempfile.mkdtemp(prefix="crosscheck-ahead-")
+        self._folder = HeldFolder(FOLDER)
         self._pipe, theirs = Pipe()
         self._child = os.fork()
         if not self._child:
             self._pipe.close()
-            _be_the_other(theirs, self._source, self._folder, self._thumbnails_follow)
+            _be_the_other(theirs, self._source, self._folder.path, self._thumbnails_follow)
         theirs.close()
         self._listener = threading.Thread(target=self._listen, name="reading ahead", daemon=True)
         self._listener.start()
@@ -242,7 +244,7 @@ class ReadingAhead:
             line.shutdown(socket.SHUT_RDWR)
         self._listener.join()
         self._pipe.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.remove()
 
 
 def _be_the_other(

@@ -1,0 +1,101 @@
+"""What a killed process leaves in the folder of temporary files is swept up, and nothing else."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from webagent.held_folders import HeldFolder, _hold, sweep
+
+PREFIX = "held-"
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def other() -> Iterator[tuple[int, Path]]:
+    """Another process with a folder of its own, in which something lies."""
+    reads, writes = os.pipe()
+    if not (child := os.fork()):
+        folder = HeldFolder(PREFIX).path
+        Path(folder, "part").write_text("half a file")
+        os.write(writes, folder.encode())
+        signal.pause()
+    os.close(writes)
+    with open(reads, "rb", buffering=0) as pipe:
+        folder = pipe.read(1000).decode()
+    yield child, Path(folder)
+    os.kill(child, signal.SIGKILL)
+
+
+def test_the_folder_of_a_living_process_stays_and_that_of_a_killed_one_goes(
+    other: tuple[int, Path],
+) -> None:
+    child, theirs = other
+    mine = HeldFolder(PREFIX)
+    sweep(PREFIX)
+    assert (theirs / "part").exists()
+    os.kill(child, signal.SIGKILL)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    next_one = HeldFolder(PREFIX)
+    assert not theirs.exists()
+    assert Path(mine.path).exists()
+    for folder in (mine, next_one):
+        folder.remove()
+        assert not Path(folder.path).exists()
+
+
+def test_a_folder_that_is_swept_up_before_it_is_held_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = []
+
+    def make(prefix: str) -> str:
+        made.append(real(prefix=prefix))
+        if len(made) == 1:
+            sweep(PREFIX)  # as another process would
+        return made[-1]
+
+    real = tempfile.mkdtemp
+    monkeypatch.setattr(tempfile, "mkdtemp", make)
+    folder = HeldFolder(PREFIX)
+    assert made[1:] == [folder.path]
+    assert Path(folder.path).exists()
+
+
+def test_one_that_was_opened_before_it_was_swept_up_is_not_taken_for_held(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lock_late(*given: int) -> None:
+        gone.rmdir()
+        real(*given)
+
+    gone = place / f"{PREFIX}gone"
+    gone.mkdir()
+    real = fcntl.flock
+    monkeypatch.setattr(fcntl, "flock", lock_late)
+    assert _hold(str(gone)) is None
+
+
+def test_what_is_no_such_folder_stays(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = place / "elsewhere"
+    elsewhere.mkdir()
+    (place / f"{PREFIX}link").symlink_to(elsewhere)
+    (place / f"{PREFIX}file").write_text("mine")
+    sweep(PREFIX)
+    assert {path.name for path in place.iterdir()} == {"elsewhere", "held-link", "held-file"}
+    theirs = place / f"{PREFIX}of somebody else"
+    theirs.mkdir()
+    monkeypatch.setattr(os, "getuid", lambda: theirs.stat().st_uid + 1)
+    sweep(PREFIX)
+    assert theirs.exists()
