@@ -26,12 +26,12 @@ def state(number: int, **more: Any) -> dict[str, Any]:
 
 
 def did(kind: str, **more: Any) -> dict[str, Any]:
-    return {"type": "action", "data": {"type": kind, "timestamp": 1703961730.0, **more}}
+    return {"type": "action", "data": {"type": kind, "timestamp": 1703961730.0} | more}
 
 
 def recorded(folder: Path, trace: list[Any]) -> Path:
     own = folder / NAME
-    (own / "screenshots").mkdir(parents=True)
+    (own / "screenshots").mkdir(parents=True, exist_ok=True)
     (own / f"{NAME}.json").write_text(json.dumps({"trace": trace}))
     (own / f"[raw] {NAME}.json").write_text(json.dumps({"trace": trace}))
     (own / f"SOP - {NAME}.txt").write_text("1. Open the shop.")

@@ -186,6 +186,8 @@ def test_broken_trajectories_are_refused_or_no_runs(tmp_path: Path, content: str
         ('Thoughts: no.\nStatus: "failure"', Said(success=False, reasoning="no.")),
         ("Well.\nReward: 4", Said(success=True, reasoning="Well.", optimality=3)),
         ("Reward: 3", Said(success=False, optimality=2)),
+        ("Reward: 2", Said(success=False, optimality=1)),
+        ("Reward: 5", Said(success=True, optimality=4)),
         ("I cannot tell.", Said()),
     ],
 )
@@ -198,6 +200,15 @@ def test_a_judge_that_was_refused_has_no_verdict() -> None:
     record = evaluation({"error": "content filter"}, "run", RAW, place)
     assert (record.verdict, record.rationale) == ("error", "content filter")
     assert record.evaluator.name == "AgentRewardBench gpt-judge"
+
+
+@pytest.mark.parametrize(
+    ("reward", "verdict"), [(0.5, "failed"), (0.51, "passed"), (None, "error")]
+)
+def test_the_functional_judge_asks_for_more_than_half(reward: Any, verdict: str) -> None:
+    info = {"summary_info": {"cum_reward": reward}}
+    record = evaluation({"judge": "functional", "trajectory_info": info}, "r", RAW, "x/y.json")
+    assert (record.verdict, record.score) == (verdict, reward)
 
 
 def test_prices_are_added_anew() -> None:
@@ -250,6 +261,77 @@ def test_rows_that_say_nothing_are_told_with_their_line(tmp_path: Path) -> None:
     assert told["trajectory_success"].endswith("line 3")
     (bundle,) = (each for each in found if isinstance(each, RunBundle))
     assert [label.annotator for label in bundle.labels] == ["A@agentrewardbench"]
+
+
+VARIANTS = ("visualwebarena.resized.12", "visualwebarena.12")
+
+
+@pytest.mark.parametrize(("own", "others"), [VARIANTS, VARIANTS[::-1]])
+def test_files_of_variants_of_a_task_are_joined(tmp_path: Path, own: str, others: str) -> None:
+    def put(place: str, content: Any) -> None:
+        (tmp_path / place).parent.mkdir(parents=True)
+        (tmp_path / place).write_text(json.dumps(content))
+
+    document = _document("miniwob.click-button")
+    for step in document["steps"]:  # of the machine that made it, in the uncleaned form
+        step["screenshot_path"] = f"/home/me/{step['num']}.png"
+    put(f"trajectories/cleaned/miniwob/{AGENT}/x/{own}.json", document)
+    refused = {"error": {"message": "content filter"}}
+    put(f"trajectories/judgments/miniwob/{AGENT}/strict/{others}_error.json", refused)
+    named = {"benchmark": "miniwob", "agent": AGENT, "judge": "lax"} | refused
+    put(f"trajectories/judgments/miniwob/{AGENT}/lax/{others}_error.json", named)
+    shutil.copytree(
+        DATA / f"trajectories/screenshots/miniwob/{AGENT}/miniwob.click-button",
+        tmp_path / f"trajectories/screenshots/miniwob/{AGENT}/{others}",
+    )
+    (tmp_path / "annotations.csv").write_text(
+        "annotator_name,benchmark,task_id,model_name,exp_name,trajectory_success\n"
+        f"A,miniwob,{others},{AGENT},another name,Successful\n"
+    )
+    with open_runs(tmp_path) as source:
+        (bundle,) = source
+    assert isinstance(bundle, RunBundle)
+    assert bundle.task.external_id == own
+    assert bundle.n_screenshots == 2
+    assert [label.success for label in bundle.labels] == ["success"]
+    judged = {e.evaluator.name: (e.verdict, e.rationale) for e in bundle.evaluations}
+    for judge in ("strict", "lax"):
+        assert judged[f"AgentRewardBench {judge}"] == ("error", "content filter")
+
+
+def test_a_document_says_by_its_summary_and_last_step_how_it_ended(tmp_path: Path) -> None:
+    document = _document("miniwob.click-button")
+    ended = {"terminated": False, "truncated": True, "err_msg": None, "cum_reward": 0}
+    document["summary_info"] |= ended
+    document["steps"][-1] |= {"action": None, "reasoning": "could not parse", "stats": None}
+    _write(tmp_path, document)
+    assert _read(tmp_path)[0].run.end_reason == "agent_gave_up"
+    document["steps"][-1] |= {"reasoning": None, "chat_messages": []}
+    _write(tmp_path, document)
+    assert _read(tmp_path)[0].run.end_reason == "max_steps"
+
+
+def test_what_stands_there_twice_or_only_raw_is_read_once(tmp_path: Path) -> None:
+    document = _document("miniwob.click-button")
+    document |= {"goal": "Press\nok\n", "trajectory_dir": "/home/me/SECRET-DIR", "logs": "x"}
+    first = document["steps"][0]
+    first |= {"bounding_boxes": {}, "axtree": "", "action": "send_msg_to_user('It is ok.')"}
+    tree = [{"nodeId": "1", "role": {"value": "button"}, "name": {"value": "ok"}}]
+    first["axtree_obj"] = {"nodes": tree}
+    document["steps"].insert(1, first | {"num": 1, "action": "click('19')"})
+    document["steps"][2]["num"] = 2
+    _write(tmp_path, document)
+    (bundle,) = _read(tmp_path)
+    assert bundle.task.goal[0].model_dump()["text"] == "Press\nok"
+    assert bundle.run.final_answer == "It is ok."
+    before, (action,) = bundle.steps[0].before, bundle.steps[1].actions
+    assert before is not None
+    assert before.a11y_tree is not None
+    assert bundle.read_blob(before.a11y_tree.sha256) == b"button 'ok'"
+    assert action.target is not None
+    assert action.target.box is not None
+    kept = b"".join(bundle.read_blob(blob.sha256) for blob in bundle.run.source.originals)
+    assert b"SECRET-DIR" not in kept
 
 
 def test_variants_of_a_task_are_joined() -> None:

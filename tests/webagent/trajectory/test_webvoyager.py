@@ -27,6 +27,7 @@ def test_each_folder_is_as_its_truth_says(name):
     assert bundle.steps[0].llm_calls[0].input_tokens == 900
     assert (bundle.run.final_answer, bundle.run.end_reason) == ("24.90", EndReason.AGENT_STOPPED)
     assert (bundle.task.external_id, bundle.task.sites) == ("Shop--find_price", ("Shop",))
+    assert [url.partition(":")[0] for url in bundle.task.start_urls] == ["http"]
     assert bundle.run.outcome is Outcome.UNKNOWN
     assert not bundle.problems
 
@@ -56,6 +57,7 @@ def test_pictures_go_by_number_and_marks_are_told_apart(tmp_path):
         ("Scroll [WINDOW]; down", ("scroll", ("WINDOW", "down"), None)),
         ("GoBack", ("goback", (), None)),
         ("ANSWER; [3] of them", ("answer", ("[3] of them",), None)),
+        ("ANSWER [24]", ("answer", ("[24]",), None)),
         ("Click 7", ("click", ("7",), "7")),
         ("Click on the link", ("click", ("on the link",), None)),
     ],
@@ -64,6 +66,35 @@ def test_actions(raw, expected):
     action = read_action(raw)
     assert action is not None
     assert (action.name, action.args, action.target and action.target.bid) == expected
+
+
+def test_names_with_spaces_and_pictures_that_are_only_named(tmp_path):
+    given = copied("webvoyager", tmp_path) / "taskShop--find_price"
+    folder = given.rename(tmp_path / "taskGoogle Flights--3")
+    path = folder / "interact_messages.json"
+    messages: list[dict[str, Any]] = json.loads(path.read_text())
+    placeholder = {"type": "image_url", "image_url": {"url": "data:image/png;base64,{b64_img}"}}
+    words = {"type": "text", "text": "Observation: (Omitted in context.)"}
+    for message in [m for m in messages if m["role"] == "user"][1:]:
+        message["content"] = [words, placeholder]
+    path.write_text(json.dumps(messages))
+    [bundle] = runs(folder).values()
+    assert (bundle.task.external_id, bundle.task.sites) == (
+        ("Google Flights--3", ("Google Flights",))
+    )
+    assert (bundle.n_screenshots, bundle.problems) == (len(bundle.steps), ())
+
+
+def test_a_reply_in_another_form_is_a_gap_of_its_run(tmp_path):
+    folder = copied("webvoyager", tmp_path) / "taskShop--find_price"
+    path = folder / "interact_messages.json"
+    messages: list[dict[str, Any]] = json.loads(path.read_text())
+    replies = [message for message in messages if message["role"] == "assistant"]
+    replies[0]["content"] = "I would rather not."
+    path.write_text(json.dumps(messages))
+    [bundle] = runs(folder).values()
+    assert (bundle.steps[0].thought, bundle.steps[0].actions) == ("I would rather not.", ())
+    assert [gap.what for gap in bundle.run.gaps] == ["action"]
 
 
 def test_a_reply_in_another_form_stays_whole():

@@ -56,6 +56,27 @@ def test_positions_written_as_lists_and_missing_pictures(tmp_path):
     assert [gap.why for gap in found.run.gaps if gap.what == "screenshot"] == ["7.png: not there"]
 
 
+def test_times_and_places_of_the_recording_machine_are_not_taken_for_ours(tmp_path):
+    shot = "C:\\Users\\me\\[x] demo\\screenshots\\1.png"
+    trace = [
+        did("mousedown", x=1, y=1, timestamp=0.5),
+        state(1, path_to_screenshot=shot, timestamp=2.5),
+        did("mouseup", x=150, y=90, timestamp=3.5),
+    ]
+    (tmp_path / NAME).mkdir()
+    (tmp_path / NAME / f"{NAME}.mp4").write_bytes(b"\0\0\0\x18ftypmp42")
+    [found] = runs(recorded(tmp_path, trace)).values()
+    # What was done before the first state was kept is a step without one.
+    first, second = found.steps
+    assert (first.before, [action.name for action in first.actions]) == (None, ["mouse_down"])
+    # Seconds since the recording began are no times of a clock.
+    assert (first.started_at, second.before.at, found.run.started_at) == (None, None, None)
+    assert second.before.screenshot.name == "screenshots/1.png"
+    assert found.read_blob(second.before.a11y_tree.sha256) == b'[{"tag": "a"}]'
+    assert second.before.html.media_type == "text/html"
+    assert [blob.name for blob in found.run.videos] == [f"{NAME}.mp4"]
+
+
 def test_a_trace_without_anything_is_refused(tmp_path):
     [refused] = rejections(recorded(tmp_path, []))
     assert refused.field == "trace"

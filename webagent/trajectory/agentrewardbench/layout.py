@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from webagent.trajectory.agentrewardbench.annotations import is_annotations
@@ -114,15 +113,12 @@ def _pictures(tree: Tree) -> dict[str, dict[int, str]]:
 
 def _own_pictures(name: str, key: Key, pictures: dict[str, dict[int, str]]) -> dict[int, str]:
     """From `<benchmark>/<agent>/<task>/`, wherever that lies; else from beside the trajectory."""
-    task_id = name.rpartition("/")[2].removesuffix(".json")
-    for end in _ends(key, task_id):
-        for folder, numbered in pictures.items():
-            if f"/{folder}".endswith(f"/{end}"):
-                return numbered
-    return pictures.get(name.rpartition("/")[0], {})
-
-
-def _ends(key: Key, task_id: str) -> Iterator[str]:
     benchmark, agent, task = key
-    for spelled in dict.fromkeys((task_id, task)):
-        yield f"{benchmark}/{agent}/{spelled}"
+    exact = f"/{benchmark}/{agent}/{name.rpartition('/')[2].removesuffix('.json')}"
+    found = next((n for folder, n in pictures.items() if f"/{folder}".endswith(exact)), None)
+    if found is None:
+        # The folder may be called by another variant of the task's id.
+        end = f"/{benchmark}/{agent}/{task}"
+        ends = (n for folder, n in pictures.items() if same_task(f"/{folder}").endswith(end))
+        found = next(ends, None)
+    return pictures.get(name.rpartition("/")[0], {}) if found is None else found
