@@ -22,7 +22,7 @@ TRUTH = truth("browser_use")
 History = list[dict[str, Any]]
 
 
-def changed(folder: Path, change: Callable[[History], None], name: str = "find_price") -> RunBundle:
+def changed(folder: Path, change: Callable[[History], Any], name: str = "find_price") -> RunBundle:
     """A history with something changed in it, with all that lies beside it."""
     own = folder / "study" / "run"
     shutil.copytree(SAMPLES / name, own, dirs_exist_ok=True)

@@ -80,12 +80,12 @@ def test_an_empty_first_thought_moves_none_of_the_others(tmp_path: Path) -> None
 
 def test_an_answer_may_stand_in_the_last_action_alone(tmp_path: Path) -> None:
     history = [{"step": 0, "screenshot": "0.png", "action": "TASK_COMPLETE -> ANSWER: 24.90"}]
-    version = {"schema_version": "online-mind2web-v2"}
+    version: dict[str, Any] = {"schema_version": "online-mind2web-v2"}
     bundle = submitted(tmp_path, ("0.png",), action_history=history, **version)
     assert bundle.run.final_answer == "24.90"
     assert gaps(bundle) == [("agent_final_answer", "not what the last action answers")]
-    other = {"agent_final_answer": "25.00"}
-    bundle = submitted(tmp_path, ("0.png",), action_history=history, **version, **other)
+    version["agent_final_answer"] = "25.00"
+    bundle = submitted(tmp_path, ("0.png",), action_history=history, **version)
     assert bundle.run.final_answer == "25.00"
     assert gaps(bundle) == [("agent_final_answer", "not what the last action answers")]
 
@@ -100,7 +100,11 @@ def test_an_entry_with_another_number_than_its_place_is_told(tmp_path: Path) -> 
 
 
 def test_what_submitters_add_is_kept(tmp_path: Path) -> None:
-    added = {"result_status": "success", "duration_ms": 7, "input_image_paths": ["/home/me/x.png"]}
+    added: dict[str, Any] = {
+        "result_status": "success",
+        "duration_ms": 7,
+        "input_image_paths": ["/home/me/x.png"],
+    }
     bundle = submitted(tmp_path, action_history=["Wait"], thoughts=["x"], **added)
     assert bundle.run.extra == {"result_status": "success", "duration_ms": 7}
     # The word of who submitted it is no outcome.
