@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import struct
@@ -14,6 +15,7 @@ import pytest
 import zstandard
 
 from tests.webagent.trajectory.formats import DATA, blind_text, read, rejections, runs, truth
+from tests.webagent.trajectory.samples import png
 from webagent.trajectory.archives import ZipTree
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import RunBundle
@@ -130,6 +132,111 @@ def test_a_crashed_evaluation_gives_the_samples_that_it_wrote(tmp_path):
     assert (bundle.run.trial, bundle.steps[0].thought) == (2, "hm")
     assert [gap.what for gap in bundle.run.gaps] == ["header"]
     assert [part.text for part in bundle.run.goal] == ["Go"]
+
+
+def one(folder: Path, sample: dict[str, Any]) -> Any:
+    members = {"header.json": HEADER, "samples/1_epoch_2.json": SAMPLE | sample}
+    [bundle] = runs(written(folder, members)).values()
+    return bundle
+
+
+def said(content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, **more}
+
+
+def call(identity: str, **arguments: Any) -> dict[str, Any]:
+    return {"id": identity, "function": "computer", "arguments": arguments}
+
+
+def test_pictures_of_results_stand_after_the_step_and_before_the_next(found):
+    look, click, kind = found["new_zstd.eval find-price"].steps[:3]
+    assert look.before is None
+    assert click.before.screenshot != kind.before.screenshot
+    assert [step.after for step in (look, click, kind)] == [None] * 3
+
+
+def test_long_texts_and_pictures_stand_elsewhere_in_the_sample(tmp_path):
+    picture = "data:image/png;base64," + base64.b64encode(png()).decode()
+    parts = [
+        {"type": "text", "text": "attachment://long"},
+        {"type": "image", "image": "attachment://p"},
+    ]
+    messages = [
+        said("attachment://long", tool_calls=[call("a", text=["attachment://long"])]),
+        {"role": "tool", "tool_call_id": "a", "content": parts},
+        said("", tool_calls=[call("a", action="wait")]),
+        {"role": "tool", "tool_call_id": "a", "content": [{"type": "image", "image": "attachment://no"}]},
+        {"role": "user", "content": [{"type": "image", "image": "<base64-data-removed>"}]},
+    ]  # fmt: skip
+    attached = {"long": "many words", "p": picture}
+    bundle = one(tmp_path, {"messages": messages, "attachments": attached})
+    first, second = bundle.steps
+    [action] = first.actions
+    assert (first.thought, action.result_text) == ("many words", "many words")
+    assert action.named_args == {"text": ["many words"]}
+    assert second.before.screenshot.width == 40
+    assert (second.actions[0].name, second.actions[0].status) == ("wait", "ok")
+    missing, removed = [gap.why for gap in bundle.run.gaps]
+    assert missing == "missing"
+    assert "told to log no pictures" in removed
+
+
+def test_the_id_of_a_call_may_come_again(tmp_path):
+    asked = said("", tool_calls=[call("a", action="wait")])
+    answer = {"role": "tool", "tool_call_id": "a", "content": "done"}
+    first, second = one(tmp_path, {"messages": [asked, asked, answer]}).steps
+    assert (first.actions[0].status, first.actions[0].result_text) == ("unknown", None)
+    assert (second.actions[0].status, second.actions[0].result_text) == ("ok", "done")
+
+
+def test_hidden_reasoning_is_no_thought_and_strange_parts_are_told(tmp_path):
+    hidden = {"type": "reasoning", "reasoning": "Y2lwaGVy", "redacted": True}
+    content = [
+        *(hidden, hidden | {"summary": "in short"}, {"type": "text", "text": "Go on"}),
+        *({"type": "audio", "audio": "x"}, {"no": "type"}),
+    ]
+    bundle = one(tmp_path, {"messages": [said(content)]})
+    assert bundle.steps[0].thought_parts == {"reasoning": "in short", "message": "Go on"}
+    assert [gap.why for gap in bundle.run.gaps] == [
+        "audio: not read",
+        "a part without a type: not read",
+    ]
+
+
+@pytest.mark.parametrize(("total", "expected"), [(1112, 1110), (12, 10), (None, 10)])
+def test_cached_tokens_are_part_of_the_input_whoever_counts(tmp_path, total, expected):
+    usage = {
+        "input_tokens": 10,
+        "output_tokens": 2,
+        "total_tokens": total,
+        "input_tokens_cache_read": 100,
+        "input_tokens_cache_write": 1000,
+    }
+    model = {
+        "event": "model",
+        "model": "m",
+        "output": {"usage": usage, "choices": [{"message": {"id": "i"}}]},
+    }
+    sample = {"messages": [said("Hi", id="i")], "events": [model], "model_usage": {"m": usage}}
+    bundle = one(tmp_path, sample)
+    assert bundle.steps[0].llm_calls[0].input_tokens == expected
+    assert (bundle.run.totals.input_tokens, bundle.run.totals.cached_tokens) == (expected, 100)
+
+
+def test_epochs_that_went_alike_are_runs_of_their_own(tmp_path):
+    names = {f"samples/1_epoch_{n}.json": SAMPLE | {"epoch": n} for n in (1, 2)}
+    first, second = runs(written(tmp_path, {"header.json": HEADER, **names})).values()
+    assert {first.run.trial, second.run.trial} == {1, 2}
+    assert first.task == second.task
+    assert first.content_hash != second.content_hash
+
+
+def test_retries_are_counted_and_what_was_declared_invalid_is_told(tmp_path):
+    retried = {"message": "timeout", "traceback": "t"}
+    bundle = one(tmp_path, {"error_retries": [retried, retried], "invalidation": {"reason": "x"}})
+    assert bundle.run.totals.retries == 2
+    assert bundle.run.extra["error_retries"] == [retried, retried]
+    assert [gap.what for gap in bundle.run.gaps] == ["validity"]
 
 
 def test_a_log_that_is_cut_short_is_told_and_costs_itself_only(tmp_path):

@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.outlines import HEAD_BYTES, outline
-from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError, read_file
+from webagent.trajectory.outlines import outline
+from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError, read_file
 from webagent.trajectory.untyped import items, mapping, text
 
 _LISTS = ("messages", "items", "input", "output")
 _FIRST_KEYS = ("role", "type", "output", "content")
-_COMPUTER_CALL = re.compile(r'"type"\s*:\s*"computer_call"')
-_TOOL_USE = re.compile(r'"type"\s*:\s*"tool_use"')
+_COMPUTER_CALL = re.compile(rb'"type"\s{0,9}:\s{0,9}"computer_call"')
+_TOOL_USE = re.compile(rb'"type"\s{0,9}:\s{0,9}"tool_use"')
 _COMPUTER = re.compile(
-    r'"name"\s*:\s*"computer"|"toolset_name"\s*:\s*"(?:computer|browser)"|"computer_\d{8}"'
+    rb'"name"\s{0,9}:\s{0,9}"computer"|"computer_\d{8}"'
+    rb'|"toolset_name"\s{0,9}:\s{0,9}"(?:computer|browser)"'
 )
+_LONGEST_SIGN = 64
 
 
 @dataclass(slots=True)
@@ -35,12 +37,14 @@ class Dump:
     bad_lines: int = 0
 
 
-def find_dumps(tree: Tree) -> list[str]:
+def find_dumps(tree: Tree, bounds: Bounds) -> list[str]:
     """Every JSON or JSON Lines file in which a computer is used."""
     return [
         name
         for name in tree.names
-        if name.endswith((".json", ".jsonl")) and _may_be(tree, name) and _uses_computer(tree, name)
+        if name.endswith((".json", ".jsonl"))
+        and _may_be(tree, name)
+        and _uses_computer(tree, name, bounds.json_bytes)
     ]
 
 
@@ -63,15 +67,27 @@ def read_dump(tree: Tree, name: str, bounds: Bounds) -> Dump:
     if isinstance(value, list):
         return Dump(value)
     document = mapping(value)
-    key = next((key for key in _LISTS if isinstance(document.get(key), list)), None)
-    if key is None:
+    messages = _messages(document)
+    if messages is None:
         raise ValueError(f"none of {', '.join(_LISTS)} is a list")
     return Dump(
-        document[key],
+        messages,
         model=text(document.get("model")),
         system=text(document.get("system")) or text(document.get("instructions")),
         tools=items(document.get("tools")),
         usage=document.get("usage"),
+    )
+
+
+def _messages(document: dict[str, Any]) -> list[Any] | None:
+    """The list of messages; of a request with its response, what was sent and what came back."""
+    sent, came = document.get("input"), document.get("output")
+    if isinstance(sent, str) and sent and isinstance(came, list):
+        return [{"role": "user", "content": sent}, *came]
+    if isinstance(sent, list) and isinstance(came, list):
+        return [*sent, *came]
+    return next(
+        (items(document[key]) for key in _LISTS if isinstance(document.get(key), list)), None
     )
 
 
@@ -102,12 +118,21 @@ def _may_be(tree: Tree, name: str) -> bool:
     return head.kind == "object" and any(key in head.keys for key in (*_LISTS, "content"))
 
 
-def _uses_computer(tree: Tree, name: str) -> bool:
+def _uses_computer(tree: Tree, name: str, most: int) -> bool:
+    """Whether a computer is called somewhere: the task's own picture may stand long before."""
+    tool_use = computer = False
+    rest = b""
+    total = 0
     try:
         with tree.open(name) as stream:
-            head = stream.read(HEAD_BYTES).decode("utf-8", "replace")
+            while total <= most and (chunk := stream.read(READ_CHUNK)):
+                total += len(chunk)
+                words = rest + chunk
+                tool_use = tool_use or bool(_TOOL_USE.search(words))
+                computer = computer or bool(_COMPUTER.search(words))
+                if _COMPUTER_CALL.search(words) or (tool_use and computer):
+                    return True
+                rest = words[-_LONGEST_SIGN:]
     except (TreeError, *READ_ERRORS):
-        return False
-    if _COMPUTER_CALL.search(head):
-        return True
-    return bool(_TOOL_USE.search(head) and _COMPUTER.search(head))
+        pass
+    return False

@@ -59,14 +59,14 @@ class ComputerUseReader:
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The files."""
-        names = find_dumps(tree)
+        names = find_dumps(tree, bounds)
         return Recognition(runs=len(names), files=frozenset(names))
 
     def read(
         self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
     ) -> Iterator[RunBundle | Problem]:
         """Each file in turn."""
-        for name in find_dumps(tree):
+        for name in find_dumps(tree, bounds):
             files = RunFiles(tree, name, {name: name}, bounds)
             yield guarded(files.source, name, partial(_bundle, tree, files, name))
 
@@ -205,7 +205,7 @@ def _answer(talk: Conversation) -> str | None:
 
 
 def _totals(dump: Dump, talk: Conversation) -> Totals:
-    """As the vendor counts: Anthropic's input tokens leave out cached ones, OpenAI's do not."""
+    """Sums; a dump that tells one usage of all is taken at its word."""
     usages = [turn.usage for turn in talk.turns if turn.usage]
     if isinstance(dump.usage, dict):
         usages = [dump.usage]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.assembling import NAME_CHARS, UnreadableError
+from webagent.trajectory.assembling import NAME_CHARS, UnreadableError, clean_json
 from webagent.trajectory.computer_use.dumps import Dump
 from webagent.trajectory.computer_use.turns import Call, Conversation, Turn
 from webagent.trajectory.records import (
@@ -41,7 +41,8 @@ def step_records(
     for index, turn in enumerate(turns):
         if step is not None:
             yield step
-        usage = turn.usage or (listed[index] if index < len(listed) else {})
+        told = turn.usage or (listed[index] if index < len(listed) else {})
+        usage = mapping(clean_json(files, {key: value for key, value in told.items() if key}))
         step = _step(files, talk, dump, run_id, index, turn, seen, usage, space)
         named = [p for call in turn.calls if call.result for p in call.result.pictures]
         # A file may name hashes of its own making.
@@ -72,7 +73,12 @@ def _step(
 ) -> StepRecord:
     reasoning, words = "\n".join(turn.reasoning), "\n".join(turn.words)
     same = reasoning == words
-    safety = [check for call in turn.calls for check in call.safety]
+    safety = {
+        "pending_safety_checks": [check for call in turn.calls for check in call.safety],
+        "acknowledged_safety_checks": [
+            check for call in turn.calls if call.result for check in call.result.acknowledged
+        ],
+    }
     return StepRecord(
         run_id=run_id,
         index=index,
@@ -84,10 +90,9 @@ def _step(
         else None,
         actions=tuple(a for call in turn.calls for a in _actions(talk.dialect, call, space)),
         llm_calls=(llm_call((dump.model or "unknown")[:NAME_CHARS], usage),) if usage else (),
+        metrics=files.free_form({"usage": usage}, f"turn {index}") if usage else None,
         events=tuple({"type": "chat", "role": "user", "text": said} for said in turn.asked),
-        extra=files.free_form({"pending_safety_checks": safety}, f"turn {index}")
-        if safety
-        else None,
+        extra=files.free_form({k: v for k, v in safety.items() if v}, f"turn {index}"),
     )
 
 
@@ -119,7 +124,8 @@ def _actions(dialect: str, call: Call, space: Size | None) -> Iterator[ActionRec
 
 
 def _point(arguments: dict[str, Any]) -> Point | None:
-    both = items(arguments.get("coordinate")) or items(arguments.get("start_coordinate"))
+    """Where it was done; of a drag, where it began."""
+    both = items(arguments.get("start_coordinate")) or items(arguments.get("coordinate"))
     first = mapping(next(iter(items(arguments.get("path"))), None))
     if len(both) == 2:
         x, y = number(both[0]), number(both[1])
@@ -143,14 +149,23 @@ def display_of(tools: list[Any]) -> Size | None:
 
 
 def llm_call(model: str, usage: dict[str, Any]) -> LlmCall:
-    """What one answer took, in either vendor's words."""
-    cached = count(usage.get("cache_read_input_tokens"))
-    if cached is None:
-        cached = count(mapping(usage.get("input_tokens_details")).get("cached_tokens"))
+    """What one answer took, in either vendor's words.
+
+    Anthropic leaves what its cache held or took out of the input; in records, as in OpenAI's
+    words, it is part of it.
+    """
+    given = count(usage.get("input_tokens"))
+    read, written = (
+        count(usage.get(key)) for key in ("cache_read_input_tokens", "cache_creation_input_tokens")
+    )
+    if given is not None:
+        given += (read or 0) + (written or 0)
+    if read is None:
+        read = count(mapping(usage.get("input_tokens_details")).get("cached_tokens"))
     return LlmCall(
         model=model,
-        input_tokens=count(usage.get("input_tokens")),
-        cached_tokens=cached,
-        cache_write_tokens=count(usage.get("cache_creation_input_tokens")),
+        input_tokens=given,
+        cached_tokens=read,
+        cache_write_tokens=written,
         output_tokens=count(usage.get("output_tokens")),
     )

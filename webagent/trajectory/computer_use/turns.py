@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,8 @@ class Result:
     unseen: list[str] = field(default_factory=list)
     """Why a picture that is meant cannot be shown: a link, an id at the vendor."""
     is_error: bool = False
+    acknowledged: list[Any] = field(default_factory=list)
+    """Safety checks that somebody let pass."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -213,7 +216,7 @@ def _openai_call(kind: str, item: dict[str, Any]) -> Call:
     identity = text(item.get("call_id")) or text(item.get("id"))
     if kind not in _COMPUTER_CALLS:
         raw = {key: item[key] for key in ("name", "arguments", "input") if key in item}
-        named = mapping(item.get("arguments")) or {"arguments": item.get("arguments")}
+        named = _arguments(item.get("arguments", item.get("input")))
         return Call(id=identity, raw=[raw], names=[text(item.get("name"))], arguments=[named])
     actions = items(item.get("actions")) or [item.get("action")]
     known = [mapping(action) for action in actions]
@@ -226,8 +229,17 @@ def _openai_call(kind: str, item: dict[str, Any]) -> Call:
     )
 
 
+def _arguments(given: Any) -> dict[str, Any]:
+    """Of a function: an object, mostly spelled as JSON."""
+    try:
+        read = json.loads(given) if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        read = None
+    return read if isinstance(read, dict) else {"arguments": given}
+
+
 def _openai_result(item: dict[str, Any]) -> Result:
-    found = Result()
+    found = Result(acknowledged=items(item.get("acknowledged_safety_checks")))
     output = item.get("output")
     if isinstance(output, str):
         found.words = output

@@ -16,11 +16,13 @@ from webagent.trajectory.records import (
     StepRecord,
 )
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.untyped import cost, count, items, mapping, number, text
+from webagent.trajectory.untyped import cost, count, flag, items, mapping, number, text
 
 DIALECT = "inspect"
 ATTACHMENT = "attachment://"
 BLOB = "$blob"
+LEFT_OUT = "<base64-data-removed>"
+"""What Inspect writes in place of a picture with `--no-log-images`."""
 
 _COMPUTERS = frozenset(("computer", "computer_use", "computer_use_preview", "browser"))
 
@@ -69,9 +71,15 @@ class Messages:
                 picture = self._picture(mapping(part).get("image"))
                 pictures += [picture] if picture else []
             elif kind == "reasoning":
-                reasoning.append(self._text(mapping(part).get("reasoning")))
-            else:
+                # What a provider hides is a cipher; at most a summary stands beside it.
+                hidden = flag(mapping(part).get("redacted"))
+                key = "summary" if hidden else "reasoning"
+                reasoning.append(self._text(mapping(part).get(key)))
+            elif kind == "text":
                 words.append(self._text(mapping(part).get("text")))
+            else:
+                shown = text(kind) or "a part without a type"
+                self._files.note("content", "messages", f"{shown[:100]}: not read")
         said, thought = ("\n".join(filter(None, each)) for each in (words, reasoning))
         return Content(said, thought, tuple(pictures))
 
@@ -130,13 +138,14 @@ class Messages:
         )
 
     def _action(self, call: dict[str, Any], position: int) -> ActionRecord:
-        function, arguments = text(call.get("function")), mapping(call.get("arguments"))
+        function = text(call.get("function"))
+        arguments = mapping(self._resolved(call.get("arguments")))
         own = text(call.get("id"))
         result = self._result(own, position)
         event = self._tools.get(own, {})
         error = text(mapping(result.get("error")).get("message"))
         problem = text(call.get("parse_error"))
-        words = self.content(result.get("content")).words
+        words = self._words(result.get("content"))
         action = arguments.get("action")
         inner = action if function in _COMPUTERS and isinstance(action, str) else None
         return ActionRecord(
@@ -162,6 +171,12 @@ class Messages:
                 return message
         return {}
 
+    def _words(self, value: Any) -> str:
+        """What a message says alone: its pictures are looked for where they are shown."""
+        parts = [value] if isinstance(value, str) else items(value)
+        texts = [part if isinstance(part, str) else mapping(part).get("text") for part in parts]
+        return "\n".join(filter(None, map(self._text, texts)))
+
     def _text(self, value: Any) -> str:
         """Text, or the long text that it refers to."""
         if not isinstance(value, str):
@@ -171,6 +186,14 @@ class Messages:
             return found if isinstance(found, str) else value
         return value
 
+    def _resolved(self, value: Any) -> Any:
+        """JSON with the long texts that it refers to."""
+        if isinstance(value, dict):
+            return {key: self._resolved(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._resolved(item) for item in value]
+        return self._text(value) if isinstance(value, str) else value
+
     def _picture(self, value: Any) -> BlobRecord | None:
         found = value
         if isinstance(value, str) and value.startswith(ATTACHMENT):
@@ -178,9 +201,16 @@ class Messages:
         sha256 = mapping(found).get(BLOB)
         picture = self._pictures.get(sha256) if isinstance(sha256, str) else None
         if picture is None:
-            why = "a link, and links are not fetched" if isinstance(found, str) else "not readable"
-            self._files.note("screenshot", "messages", why if found is not None else "missing")
+            self._files.note("screenshot", "messages", _why_unseen(found))
         return picture
+
+
+def _why_unseen(found: Any) -> str:
+    if found is None:
+        return "missing"
+    if found == LEFT_OUT:
+        return "the evaluation was told to log no pictures"
+    return "a link, and links are not fetched" if isinstance(found, str) else "not readable"
 
 
 def _with_more(step: StepRecord | None, pictures: tuple[BlobRecord, ...]) -> StepRecord | None:
@@ -199,7 +229,7 @@ def _llm_calls(message: dict[str, Any], event: dict[str, Any]) -> tuple[LlmCall,
     return (
         LlmCall(
             model=model[:NAME_CHARS],
-            input_tokens=count(usage.get("input_tokens")),
+            input_tokens=input_tokens(usage),
             cached_tokens=count(usage.get("input_tokens_cache_read")),
             cache_write_tokens=count(usage.get("input_tokens_cache_write")),
             output_tokens=count(usage.get("output_tokens")),
@@ -208,6 +238,19 @@ def _llm_calls(message: dict[str, Any], event: dict[str, Any]) -> tuple[LlmCall,
             problem=text(event.get("error")),
         ),
     )
+
+
+def input_tokens(usage: dict[str, Any]) -> int | None:
+    """The input with what a cache held or took of it, as in records.
+
+    Providers differ in whether it is part of the input; the total tells.
+    """
+    given, out = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
+    if given is None:
+        return None
+    cached = sum(count(usage.get(f"input_tokens_cache_{kind}")) or 0 for kind in ("read", "write"))
+    apart = count(usage.get("total_tokens")) == given + (out or 0) + cached
+    return given + cached if apart else given
 
 
 def _output_id(event: dict[str, Any]) -> str | None:

@@ -28,7 +28,7 @@ from webagent.trajectory.inspect_ai.logs import (
     open_log,
     read_sample,
 )
-from webagent.trajectory.inspect_ai.messages import Content, Messages
+from webagent.trajectory.inspect_ai.messages import Content, Messages, input_tokens
 from webagent.trajectory.inspect_ai.scores import ending, evaluations
 from webagent.trajectory.originals import hashes_in, kept_picture
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
@@ -52,7 +52,6 @@ from webagent.trajectory.untyped import cost, count, items, mapping, number, tex
 FORMAT = "inspect_ai"
 _SUBMITS = frozenset(("submit", "answer", "done", "finish"))
 _USAGE = {
-    "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
     "cached_tokens": "input_tokens_cache_read",
     "reasoning_tokens": "reasoning_tokens",
@@ -218,6 +217,9 @@ def _run(
     end = ending(sample, text(header.get("status")))
     models = [text(evaluated.get("model")), *usage]
     retries = items(sample.get("error_retries"))
+    trial = max(whole(sample.get("epoch")) or 1, 1)
+    # A run's trial is not its content, but epochs that went alike are no copies of each other.
+    epoch = {"epoch": trial} if trial > 1 else {}
     return RunRecord(
         id=run_id,
         task_id=task.id,
@@ -229,7 +231,7 @@ def _run(
         models=model_names(models),
         experiment=_experiment(files, log, evaluated),
         goal=task.goal,
-        trial=max(whole(sample.get("epoch")) or 1, 1),
+        trial=trial,
         started_at=iso_moment(sample.get("started_at")),
         ended_at=iso_moment(sample.get("completed_at")),
         outcome=end.outcome,
@@ -245,6 +247,7 @@ def _run(
                 "uuid": sample.get("uuid"),
                 "error_retries": retries,
                 "invalidation": sample.get("invalidation"),
+                **epoch,
             },
             "sample",
         ),
@@ -275,7 +278,8 @@ def _totals(
     sample: dict[str, Any], usage: dict[str, Any], steps: tuple[StepRecord, ...], retries: int
 ) -> Totals:
     """Sums over all models of the sample, as it reports them."""
-    sums: dict[str, int | None] = {}
+    inputs = [n for model in usage.values() if (n := input_tokens(mapping(model))) is not None]
+    sums: dict[str, int | None] = {"input_tokens": sum(inputs) if inputs else None}
     for name, key in _USAGE.items():
         known = [n for model in usage.values() if (n := count(mapping(model).get(key))) is not None]
         sums[name] = sum(known) if known else None

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from webagent.trajectory.assembling import clean, clean_json
-from webagent.trajectory.playwright.events import Call, TraceEvents
+from webagent.trajectory.playwright.events import Call, Frame, TraceEvents
 from webagent.trajectory.records import ActionRecord, BlobRecord, Box, Point, Size, Target
 from webagent.trajectory.redaction import REDACTED, is_password_field
 from webagent.trajectory.run_files import RunFiles
@@ -18,7 +18,8 @@ _LOOKING_METHODS = (
     "title content screenshot textContent innerText innerHTML inputValue getAttribute isVisible"
     " isHidden isEnabled isDisabled isChecked isEditable querySelector querySelectorAll queryCount"
     " boundingBox viewportSize newCDPSession send detach bringToFront accessibilitySnapshot"
-    " ariaSnapshot evalOnSelector cookies storageState url expect"
+    " ariaSnapshot evalOnSelector cookies storageState url expect tracingStart tracingStartChunk"
+    " tracingStop tracingStopChunk tracingGroup tracingGroupEnd"
 )
 _LOOKING = frozenset(_LOOKING_METHODS.split())
 _EVALUATES = frozenset(("evaluateExpression", "evaluateExpressionHandle", "evaluate"))
@@ -53,13 +54,20 @@ def learn_passwords(files: RunFiles, calls: list[Call]) -> None:
 
 
 def action_of(
-    files: RunFiles, trace: TraceEvents, call: Call, picture: BlobRecord | None
+    files: RunFiles,
+    trace: TraceEvents,
+    call: Call,
+    picture: BlobRecord | None,
+    frame: Frame | None,
 ) -> ActionRecord:
     """The call as an action; point and box in pixels of the picture it was chosen on.
 
     Traces give them in CSS pixels of the page, and scale the pictures down.
+
+    Args:
+        frame: what the trace says of that picture.
     """
-    viewport = _viewport(trace)
+    viewport = _viewport(trace, frame)
     space, scale = viewport, 1.0
     if picture and picture.width and picture.height and viewport:
         space = Size(width=picture.width, height=picture.height)
@@ -130,8 +138,10 @@ def _point(call: Call, scale: float) -> Point | None:
     return Point(x=x * scale, y=y * scale) if x is not None and y is not None else None
 
 
-def _viewport(trace: TraceEvents) -> Size | None:
-    """The space that a trace gives points in."""
+def _viewport(trace: TraceEvents, frame: Frame | None) -> Size | None:
+    """The space that a trace gives points in: of that page then, as it may change its size."""
+    if frame and frame.width and frame.height:
+        return Size(width=frame.width, height=frame.height)
     viewport = mapping(mapping(trace.context.get("options")).get("viewport"))
     width, height = number(viewport.get("width")), number(viewport.get("height"))
     if not width or not height:

@@ -2,7 +2,7 @@
 
 | version | written by Playwright | how it differs |
 |---|---|---|
-| 3 | before 1.32 | one `action` line for a whole call |
+| 3 | before 1.32 | one `action` line for a whole call; what it says stands in `metadata` |
 | 4, 5 | 1.32, 1.39 | `before` and `after`; names in `apiName`; a wall time at each call |
 | 6 | 1.44 | `log` lines; the point also in `after` |
 | 7, 8 | 1.48, 1.55 | `monotonicTime` ties the clocks together; `title` instead of `apiName` |
@@ -118,6 +118,9 @@ def read_events(lines: Iterable[bytes | str]) -> TraceEvents:
         if not isinstance(event, dict):
             events.bad_lines += bool(line.strip())
             continue
+        event = _flattened(event)
+        if event is None:
+            continue
         if not events.version:
             _begin(events, event)
         _take(events, calls, event)
@@ -138,13 +141,29 @@ def _begin(events: TraceEvents, event: dict[str, Any]) -> None:
     events.version, events.context = version, event
 
 
+def _flattened(event: dict[str, Any]) -> dict[str, Any] | None:
+    """A line of version 3 in the form of later ones; None for what Playwright did for itself."""
+    inner = mapping(event.get("metadata"))
+    if not inner or event.get("type") not in ("action", "event"):
+        return event
+    method = text(inner.get("method")) or ""
+    if inner.get("internal") or method.startswith("tracing"):
+        return None
+    if event["type"] == "event" and method == "__create__":
+        made = mapping(inner.get("params"))
+        return made | {"type": "object", "class": inner.get("type")}
+    moved = {"type": event["type"], "class": inner.get("type"), "callId": inner.get("id")}
+    return inner | moved | {"time": inner.get("startTime")}
+
+
 def _take(events: TraceEvents, calls: dict[str, Call], event: dict[str, Any]) -> None:
     match event.get("type"):
         case "before":
             call = _before(event)
             calls.setdefault(call.id, call)
         case "action":
-            call = _whole_call(mapping(event.get("metadata")) or event)
+            call = _before(event)
+            _after(call, event)
             calls.setdefault(call.id, call)
         case "after":
             if known := calls.get(str(event.get("callId"))):
@@ -182,23 +201,6 @@ def _before(event: dict[str, Any]) -> Call:
         page=text(event.get("pageId")),
         wall_ms=number(event.get("wallTime")),
     )
-
-
-def _whole_call(event: dict[str, Any]) -> Call:
-    """The form of version 3: one line, written when the call had ended."""
-    method = text(event.get("method")) or ""
-    built = ".".join(part for part in (text(event.get("type")), method) if part)
-    call = Call(
-        id=str(event.get("id") or event.get("callId")),
-        start=number(event.get("startTime")) or 0.0,
-        name=text(event.get("apiName")) or built,
-        method=method,
-        params=mapping(event.get("params")),
-        page=text(event.get("pageId")),
-        wall_ms=number(event.get("wallTime")),
-    )
-    _after(call, event)
-    return call
 
 
 def _after(call: Call, event: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from webagent.trajectory.assembling import URL_CHARS, UnreadableError, clean
 from webagent.trajectory.playwright.calls import action_of, looked, only_looks
-from webagent.trajectory.playwright.events import Call, TraceEvents
+from webagent.trajectory.playwright.events import Call, Frame, TraceEvents
 from webagent.trajectory.records import BlobRecord, Observation, StepRecord
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.untyped import moment
@@ -45,15 +45,18 @@ class Steps:
             reason = f"more than {self._files.bounds.steps_per_run} steps"
             raise UnreadableError("", "steps", reason)
         page = call.page or self._page_at(call.start)
-        before = self._seen(call.start, page, before=True)
+        frame = self._frame(call.start, page, before=True)
+        before = self._seen(call.start, page, frame, before=True)
         picture = before.screenshot if before else None
-        action = action_of(self._files, self._trace, call, picture)
+        action = action_of(self._files, self._trace, call, picture, frame)
+        later = page or self._page_at(call.end)
+        left = self._frame(call.end, later, before=False)
         return StepRecord(
             run_id=self._run_id,
             index=index,
             before=before,
             actions=(action,),
-            after=self._seen(call.end, page or self._page_at(call.end), before=False),
+            after=self._seen(call.end, later, left, before=False),
             events=tuple(events),
             started_at=action.started_at,
             ended_at=action.ended_at,
@@ -72,8 +75,8 @@ class Steps:
             return last.page
         return known[0].page if known else None
 
-    def _seen(self, at: float | None, page: str | None, *, before: bool) -> Observation | None:
-        """Address and picture of a page right before or right after a call."""
+    def _frame(self, at: float | None, page: str | None, *, before: bool) -> Frame | None:
+        """The last picture of a page before a moment, or the first one after it."""
         if at is None:
             return None
         frames = [f for f in self._trace.frames if page is None or f.page == page]
@@ -82,7 +85,14 @@ class Steps:
             if before
             else bisect_left(frames, at, key=lambda f: f.at)
         )
-        frame = frames[place] if 0 <= place < len(frames) else None
+        return frames[place] if 0 <= place < len(frames) else None
+
+    def _seen(
+        self, at: float | None, page: str | None, frame: Frame | None, *, before: bool
+    ) -> Observation | None:
+        """Address and picture of a page right before or right after a call."""
+        if at is None:
+            return None
         urls = [s for s in self._trace.seen if page is None or s.page == page]
         # What a call left is told a moment after it has ended.
         until = at if before or frame is None else frame.at
