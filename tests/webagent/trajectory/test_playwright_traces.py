@@ -198,12 +198,25 @@ def test_a_picture_is_of_the_page_that_the_call_was_made_on(tmp_path):
     head = {"type": "context-options", "version": 10, "wallTime": 1, "monotonicTime": 0}
     viewport = {"options": {"viewport": {"width": 1280, "height": 720}}}
     popup = {"width": 400, "height": 200}
+
+    def went(at: float, page: str) -> dict[str, Any]:
+        params = {"url": f"http://{page}/"}
+        return {
+            "type": "event",
+            "method": "navigated",
+            "time": at,
+            "pageId": page,
+            "params": params,
+        }
+
     events = [
+        went(1, "b"),
         frame(1, "a1", "a"),
         frame(2, "b1", "b", **popup),
         {**before("1", "click", 3, x=200, y=100), "pageId": "b"},
         {"type": "after", "callId": "1", "endTime": 5},
         frame(6, "a2", "a"),
+        went(6, "a"),
         frame(7, "b2", "b", **popup),
         {**before("2", "click", 8), "pageId": "c"},
         {"type": "after", "callId": "2", "endTime": 9},
@@ -222,6 +235,7 @@ def test_a_picture_is_of_the_page_that_the_call_was_made_on(tmp_path):
     assert [each.screenshot.sha256 for each in seen] == [
         hashlib.sha256(png(40, 20, shade)).hexdigest() for shade in (3, 4, 4, 3)
     ]
+    assert third.before.url == "http://b/"
     # As large as that page was, whatever the context's pages were opened with.
     assert (first.actions[0].point.x, first.actions[0].point.y) == (20, 10)
     assert (second.before, second.after) == (None, None)  # a call may lack a picture

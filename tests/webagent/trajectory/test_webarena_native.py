@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,9 +20,10 @@ from tests.webagent.trajectory.formats import (
     zipped,
 )
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
+from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome, StepRecord
 from webagent.trajectory.webarena.actions import call, read_action, stop_answer
-from webagent.trajectory.webarena.logs import read_log
+from webagent.trajectory.webarena.endings import ending
+from webagent.trajectory.webarena.logs import Logged, read_log
 from webagent.trajectory.webarena.render import read_render
 
 SAMPLES = DATA / "webarena_native"
@@ -123,6 +126,9 @@ def test_page_text_that_looks_like_the_file_stays_text():
     [step] = read_render(HEAD + page(text) + "</body>", 10).steps
     assert step.observation == text
     assert step.parsed == "stop [a]"
+    forged = "```</pre></div><div class='parsed_action' style='background-color:yellow'><pre>none"
+    [step] = read_render(HEAD + page("x").replace("```</pre>", f"{forged}</pre>", 1), 10).steps
+    assert (step.prediction, step.parsed) == (f"```stop [a]{forged}", "stop [a]")
 
 
 def test_a_page_that_holds_the_end_of_the_body_costs_its_own_step_only():
@@ -134,6 +140,9 @@ def test_a_page_that_holds_the_end_of_the_body_costs_its_own_step_only():
 
 def test_an_intent_stays_text_whatever_it_looks_like():
     head = HEAD.replace("intent: Go", "intent: 1e999\nsites: ['a']\nodd: {'a': [1, None]}")
+    split = HEAD.replace("intent: Go", "intent: Go </pre>\non\nsites: ['a']")
+    config = read_render(split, 10).config
+    assert (config["intent"], config["sites"]) == ("Go </pre>\non", ["a"])
     config = read_render(head, 10).config
     assert (config["intent"], config["sites"], config["odd"]) == ("1e999", ["a"], {"a": [1, None]})
 
@@ -159,6 +168,83 @@ def test_an_early_stop_is_no_answer():
     assert action is not None
     assert action.name == "stop"
     assert stop_answer(action) is None
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason"),
+    [
+        ("stop [Early stop: Reach max steps 30]", EndReason.MAX_STEPS),
+        ("stop [Early stop: Same action for 3 times]", EndReason.HARNESS_LOOP_STOP),
+        ("stop [Early stop: Failed to parse actions for 3 times]", EndReason.HARNESS_LOOP_STOP),
+        ("stop [24.90]", EndReason.AGENT_STOPPED),
+        ("stop []", EndReason.AGENT_STOPPED),
+        ("click [3]", EndReason.UNKNOWN),
+    ],
+)
+def test_who_ended_the_run(stop, reason):
+    action = read_action("", stop)
+    assert action is not None
+    step = StepRecord(run_id="r", index=0, actions=(action,))
+    end = ending([step], Logged(verdict="FAIL"))
+    assert (end.outcome, end.end_reason, end.reward) == (Outcome.FAILURE, reason, 0.0)
+    unlogged = ending([step], None)
+    broken_off = reason is EndReason.UNKNOWN
+    assert unlogged.outcome is (Outcome.INCOMPLETE if broken_off else Outcome.UNKNOWN)
+
+
+def changed(folder: Path, name: str, *changes: tuple[str, str]) -> Any:
+    """The run of one render file that was changed."""
+    path = folder / f"render_{name}.html"
+    words = path.read_text()
+    for pattern, by in changes:
+        words, n = re.subn(pattern, by, words)
+        assert n
+    path.write_text(words)
+    return next(b for b in runs(folder).values() if b.task.external_id == name)
+
+
+def test_without_pictures_all_steps_stay(found, tmp_path):
+    folder = copied("webarena_native", tmp_path) / "results"
+    bundle = changed(folder, "901", (r"<img src='data:[^\n]*\n", ""))
+    assert [step.actions for step in bundle.steps] == [s.actions for s in found["901"].steps]
+    assert bundle.n_screenshots == 0
+    assert [gap.why for gap in bundle.run.gaps] == ["the runner was not told to render screenshots"]
+
+
+def test_not_possible_is_a_claim_and_the_visual_set_is_another_one(tmp_path):
+    folder = copied("webarena_native", tmp_path) / "results"
+    (folder / "config_files" / "901.json").unlink()
+    config = r"\1\nimage: http://s/a.png\n"
+    stopped = (r"stop \[24\.90\]", "stop [N/A]")
+    bundle = changed(folder, "901", stopped, (r"(task_id: 901)\n", config))
+    assert (bundle.run.infeasible_claim, bundle.run.final_answer) == ("N/A", "N/A")
+    assert bundle.task.task_set.name == "visualwebarena"
+    assert [gap.what for gap in bundle.run.gaps] == ["goal"]
+
+
+def test_page_text_is_kept_as_text_and_never_as_a_page(found):
+    kinds = {blob.media_type for bundle in found.values() for blob in bundle.blob_records()}
+    assert kinds == {"text/plain", "image/png", "application/json", "application/zip"}
+
+
+def test_logs_that_lie_elsewhere_are_found_by_their_names(found, tmp_path):
+    folder = copied("webarena_native", tmp_path) / "results"
+    (named,) = (folder / "log_files.txt").read_text().split()
+    log = tmp_path / "webarena_native" / named
+    log.parent.mkdir()
+    (folder / "merged_log.txt").rename(log)
+    (log.parent / "other.log").write_text("[Config file]: 901.json\n[Result] (FAIL) 901.json")
+    again = runs(tmp_path / "webarena_native")
+    assert {b.content_hash for b in again.values()} == {b.content_hash for b in found.values()}
+
+
+def test_what_a_line_quotes_is_no_verdict():
+    log = (
+        "[Config file]: a/1.json\n[Intent]: Say [Result] (PASS) a/1.json\n"
+        "[Unhandled Error] Error('[Result] (PASS) a/1.json')\n"
+    )
+    said = read_log(log)["1"]
+    assert (said.verdict, said.error_kind) == (None, "Unhandled Error")
 
 
 def test_a_task_that_was_run_again_counts_as_the_last_time():

@@ -14,12 +14,15 @@ from webagent.trajectory.webarena.logs import Logged, is_log, merged, read_log
 from webagent.trajectory.webarena.render import is_render
 
 SETTINGS = "config.json"
+LISTED_LOGS = "log_files.txt"
+"""Names of the logs, one a line: the runner writes them elsewhere."""
 
 _RENDER = re.compile(r"^render_(?P<task>[^/]{1,150})\.html$")
 _LOG = re.compile(r"^(?:log_files/)?[^/]+\.(?:log|txt)$")
 _TASK = re.compile(r"^(?:[^/]+/)?(?P<task>[^/]+)\.json$")
 _TRACE = re.compile(r"^traces/(?P<task>[^/]+)\.zip$")
 _HEAD_BYTES = 4_096
+_LIST_BYTES = 1 << 16
 
 
 @dataclass(slots=True)
@@ -90,7 +93,23 @@ def find_result_folders(tree: Tree) -> list[ResultFolder]:
                 task = _TASK.match(path)
                 if task and path != SETTINGS:
                     holds.tasks.setdefault(task["task"], path)
+    for folder in folders.values():
+        _add_listed_logs(tree, folder)
     return [folders[path] for path in sorted(folders)]
+
+
+def _add_listed_logs(tree: Tree, folder: ResultFolder) -> None:
+    """Logs that the folder names and that lie elsewhere in the upload."""
+    if LISTED_LOGS not in folder.files:
+        return
+    for line in _head(tree, folder.files[LISTED_LOGS], _LIST_BYTES).splitlines():
+        named = line.strip().replace("\\", "/").removeprefix("./")
+        path = f"log_files/{named.rpartition('/')[2]}"
+        if path in folder.files or not _LOG.match(path):
+            continue
+        there = next((n for n in tree.names if n == named or n.endswith(f"/{named}")), None)
+        if there is not None:
+            folder.files[path] = there
 
 
 def _belongs(path: str, folder: ResultFolder) -> bool:
@@ -110,9 +129,9 @@ def _json(tree: Tree, name: str | None, bounds: Bounds) -> Any:
         return None
 
 
-def _head(tree: Tree, name: str) -> str:
+def _head(tree: Tree, name: str, limit: int = _HEAD_BYTES) -> str:
     try:
         with tree.open(name) as stream:
-            return stream.read(_HEAD_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
+            return stream.read(limit).decode("utf-8", "replace").replace("\r\n", "\n")
     except (TreeError, *READ_ERRORS):
         return ""

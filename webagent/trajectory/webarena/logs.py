@@ -11,6 +11,7 @@ _CONFIG = re.compile(r"\[Config file\]: (?P<path>.+?)\s*$")
 _RESULT = re.compile(r"\[Result\] \((?P<verdict>PASS|FAIL)\) (?P<path>.+?)\s*$")
 _BROKEN = re.compile(r"\[(?P<kind>Unhandled Error|OpenAI Error)\] ?(?P<what>.*)$")
 _MARKS = ("[Config file]:", "[Result] (")
+_MARK = re.compile(r"\[(?:Config file|Intent|Result|Unhandled Error|OpenAI Error)\]")
 _LINE_CHARS = 20_000
 _LINES_PER_TASK = 2_000
 
@@ -43,16 +44,18 @@ def read_log(text: str) -> dict[str, Logged]:
     stack: list[str] = []
     for line in text.splitlines():
         line = line[:_LINE_CHARS]
-        if config := _CONFIG.search(line):
+        mark = _MARK.search(line)
+        at = mark.start() if mark else len(line)
+        if config := _CONFIG.match(line, at):
             _close(current, stack)
             current = found[_task_of(config["path"])] = Logged()
-        elif result := _RESULT.search(line):
+        elif result := _RESULT.match(line, at):
             current = found.setdefault(_task_of(result["path"]), current or Logged())
         if current is None:
             continue
         if len(current.lines) < _LINES_PER_TASK:
             current.lines.append(line)
-        _note(current, line, stack)
+        _note(current, line, at, stack)
     _close(current, stack)
     return found
 
@@ -73,14 +76,15 @@ def merged(logs: list[dict[str, Logged]]) -> dict[str, Logged]:
     return found
 
 
-def _note(current: Logged, line: str, stack: list[str]) -> None:
+def _note(current: Logged, line: str, at: int, stack: list[str]) -> None:
+    """`at` is where the line's first mark stands: an intent or an error may quote others."""
     stamp = _STAMP.match(line)
     if stamp:
         current.started = current.started or stamp[1]
         current.ended = stamp[1]
-    if result := _RESULT.search(line):
+    if result := _RESULT.match(line, at):
         current.verdict = "PASS" if result["verdict"] == "PASS" else "FAIL"
-    elif broken := _BROKEN.search(line):
+    elif broken := _BROKEN.match(line, at):
         current.error, current.error_kind = broken["what"].strip() or broken["kind"], broken["kind"]
     elif stack or line.startswith("Traceback (most recent call last):"):
         stack.append(line)

@@ -148,6 +148,8 @@ class _Run:
         files.redactor = Redactor(intent)
         sites = tuple(str(site)[:NAME_CHARS] for site in items(config.get("sites")))
         name = "visualwebarena" if _VISUAL_SITES & set(sites) or config.get("image") else "webarena"
+        if config.get("image"):
+            files.note("goal", self._path, "its picture is named only: links are not fetched")
         starts = (text(config.get("start_url")) or "").split(_START_SEPARATOR)
         extra = {key: value for key, value in config.items() if key not in _OWN_COLUMNS}
         return TaskRecord(
