@@ -97,6 +97,23 @@ def test_recorded_runs_go_round_with_the_same_hash(tmp_path: Path) -> None:
     assert again.read_bytes() == target.read_bytes()
 
 
+def test_what_is_unknown_is_absent_and_a_blob_stands_there_once(tmp_path: Path) -> None:
+    with open_runs(SAMPLES / "agentlab") as source:
+        recorded = [item for item in source if isinstance(item, RunBundle)]
+        write_zip(tmp_path / "x.zip", [*recorded, run_bundle(0), run_bundle(1)])
+    with zipfile.ZipFile(tmp_path / "x.zip") as archive:
+        names = archive.namelist()
+        lines = {n: archive.read(n).splitlines() for n in names if n.endswith(".jsonl")}
+    fields = [json.loads(line) for name in lines for line in lines[name]]
+    assert len(fields) > 50
+    assert not [key for line in fields for key, value in line.items() if value in (None, "")]
+    assert b"NaN" not in b"".join(lines["steps.jsonl"])
+    assert len(names) == len(set(names))
+    # Money is a decimal as text, times are of one zone.
+    last = json.loads(lines["runs.jsonl"][-1])
+    assert (last["totals"]["cost"], last["started_at"]) == ("0.03", "2026-11-21T03:04:05.000600Z")
+
+
 def test_keys_that_nobody_knows_go_round(tmp_path: Path, folder: Path) -> None:
     def add(lines: list[bytes]) -> list[bytes]:
         return [
