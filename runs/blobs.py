@@ -10,15 +10,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 import zstandard
 from django.core.files.base import ContentFile, File
 from django.db import IntegrityError
+from django.db.models import CharField
 
 from runs.bounds import import_bounds
 from runs.models import Blob
 from runs.monitoring.of_files import storage_errors_counted
+from runs.querysets.among import several
+from runs.querysets.prepared import Prepared
 from runs.row_writes import insert_all
 from runs.storage import blob_storage
 from runs.thumbnails import make_thumbnail
@@ -27,7 +29,6 @@ from webagent.trajectory.images import ImageError, look_at_image, why_cut
 UNKNOWN_TYPE = "application/octet-stream"
 TEXT_TYPES = {"application/json", "application/x-ndjson", "application/xml", "application/har+json"}
 ZSTD_LEVEL = 6
-ROWS_PER_QUERY = 500
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
 
 
@@ -82,12 +83,14 @@ def storage_name(blob: Blob) -> str:
 
 def known_hashes(hashes: Iterable[str]) -> set[str]:
     """Those of the hashes that have a row already."""
-    wanted = sorted(set(hashes))
-    known: set[str] = set()
-    for start in range(0, len(wanted), ROWS_PER_QUERY):
-        some = wanted[start : start + ROWS_PER_QUERY]
-        known.update(Blob.objects.filter(pk__in=some).values_list("pk", flat=True))
-    return known
+    return set(_KNOWN.all(hashes=set(hashes)))
+
+
+_KNOWN = Prepared(
+    lambda: Blob.objects.filter(pk__among=several("hashes", CharField())).values_list(
+        "pk", flat=True
+    )
+)
 
 
 class BlobBatch:
@@ -102,9 +105,10 @@ class BlobBatch:
 
     def __init__(self, *, thumbnails_follow: bool = False) -> None:
         self._thumbnails_follow = thumbnails_follow
+        self._bounds = import_bounds()
         self._rows: dict[str, Blob] = {}
         self._renewed: list[Blob] = []
-        self._unsynced: set[Path] = set()
+        self._unsynced: set[str] = set()
         self.undecodable: dict[str, str] = {}
         """Hash -> reason, for pictures of which no thumbnail could be made."""
 
@@ -159,7 +163,7 @@ class BlobBatch:
 
     def _look(self, blob: Blob, content: bytes) -> None:
         try:
-            facts = look_at_image(content, import_bounds())
+            facts = look_at_image(content, self._bounds)
         except ImageError as error:
             blob.media_type = UNKNOWN_TYPE
             self.undecodable[blob.pk] = str(error)

@@ -12,10 +12,16 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from runs.querysets.prepared import planned_once, this_database
 
+
+class SpelledJson(str):
+    """A JSON text as a column takes it, for a row that is only written."""
+
+
 _WRITTEN_AS_IS: dict[type, type] = {
     models.BooleanField: bool,
     models.CharField: str,
     models.FloatField: float,
+    models.JSONField: SpelledJson,
     models.TextField: str,
 }
 """Fields that hand values of this very type to the driver as they are; half of what is written."""
@@ -40,20 +46,22 @@ def insert_all(rows: Iterable[models.Model], *, ignore_conflicts: bool = False) 
 
 def _insert(given: list[models.Model], *, ignore_conflicts: bool) -> None:
     database = this_database()
-    statement, fields = _insertion(type(given[0]), given[0].pk is not None)
-    values = [_values_of(row, fields, database, is_new=True) for row in given]
-    if ignore_conflicts:
-        statement += " ON CONFLICT DO NOTHING"
-    if len(values) == 1 and database.vendor == "postgresql":
-        planned_once(database, statement).execute(statement, values[0])
-    elif ignore_conflicts or database.vendor != "postgresql":
-        # One after the other, but PostgreSQL is not waited for in between.
+    model, has_key = type(given[0]), given[0].pk is not None
+    statement, fields = _insertion(model, has_key)
+    values: list[list[Any]] = [_values_of(row, fields, database, is_new=True) for row in given]
+    unless = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""
+    if database.vendor != "postgresql":
         with database.cursor() as cursor:
-            cursor.executemany(statement, values)
+            cursor.executemany(statement + unless, values)
+    elif len(values) == 1:
+        planned_once(database, statement + unless).execute(statement + unless, values[0])
+    elif ignore_conflicts:
+        together = _together(model, has_key) + unless
+        columns = [list(column) for column in zip(*values, strict=True)]
+        planned_once(database, together).execute(together, columns)
     else:
-        copied = _copying(type(given[0]), given[0].pk is not None)
         with database.copying_cursor() as cursor:  # type: ignore[attr-defined]
-            cursor.executemany(copied, values)
+            cursor.executemany(_copying(model, has_key), values)
 
 
 class RowWrites:
@@ -122,6 +130,14 @@ def _insertion(model: type[models.Model], has_key: bool) -> tuple[str, list[_Col
 
 
 @cache
+def _together(model: type[models.Model], has_key: bool) -> str:
+    """Of as many rows as there are, given as one list for each column. For PostgreSQL."""
+    table, fields = _table(model, has_key)
+    lists = ", ".join(f"%s::{field.rel_db_type(connection)}[]" for field in fields)
+    return f"INSERT INTO {table} SELECT * FROM UNNEST({lists})"  # noqa: S608 (our own names)
+
+
+@cache
 def _copying(model: type[models.Model], has_key: bool) -> str:
     return f"COPY {_table(model, has_key)[0]} FROM STDIN"
 
@@ -148,6 +164,8 @@ def _columns(fields: list[Any]) -> list[_Column]:
 
 
 def _as_they_are(field: Any) -> frozenset[type]:
+    if isinstance(field, models.ForeignKey):
+        return _as_they_are(field.target_field)
     # One that sets itself, as the time of creation does, has no value before.
     as_is = {NoneType} if type(field).pre_save is models.Field.pre_save else set()
     return frozenset(

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
 
@@ -84,7 +83,7 @@ class S3BlobStorage(BlobStorage):
         """Signs addresses as browsers see the service."""
         return self._make_client(self._public_url)
 
-    def put(self, name: str, content: bytes, unsynced: set[Path] | None = None) -> bool:
+    def put(self, name: str, content: bytes, unsynced: set[str] | None = None) -> bool:
         """Store it; True where one was there, which a clean-up may have looked at already."""
         key = self._key(name)
         with _answers():

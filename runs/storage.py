@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import takewhile
 from pathlib import Path
 from typing import cast
 
@@ -46,7 +45,7 @@ class BlobStorage(Storage):
         return name
 
     @abstractmethod
-    def put(self, name: str, content: bytes, unsynced: set[Path] | None = None) -> bool:
+    def put(self, name: str, content: bytes, unsynced: set[str] | None = None) -> bool:
         """Store it, or renew the time of what is there already.
 
         Returns whether a clean-up may be deleting it at this moment all the same: then the
@@ -58,7 +57,7 @@ class BlobStorage(Storage):
                 for one.
         """
 
-    def sync_folders(self, unsynced: Collection[Path]) -> None:
+    def sync_folders(self, unsynced: Collection[str]) -> None:
         """Make sure that the names in these folders outlive a crash of the machine."""
 
     @abstractmethod
@@ -94,7 +93,7 @@ class BlobFileStorage(BlobStorage, FileSystemStorage):
     renewed, which protects it from a clean-up that runs at this moment.
     """
 
-    def put(self, name: str, content: bytes, unsynced: set[Path] | None = None) -> bool:
+    def put(self, name: str, content: bytes, unsynced: set[str] | None = None) -> bool:
         """Store it. Here a clean-up looks at a file only after it moved it aside."""
         folders = self._write(name, [content])
         if unsynced is None:
@@ -103,7 +102,7 @@ class BlobFileStorage(BlobStorage, FileSystemStorage):
             unsynced.update(folders)
         return False
 
-    def sync_folders(self, unsynced: Collection[Path]) -> None:
+    def sync_folders(self, unsynced: Collection[str]) -> None:
         """Make sure that the names in these folders outlive a crash of the machine."""
         for folder in unsynced:
             descriptor = os.open(folder, os.O_RDONLY)
@@ -116,23 +115,27 @@ class BlobFileStorage(BlobStorage, FileSystemStorage):
         self.sync_folders(self._write(name, content.chunks()))
         return name
 
-    def _write(self, name: str, chunks: Iterable[bytes]) -> list[Path]:
+    def _write(self, name: str, chunks: Iterable[bytes]) -> list[str]:
         """The file is on disk and has its name; the folders in which names are new by that."""
-        path = Path(self.path(name))
-        new_folders = list(takewhile(lambda folder: not folder.exists(), path.parents))
-        if new_folders:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f"{path.name}.{secrets.token_hex(6)}{UNFINISHED}")
+        path = self.path(name)
+        unfinished = f"{path}.{secrets.token_hex(6)}{UNFINISHED}"
+        folders = [os.path.dirname(path)]
         try:
-            with unfinished.open("wb") as file:
+            try:
+                file = open(unfinished, "wb")  # noqa: SIM115 (closed below)
+            except FileNotFoundError:
+                folders += _make_folder(folders[0])
+                file = open(unfinished, "wb")  # noqa: SIM115
+            with file:
                 for chunk in chunks:
                     file.write(chunk)
                 file.flush()
                 os.fsync(file.fileno())
             _name_it(unfinished, path)
         finally:
-            unfinished.unlink(missing_ok=True)
-        return [path.parent, *(new.parent for new in new_folders)]
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(unfinished)
+        return folders
 
     def delete_if_older(self, name: str, before: datetime) -> bool:
         """Delete a file unless it was written or renewed at or after `before`.
@@ -177,7 +180,19 @@ class BlobFileStorage(BlobStorage, FileSystemStorage):
         return shutil.disk_usage(next(p for p in (folder, *folder.parents) if p.exists())).free
 
 
-def _name_it(unfinished: Path, path: Path) -> None:
+def _make_folder(folder: str) -> list[str]:
+    """Make it, with those above it; the folders in which names are new by that."""
+    above = os.path.dirname(folder)
+    try:
+        os.mkdir(folder)
+    except FileExistsError:
+        pass  # made this moment, and maybe not on disk yet
+    except FileNotFoundError:
+        return [*_make_folder(above), *_make_folder(folder)]
+    return [above]
+
+
+def _name_it(unfinished: str, path: str) -> None:
     """Give the finished file its name. One of another size there was damaged: it is replaced."""
     while True:
         try:
@@ -186,11 +201,11 @@ def _name_it(unfinished: Path, path: Path) -> None:
         except FileExistsError:
             # A clean-up may take it away between two of these calls: then it is written anew.
             with contextlib.suppress(FileNotFoundError):
-                if path.stat().st_size == unfinished.stat().st_size:
+                if os.path.getsize(path) == os.path.getsize(unfinished):
                     os.utime(path)
                 else:
-                    unfinished.replace(path)
+                    os.replace(unfinished, path)
                 return
         except PermissionError:  # a file system without hard links
-            unfinished.replace(path)
+            os.replace(unfinished, path)
             return

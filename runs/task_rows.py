@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import IntegrityError, transaction
+
 from runs.models import Task, TaskSet
+from runs.querysets.prepared import Prepared, number, text
 from runs.records import MAX_INT, goal_text, stored_json
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 
@@ -26,22 +29,33 @@ def store_task(record: TaskRecord) -> Task:
 
     A task that is here stays as it is, but what was unknown of it is filled in.
     """
-    task_set, _ = TaskSet.objects.get_or_create(
-        name=record.task_set.name, version=record.task_set.version
-    )
+    name, version = record.task_set.name, record.task_set.version
+    task_set = _TASK_SET.first(name=name, version=version)
+    task_set = task_set or TaskSet.objects.get_or_create(name=name, version=version)[0]
     columns = task_columns(record)
-    task, is_new = Task.objects.get_or_create(
-        task_set=task_set,
-        external_id=record.external_id,
-        defaults={**columns, "record": stored_json(record)},
-    )
-    if not is_new:
-        news = [name for name in FILLED_LATER if columns[name] and not getattr(task, name)]
-        for name in news:
-            setattr(task, name, columns[name])
-        if news:
-            task.save(update_fields=news)
+    in_set = {"task_set": task_set.pk, "external_id": record.external_id}
+    task = _TASK.first(**in_set)
+    if task is None:
+        try:
+            with transaction.atomic():
+                own = stored_json(record)
+                return Task.objects.create(
+                    task_set=task_set, external_id=record.external_id, record=own, **columns
+                )
+        except IntegrityError:  # another import was first
+            task = Task.objects.get(**in_set)
+    news = [name for name in FILLED_LATER if columns[name] and not getattr(task, name)]
+    for name in news:
+        setattr(task, name, columns[name])
+    if news:
+        task.save(update_fields=news)
     return task
+
+
+_TASK_SET = Prepared(lambda: TaskSet.objects.filter(name=text("name"), version=text("version")))
+_TASK = Prepared(
+    lambda: Task.objects.filter(task_set=number("task_set"), external_id=text("external_id"))
+)
 
 
 def differs(task: Task, record: TaskRecord) -> bool:

@@ -7,9 +7,11 @@ stands in `details["failure_modes"]`, an object by mode, and `details["side"]`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
+from uuid import UUID
 
+from django.db.models import UUIDField
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding
@@ -22,7 +24,8 @@ from judging.judges.shown import Trajectory
 from judging.matching.outcome import EvaluatorIdentity, excerpt
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Event, Run, Step
-from runs.querysets.prepared import Prepared, key
+from runs.querysets.among import several
+from runs.querysets.prepared import Prepared
 from webagent.llm.interface import Request
 from webagent.trajectory.actions import ActionKind
 
@@ -37,6 +40,8 @@ class MechanicalFailureModes:
 
     name: ClassVar[str] = "failure-modes-mechanical"
     settings: DetectorSettings = field(default_factory=DetectorSettings)
+    _steps: Mapping[UUID, list[StepSeen]] | None = field(default=None, repr=False, compare=False)
+    """Of the runs whose steps were read together."""
 
     @classmethod
     def make(cls, **config: object) -> MechanicalFailureModes:
@@ -52,13 +57,17 @@ class MechanicalFailureModes:
             config=self.settings.as_json(),
         )
 
+    def having_read(self, runs: Sequence[Run]) -> MechanicalFailureModes:
+        return replace(self, _steps=_steps_seen([run.pk for run in runs]))
+
     def applies_to(self, run: Run) -> bool:
         return True
 
     def evaluate(self, run: Run) -> Finding:
+        steps = (_steps_seen([run.pk]) if self._steps is None else self._steps).get(run.pk, [])
         found = {
             each.mode.value: {"rule": each.rule.value, "steps": list(each.steps)}
-            for each in detect(run_seen(run), self.settings)
+            for each in detect(_run_seen(run, steps), self.settings)
         }
         return Finding(
             verdict=Evaluation.Verdict.NOT_APPLICABLE,
@@ -92,39 +101,45 @@ class FailureJudgeEvaluator(WholeRunEvaluator):
 TELL_MODES = (MechanicalFailureModes.name, FailureJudgeEvaluator.name)
 
 
-def run_seen(run: Run) -> RunSeen:
-    """A stored run as the detectors see it, in two queries."""
-    anomalies = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
-    events = run.events.filter(kind__in=anomalies) if run.has_anomaly else run.events.none()
+def _run_seen(run: Run, steps: list[StepSeen]) -> RunSeen:
+    kinds = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
+    events = run.events.filter(kind__in=kinds) if run.has_anomaly else None
     length = run.task.record.get("reference_length")
     return RunSeen(
-        steps=[
-            StepSeen(
-                index=index,
-                action=action,
-                kind=kind,
-                page=_page(kind, fingerprint, picture, url),
-                error=error,
-                counts=state == Step.State.LIVE,
-            )
-            for index, action, kind, url, error, state, picture, fingerprint in _STEPS.all(
-                run=run.pk
-            )
-        ],
+        steps=steps,
         outcome=run.outcome,
         end_reason=run.end_reason,
         error_origin=run.error_origin,
         max_steps=run.max_steps,
         reference_length=length if isinstance(length, int) else None,
-        anomalies=list(events.values_list("first_step", "last_step")),
+        anomalies=list(events.values_list("first_step", "last_step")) if events else [],
     )
+
+
+def _steps_seen(run_ids: Sequence[UUID]) -> dict[UUID, list[StepSeen]]:
+    """The steps of these runs as the detectors see them, in one query."""
+    seen: dict[UUID, list[StepSeen]] = {}
+    for run_id, index, action, kind, url, error, state, picture, fingerprint in _STEPS.all(
+        runs=run_ids
+    ):
+        step = StepSeen(
+            index=index,
+            action=action,
+            kind=kind,
+            page=_page(kind, fingerprint, picture, url),
+            error=error,
+            counts=state == Step.State.LIVE,
+        )
+        seen.setdefault(run_id, []).append(step)
+    return seen
 
 
 _STEPS = Prepared(
     lambda: (
-        Step.objects.filter(run=key("run"))
-        .order_by("index")
+        Step.objects.filter(run__among=several("runs", UUIDField()))
+        .order_by("run", "index")
         .values_list(
+            "run",
             "index",
             "action",
             "kind",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
+from uuid import UUID
 
 from django.conf import settings
+from django.db.models import BigIntegerField, UUIDField
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, without_outcome
@@ -21,7 +23,8 @@ from judging.models import Evaluation, EvaluatorVersion
 from runs.blobs import MissingBlobError, read_blob
 from runs.milestones import definitions_of, resolved
 from runs.models import Milestone, Run, Step
-from runs.querysets.prepared import Prepared, key, number
+from runs.querysets.among import several
+from runs.querysets.prepared import Prepared
 from runs.run_bundles import step_record
 from webagent.milestones.checks import ReportedCheck, Rule
 from webagent.milestones.definition import Definition, digest_of, weights_of
@@ -48,6 +51,9 @@ class MechanicalMilestones:
     name: ClassVar[str] = MECHANICAL
     version: ClassVar[str] = "1"
 
+    _applies: frozenset[UUID] | None = field(default=None, repr=False, compare=False)
+    """Which of the runs that were looked at together it has something to say of."""
+
     @property
     def identity(self) -> EvaluatorIdentity:
         return EvaluatorIdentity(
@@ -57,10 +63,11 @@ class MechanicalMilestones:
             config={},
         )
 
+    def having_read(self, runs: Sequence[Run]) -> MechanicalMilestones:
+        return replace(self, _applies=_with_milestones(runs))
+
     def applies_to(self, run: Run) -> bool:
-        if not run.n_steps:
-            return False
-        return bool(_OF_TASK.first(task=run.task_id) or _REPORTED.first(run=run.pk))
+        return run.pk in (_with_milestones([run]) if self._applies is None else self._applies)
 
     def evaluate(self, run: Run) -> Finding:
         if (finding := without_outcome(run)) is not None:
@@ -84,17 +91,35 @@ class MechanicalMilestones:
         return replace(finding, details={**finding.details, **own})
 
 
-_OF_TASK = Prepared(
-    lambda: Milestone.objects.in_force().filter(task=number("task")).values_list("pk")[:1]
+def _with_milestones(runs: Sequence[Run]) -> frozenset[UUID]:
+    """Those of the runs whose task has milestones, or whose environment reported some."""
+    with_steps = {run.pk: run.task_id for run in runs if run.n_steps}
+    tasks = set(_OF_TASKS.all(tasks=set(with_steps.values()))) if with_steps else set()
+    others = [run for run, task in with_steps.items() if task not in tasks]
+    reported = set(_REPORTED.all(runs=others)) if others else set()
+    return frozenset(run for run, task in with_steps.items() if task in tasks or run in reported)
+
+
+_OF_TASKS = Prepared(
+    lambda: (
+        Milestone.objects.in_force()
+        .filter(task__among=several("tasks", BigIntegerField()))
+        .order_by()
+        .values_list("task", flat=True)
+        .distinct()
+    )
 )
 _REPORTED = Prepared(
     lambda: (
-        Step.objects.filter(run=key("run"), record__extra__has_key="milestones")
-        .order_by("index")
-        .values_list("pk")[:1]
+        Step.objects.filter(
+            run__among=several("runs", UUIDField()), record__extra__has_key="milestones"
+        )
+        .order_by()
+        .values_list("run", flat=True)
+        .distinct()
     )
 )
-"""A step of which the environment reported milestones."""
+"""Runs with a step of which the environment reported milestones."""
 
 
 def _finding(milestones: Sequence[Definition], found: Looked, *, n_steps: int) -> Finding:

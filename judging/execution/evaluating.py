@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_noop
 
 from judging.act_kinds import EVALUATOR_ADDED
-from judging.evaluators.contract import Evaluator, Finding
+from judging.evaluators.contract import Evaluator, Finding, having_read
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from judging.models.evaluations import SETTLED
 from runs.models import Run, RunStatus
@@ -117,7 +117,9 @@ def evaluate_runs(
     again: Again = Again.NEVER,
 ) -> Tally:
     """Evaluate and store in one transaction; a run evaluated meanwhile by another keeps that."""
-    rows = [evaluation_of(run, evaluator, version) for run in runs]
+    given = list(runs)
+    ready = having_read(evaluator, given)
+    rows = [evaluation_of(run, ready, version) for run in given]
     with transaction.atomic():
         return store_evaluations(rows, version, again=again)
 

@@ -10,12 +10,13 @@ from uuid import UUID
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
-from judging.evaluators.contract import Evaluator
+from judging.evaluators.contract import Evaluator, having_read
 from judging.evaluators.registry import predefined_evaluators
 from judging.execution.evaluating import evaluation_of, version_of
 from judging.models import Evaluation, EvaluatorVersion
 from judging.tasks import evaluate_run
 from runs.models import Run
+from runs.row_writes import insert_all
 
 logger = logging.getLogger(__name__)
 
@@ -28,34 +29,38 @@ def evaluate_ended_runs(*, run_ids: Sequence[UUID]) -> None:
     evaluators read of each.
     """
     runs = list(Run.objects.select_related("task").filter(pk__in=run_ids))
+    at_once = [having_read(each, runs) for each in predefined_evaluators(immediate=True)]
     asked = [
-        (run, evaluator)
-        for evaluator in predefined_evaluators(immediate=True)
-        for run in runs
-        if evaluator.applies_to(run)
+        (evaluator, applying)
+        for evaluator in at_once
+        if (applying := [run for run in runs if evaluator.applies_to(run)])
     ]
-    versions = _versions_of([evaluator for _, evaluator in asked])
+    versions = _versions_of([evaluator for evaluator, _ in asked])
     said = Evaluation.objects.filter(run__in=run_ids, is_current=True)
     known = set(said.values_list("run", "evaluator"))
-    rows = []
-    for run, evaluator in asked:
-        version = versions[evaluator.identity.config_hash]
-        if (run.pk, version.pk) not in known:
-            rows.append(evaluation_of(run, evaluator, version))
-    Evaluation.objects.bulk_create(rows, ignore_conflicts=True)
-    for evaluator in predefined_evaluators(immediate=False):
+    rows = [
+        evaluation_of(run, evaluator, version)
+        for (evaluator, applying), version in zip(asked, versions, strict=True)
+        for run in applying
+        if (run.pk, version.pk) not in known
+    ]
+    insert_all(rows, ignore_conflicts=True)
+    for each in predefined_evaluators(immediate=False):
+        evaluator = having_read(each, runs)
         if applying := [run for run in runs if evaluator.applies_to(run)]:
             version_id = version_of(evaluator).pk
             for run in applying:
                 transaction.on_commit(partial(_dispatch_run, str(run.pk), version_id))
 
 
-def _versions_of(evaluators: Sequence[Evaluator]) -> dict[str, EvaluatorVersion]:
-    """Their stored versions by hash, in one query where all have been seen before."""
-    asked = {evaluator.identity.config_hash: evaluator for evaluator in evaluators}
-    stored = EvaluatorVersion.objects.in_bulk(list(asked), field_name="config_hash")
-    new = {key: version_of(asked[key]) for key in asked.keys() - stored.keys()}
-    return {**stored, **new}
+def _versions_of(evaluators: Sequence[Evaluator]) -> list[EvaluatorVersion]:
+    """Their stored versions, in one query where all have been seen before."""
+    hashes = [evaluator.identity.config_hash for evaluator in evaluators]
+    stored = EvaluatorVersion.objects.in_bulk(hashes, field_name="config_hash")
+    return [
+        stored.get(config_hash) or version_of(evaluator)
+        for config_hash, evaluator in zip(hashes, evaluators, strict=True)
+    ]
 
 
 def _dispatch_run(run_id: str, evaluator_id: int) -> None:

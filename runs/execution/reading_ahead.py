@@ -26,7 +26,6 @@ from multiprocessing.connection import Connection, Pipe
 from typing import NoReturn, Self
 
 from runs.blobs import BlobBatch
-from runs.models import Blob
 from runs.run_bundles import StoredBlobs
 from runs.storage import BlobFileStorage, blob_storage
 from webagent.held_folders import HeldFolder
@@ -46,6 +45,9 @@ FOLDER = "crosscheck-reading-"
 """How the names of folders begin that are the other process's; it may be killed with the first."""
 WRITERS = 4
 """Files written at a time, which mostly waits for the disk."""
+FILES_IN_TURN = 4
+LARGE_BYTES = 1_000_000
+"""A thread is handed so many small files at once, for handing over takes its time too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +72,26 @@ def write_files(
     Raises what reading or writing one of them raises.
     """
     media_types = {blob.sha256: blob.media_type for blob in bundle.blob_records()}
-    under_way: deque[Future[Blob]] = deque()
+    under_way: deque[Future[None]] = deque()
+
+    def write(some: list[tuple[bytes, str, str]]) -> None:
+        for each in some:
+            batch.add(*each)
+
+    def begin(some: list[tuple[bytes, str, str]]) -> None:
+        if len(under_way) == WRITERS:
+            under_way.popleft().result()
+        under_way.append(writers.submit(write, some))
+
     try:
+        some: list[tuple[bytes, str, str]] = []
         for sha256 in wanted:
-            if len(under_way) == WRITERS:
-                under_way.popleft().result()
             content = bundle.read_blob(sha256)
-            under_way.append(writers.submit(batch.add, content, media_types[sha256], sha256))
+            some.append((content, media_types[sha256], sha256))
+            if len(some) == FILES_IN_TURN or len(content) > LARGE_BYTES:
+                begin(some)
+                some = []
+        begin(some)
         while under_way:
             under_way.popleft().result()
     finally:

@@ -33,6 +33,7 @@ from runs.records import (
     attachment_rows,
     event_rows,
     run_columns,
+    spelled_json,
     step_row,
     stored_json,
 )
@@ -214,7 +215,7 @@ def _store(
         return stored, False
     blobs.save()
     run = _store_run(bundle, content_hash, experiment_name, session)
-    steps = [step_row(run.pk, step) for step in bundle.steps]
+    steps = [step_row(run.pk, step, spell=spelled_json) for step in bundle.steps]
     insert_all(steps)
     insert_all(_attachments(run.pk, bundle, steps))
     insert_all(event_rows(run.pk, bundle.run.events))

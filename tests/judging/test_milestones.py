@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from judging.evaluators.contract import having_read
 from judging.evaluators.milestones import (
     NOT_ALL_CHECKED,
     NOT_CHECKED,
@@ -71,6 +72,16 @@ def test_progress_is_kept_with_what_was_found():
         ("agreed", 0, 1),
     ]
     assert stored.milestones[0].rationale == "the address is http://shop/cart"
+
+
+def test_it_says_nothing_of_runs_without_steps_or_milestones(django_assert_num_queries: Any):
+    reported = step("/", extra={"milestones": ["cart"]})
+    having = [made(task_with(CART), step("/")), made(make_task(), step("/"), reported)]
+    runs = [*having, made(task_with(CART)), made(make_task(), step("/"))]
+    together = having_read(MechanicalMilestones(), runs)
+    with django_assert_num_queries(0):
+        assert [run for run in runs if together.applies_to(run)] == having
+    assert [run for run in runs if MechanicalMilestones().applies_to(run)] == having
 
 
 def test_what_is_regained_after_a_loss_is_kept_too():

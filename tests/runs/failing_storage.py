@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import itertools
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from runs.storage import BlobFileStorage
@@ -19,7 +18,7 @@ class FullStorage(BlobFileStorage):
         self.fails_at = fails_at
         self._numbers = itertools.count(1)  # counts right from several threads at once
 
-    def _write(self, name: str, chunks: Iterable[bytes]) -> list[Path]:
+    def _write(self, name: str, chunks: Iterable[bytes]) -> list[str]:
         if next(self._numbers) >= self.fails_at:
             raise OSError(errno.ENOSPC, "No space left on device")
         return super()._write(name, chunks)

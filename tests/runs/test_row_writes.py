@@ -10,10 +10,11 @@ import pytest
 from django.db import IntegrityError, models, transaction
 
 from runs.models import Attachment, Blob, Event, Run, Step
-from runs.records import attachment_rows, event_rows, step_row
+from runs.records import attachment_rows, event_rows, spelled_json, step_row
 from runs.row_writes import insert_all
 from tests.runs.factories import make_run
 from tests.webagent.trajectory.samples import run_bundle
+from webagent.trajectory.records import Record
 
 pytestmark = pytest.mark.django_db
 
@@ -26,13 +27,15 @@ def stored(model: type[models.Model]) -> list[tuple[object, ...]]:
     return sorted(model._default_manager.values_list(*kept), key=repr)
 
 
-def rows_of(run: Run) -> dict[type[models.Model], list[models.Model]]:
+def rows_of(
+    run: Run, spell: Callable[[Record], object] | None = None
+) -> dict[type[models.Model], list[models.Model]]:
     bundle = run_bundle(1)
     blobs = [
         Blob(sha256=blob.sha256, media_type=blob.media_type, size=blob.bytes)
         for blob in bundle.blob_records()
     ]
-    steps = [step_row(run.pk, step) for step in bundle.steps]
+    steps = [step_row(run.pk, step, spell) for step in bundle.steps]
     files = [
         row
         for record, step in zip(bundle.steps, steps, strict=True)
@@ -49,17 +52,20 @@ def rows_of(run: Run) -> dict[type[models.Model], list[models.Model]]:
 def test_they_are_as_bulk_create_writes_them() -> None:
     run = make_run(steps=0)
     found = []
-    for write in (
-        lambda model, rows: model._default_manager.bulk_create(rows),
-        lambda _, rows: insert_all(rows),
+    for spell, write in (
+        (None, lambda model, rows: model._default_manager.bulk_create(rows)),
+        (None, lambda _, rows: insert_all(rows)),
+        (None, lambda _, rows: insert_all(rows, ignore_conflicts=True)),
+        (spelled_json, lambda _, rows: insert_all(rows)),
+        (spelled_json, lambda _, rows: insert_all(rows, ignore_conflicts=True)),
     ):
         with transaction.atomic():
-            for model, rows in rows_of(run).items():
+            for model, rows in rows_of(run, spell).items():
                 assert rows
                 write(model, rows)
             found.append({model: stored(model) for model in rows_of(run)})
             transaction.set_rollback(True)
-    assert found[0] == found[1]
+    assert found[1:] == [found[0]] * 4
 
 
 def test_a_run_is_as_its_manager_writes_it() -> None:

@@ -13,7 +13,14 @@ from typing import IO, BinaryIO, cast
 from webagent.trajectory import zstd_members
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
-from webagent.trajectory.trees import READ_ERRORS, TreeError, why_name_is_refused
+from webagent.trajectory.trees import (
+    AT_ONCE_BYTES,
+    READ_CHUNK,
+    READ_ERRORS,
+    TreeError,
+    why_name_is_refused,
+)
+from webagent.trajectory.zstd_members import start_of_member
 
 GZIP_MAGIC = b"\x1f\x8b"
 CENTRAL_HEADER = b"PK\x01\x02"
@@ -62,15 +69,26 @@ class ZipTree:
         try:
             if member.compress_type == zstd_members.METHOD:
                 return zstd_members.open_member(self._file, member)
+            if member.compress_type == zipfile.ZIP_STORED and member.file_size <= AT_ONCE_BYTES:
+                return io.BytesIO(self._stored(member))
             stream = self._zip.open(member)
         except (*READ_ERRORS, RuntimeError) as error:
             raise TreeError(f"damaged: {error}") from error
-        # zipfile never hands out more than the declared size, which was checked on opening.
-        return cast(BinaryIO, stream)
+        # zipfile never hands out more than the declared size, which was checked on opening. It
+        # looks for the end of a line a few bytes at a time.
+        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream), READ_CHUNK))
 
     def close(self) -> None:
         self._zip.close()
         self._file.close()
+
+    def _stored(self, member: zipfile.ZipInfo) -> bytes:
+        """All of a member that is not compressed, without the detours of `zipfile`."""
+        self._file.seek(start_of_member(self._file, member))
+        content = self._file.read(member.file_size)
+        if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
+            raise zipfile.BadZipFile("cut short, or not what its sum says")
+        return content
 
     def _accept(self, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         bounds = self._bounds

@@ -46,10 +46,13 @@ def _spell(plain: Any) -> bytes:
 
 
 def _plain(value: Any, *, whole_floats: bool = False) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: item if type(item) is str else _plain(item, whole_floats=whole_floats)
+            for key, item in value.items()
+        }
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, dict):
-        return {key: _plain(item, whole_floats=whole_floats) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, whole_floats=whole_floats) for item in value]
     if isinstance(value, float):

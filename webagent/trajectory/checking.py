@@ -82,20 +82,21 @@ def _blob_faults(blob: BlobRecord) -> Iterator[tuple[str, str]]:
         yield "blob.name", "more than 500 characters"
 
 
-def _value_faults(value: Record | tuple[object, ...], path: str = "") -> Iterator[tuple[str, str]]:
+def _value_faults(value: Record | tuple[object, ...]) -> Iterator[tuple[str, str]]:
     """Numbers and texts that no column holds, anywhere in the known fields."""
     inside = value.__dict__.items() if isinstance(value, Record) else ((".", it) for it in value)
     for name, item in inside:
         if item is None:
             continue
         if isinstance(item, str):
-            if UNSTORABLE.search(item):
-                yield _joined(path, name), "holds a NUL or half a character"
+            if (not item.isascii() or "\0" in item) and UNSTORABLE.search(item):
+                yield name, "holds a NUL or half a character"
         elif isinstance(item, int):
             if abs(item) > _INT64:
-                yield _joined(path, name), "more than 63 bits"
-        elif isinstance(item, (Record, tuple)):
-            yield from _value_faults(item, _joined(path, name))
+                yield name, "more than 63 bits"
+        elif isinstance(item, (Record, tuple)) and item:
+            for field, reason in _value_faults(item):
+                yield _joined(name, field), reason
 
 
 def _joined(path: str, name: str) -> str:

@@ -16,6 +16,8 @@ from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
 
 READ_CHUNK = 1 << 16
+AT_ONCE_BYTES = 1 << 20
+"""Most files are smaller and read by one call."""
 _CONTROL = re.compile("[\x00-\x1f\ud800-\udfff]")
 READ_ERRORS = (
     OSError,
@@ -79,7 +81,7 @@ def read_file(tree: Tree, name: str, limit: int) -> bytes:
 
 def _read_some(stream: BinaryIO) -> bytes:
     try:
-        return stream.read(READ_CHUNK)
+        return stream.read(AT_ONCE_BYTES)
     except BoundError:
         raise
     except READ_ERRORS as error:

@@ -30,17 +30,22 @@ def open_member(archive: _Archive, member: zipfile.ZipInfo) -> BinaryIO:
     Raises:
         zipfile.BadZipFile: its header is damaged; while reading, also its content.
     """
-    archive.seek(member.header_offset)
-    header = archive.read(_LOCAL.size)
-    if len(header) < _LOCAL.size or not header.startswith(_MAGIC):
-        raise zipfile.BadZipFile("no header where the member should be")
-    *_, name_length, extra_length = _LOCAL.unpack(header)
-    start = member.header_offset + _LOCAL.size + name_length + extra_length
+    start = start_of_member(archive, member)
     packed = io.BufferedReader(_Slice(archive, start, member.compress_size), _CHUNK)
     decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
     # Streams of several frames occur.
     content = decompressor.stream_reader(packed, read_across_frames=True)
     return cast(BinaryIO, io.BufferedReader(_Checked(content, member), _CHUNK))
+
+
+def start_of_member(archive: _Archive, member: zipfile.ZipInfo) -> int:
+    """Where the bytes of a member begin. Raises zipfile.BadZipFile if its header is damaged."""
+    archive.seek(member.header_offset)
+    header = archive.read(_LOCAL.size)
+    if len(header) < _LOCAL.size or not header.startswith(_MAGIC):
+        raise zipfile.BadZipFile("no header where the member should be")
+    *_, name_length, extra_length = _LOCAL.unpack(header)
+    return member.header_offset + _LOCAL.size + int(name_length) + int(extra_length)
 
 
 class _Slice(io.RawIOBase):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from judging.audits.matrices import audit_of
+from judging.evaluators.contract import having_read
 from judging.evaluators.failure_modes import FailureJudgeEvaluator
 from judging.evaluators.registry import evaluator_named, evaluator_of, predefined_evaluators
 from judging.execution.evaluating import Again, runs_to_evaluate, version_of
@@ -45,6 +46,20 @@ def looked_at(of: Run) -> Any:
 def judged(*replies: str | ModelFailure, of: Run) -> Any:
     judge = FailureJudgeEvaluator.make(language_model=Scripted(*replies), model="judge")
     return judge.evaluate(of)
+
+
+def test_runs_that_are_read_together_are_told_of_as_each_alone(
+    django_assert_num_queries: Any,
+) -> None:
+    runs = [run(*["click('a')"] * 5), run("click('a')"), run(), run("click('b')", "noop()")]
+    evaluator = evaluator_named("failure-modes-mechanical")
+    together = having_read(evaluator, runs[:3])
+    with django_assert_num_queries(0):
+        found = [together.evaluate(each) for each in runs[:3]]
+    assert found == [evaluator.evaluate(each) for each in runs[:3]]
+    assert found[0].details["failure_modes"]
+    assert not found[1].details["failure_modes"]
+    assert together == evaluator
 
 
 def test_a_run_that_ends_is_looked_at_at_once() -> None:
