@@ -14,10 +14,15 @@ from judging.judges.shown import Picture, StepShown, Trajectory
 from runs.blobs import MissingBlobError, read_blob
 from runs.models import Blob, Run, Step
 from runs.placeholders import resolve_text
+from runs.records import action_text
+from webagent.trajectory.actions import ActionKind, action_kind
 from webagent.trajectory.images import ImageError
+from webagent.trajectory.records import ActionRecord
 
 MOST_COMPARED = 200
 """Pictures that are compared to find where the page changed; of longer runs, spread evenly."""
+UNSAID = "(not shown)"
+"""In place of what the agent tells the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ def trajectory_of(run: Run, settings: ShownSettings) -> Trajectory:
     steps = list(run.steps.select_related(*pictures).order_by("index"))
     return Trajectory(
         task=resolve_text(run.goal or run.task.goal, site.SITE_HOSTS),
-        steps=tuple(_shown(step) for step in steps),
+        steps=tuple(_shown(step, settings) for step in steps),
         pictures=tuple(_pictures(_frames(steps), settings)),
         final_url=run.final_url or "",
         answer=run.final_answer,
@@ -62,16 +67,32 @@ def _pictures(frames: Sequence[_Frame], settings: ShownSettings) -> list[Picture
     return found
 
 
-def _shown(step: Step) -> StepShown:
+def _shown(step: Step, settings: ShownSettings) -> StepShown:
     return StepShown(
         index=step.index,
-        action=step.action,
+        action=step.action if settings.show_answer else _without_answer(step),
         target=step.target,
         url=step.url,
         error=step.error,
         thought=step.thought,
         is_undone=step.state == Step.State.SUPERSEDED,
     )
+
+
+def _without_answer(step: Step) -> str:
+    """The step's actions without what they tell the user: the answer stands there once more."""
+    actions = [ActionRecord.model_validate(each) for each in step.record.get("actions", ())]
+    if all(action_kind(each) is not ActionKind.MESSAGE for each in actions):
+        return step.action
+    return action_text(tuple(_unsaid(each) for each in actions))
+
+
+def _unsaid(action: ActionRecord) -> ActionRecord:
+    if action_kind(action) is not ActionKind.MESSAGE:
+        return action
+    raw = action.raw if isinstance(action.raw, str) else ""
+    before = raw[: len(raw) - len(raw.lstrip())]
+    return action.model_copy(update={"raw": f"{before}{action.name} {UNSAID}"})
 
 
 def _frames(steps: Sequence[Step]) -> list[_Frame]:

@@ -13,6 +13,7 @@ from judging.evaluators.judges import JUDGES
 from judging.evaluators.progress import stored_progress
 from runs.milestones import digest_of_task
 from runs.models import Run, Step, Task
+from runs.records import step_row
 from runs.services.milestones import set_milestones
 from tests.judging import audited
 from tests.judging.judges.scripted import Scripted, equivalence, inclusion, message_of
@@ -22,6 +23,9 @@ from tests.judging.judges.test_trajectory import FINE, picture, reply
 from tests.runs.stores import store_blob
 from webagent.llm.interface import FailureKind, ModelFailure
 from webagent.milestones.definition import Definition
+from webagent.trajectory.actions import parse_browsergym_actions
+from webagent.trajectory.online_mind2web.actions import action_records
+from webagent.trajectory.records import ActionRecord, StepRecord
 
 pytestmark = pytest.mark.django_db
 
@@ -240,6 +244,32 @@ def test_trajectory_judge_over_a_stored_run(walked: Run) -> None:
     assert finding.details["pictures"] == [0, 4]
     finding, _ = evaluate("trajectory-judge", walked, reply(*FINE), pictures=0)
     assert finding.details["pictures"] == []
+
+
+ANSWERS: dict[str, tuple[Any, str]] = {
+    "browsergym": ("click('1')\nsend_msg_to_user('24.90')", "click('1')\nsend_msg_to_user"),
+    "om2w": ("TASK_COMPLETE -> ANSWER: 24.90", "task_complete"),
+    "browser_use": ({"done": {"text": "24.90", "success": True}}, "done"),
+}
+
+
+@pytest.mark.parametrize("dialect", ANSWERS)
+def test_an_answer_that_is_not_shown_stands_in_no_action_either(dialect: str) -> None:
+    raw, left = ANSWERS[dialect]
+    if dialect == "browsergym":
+        actions = parse_browsergym_actions(raw)
+    elif isinstance(raw, str):
+        actions = action_records(raw, 1_000)
+    else:
+        actions = (ActionRecord(raw=raw, dialect=dialect, name="done", named_args=raw["done"]),)
+    run = audited.run(audited.task("answered"), final_answer="24.90", n_steps=5)
+    for index in range(5):
+        step_row(run.pk, StepRecord(run_id="x", index=index, actions=actions)).save()
+    _, model = evaluate("trajectory-judge", run, reply(*FINE))
+    assert message_of(model.requests[0]).count("24.90") == 6
+    _, model = evaluate("trajectory-judge", run, reply(*FINE), show_answer=False)
+    assert "24.90" not in message_of(model.requests[0])
+    assert " ".join(f"step 4: {left} (not shown)".split()) in message_of(model.requests[0])
 
 
 def test_run_without_steps_has_no_trajectory() -> None:
