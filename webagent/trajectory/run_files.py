@@ -51,6 +51,14 @@ class RunFiles:
         self.spoilt: list[BlobRecord] = []
         """What is called a picture and is none, kept for whoever can read it."""
 
+    def inside(self, tree: Tree) -> RunFiles:
+        """The same run's files in an archive that is one of them: one stash, one list of gaps."""
+        inner = RunFiles(tree, "", {name: name for name in tree.names}, self.bounds)
+        inner.source, inner.redactor, inner.stash = self.source, self.redactor, self.stash
+        inner.gaps, inner.problems = self.gaps, self.problems
+        inner.imported, inner.dropped, inner.spoilt = self.imported, self.dropped, self.spoilt
+        return inner
+
     def note(self, what: str, where: str, why: str) -> None:
         """Say that something is missing or not understood, in the run and in the report."""
         if len(self.gaps) < self.bounds.problems:

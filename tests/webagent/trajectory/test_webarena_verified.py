@@ -17,7 +17,10 @@ from tests.webagent.trajectory.formats import (
     stored_text,
     truth,
 )
+from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.originals import KeptTree
+from webagent.trajectory.reading import source_of
 from webagent.trajectory.records import Outcome
 from webagent.trajectory.webarena_verified.har import page_loads, requests_of
 from webagent.trajectory.webarena_verified.results import read_answer, read_result
@@ -92,6 +95,80 @@ def test_prose_is_an_answer_too():
     )
 
 
+def test_an_answer_in_prose_or_a_refusal_is_no_verdict(tmp_path):
+    folder = copied("webarena_verified", tmp_path) / "output"
+    (folder / "21" / "agent_response.json").write_text("I found nothing.\n")
+    denied = {"task_type": "mutate", "status": "permission_denied_error", "retrieved_data": None}
+    (folder / "22" / "agent_response.json").write_text(json.dumps(denied))
+    result = json.loads((folder / "22" / "eval_result.json").read_text())
+    result |= {"status": "failure", "score": 0.0}
+    (folder / "22" / "eval_result.json").write_text(json.dumps(result))
+    found = {b.task.external_id: b.run for b in runs(folder).values()}
+    prose = found["21"]
+    assert (prose.final_answer, prose.claimed_success) == ("I found nothing.", None)
+    assert (prose.outcome, prose.reward) == (Outcome.SUCCESS, 1.0)  # as the evaluator says
+    assert [gap.where for gap in prose.gaps if gap.what == "answer"] == ["agent_response.json"]
+    refused = found["22"]
+    assert refused.infeasible_claim == "PERMISSION_DENIED_ERROR"
+    assert (refused.outcome, refused.claimed_success) == (Outcome.FAILURE, False)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_files_of_other_names_are_found(tmp_path, told):
+    folder = copied("webarena_verified", tmp_path) / "output"
+    usual = runs(folder)
+    names = {"eval_result.json": "verdict.json"}
+    if told:
+        names |= {"agent_response.json": "said.txt", "network.har": "trace.json"}
+        keys = ("eval_result_file_name", "agent_response_file_name", "trace_file_name")
+        (folder / "config.json").write_text(
+            json.dumps(dict(zip(keys, names.values(), strict=True)))
+        )
+    for old, new in names.items():
+        for path in folder.glob(f"*/{old}"):
+            path.rename(path.with_name(new))
+    again = runs(folder)
+    assert {b.content_hash for b in again.values()} == {b.content_hash for b in usual.values()}
+
+
+def test_a_playwright_trace_may_stand_in_place_of_the_har(tmp_path):
+    folder = copied("webarena_verified", tmp_path) / "output" / "21"
+    (folder / "network.har").unlink()
+    trace = (DATA / "playwright_trace" / "fail_pw1.65.2.zip").read_bytes()
+    (folder / "anything.zip").write_bytes(trace)
+    found = {b.task.external_id: b for b in runs(folder).values()}
+    assert found.keys() == {"21"}  # and no run of the trace besides
+    bundle = found["21"]
+    steps = bundle.steps
+    assert [s.actions[0].name for s in steps] == ["new_page", "goto", "click", "click"]
+    assert steps[2].before.screenshot is not None
+    urls = [[e["url"] for e in step.events if e["type"] == "network"] for step in steps]
+    base = "http://127.0.0.1:8951"
+    assert urls == [[], [f"{base}/index.html", f"{base}/style.css"], [], []]
+    assert bundle.run.outcome is Outcome.SUCCESS
+    assert bundle.run.gaps == ()
+    with source_of(KeptTree(bundle), format="webarena_verified") as kept:
+        [again] = [item for item in kept if isinstance(item, RunBundle)]
+    assert again.content_hash == bundle.content_hash
+    (folder / "anything.zip").write_bytes(b"PK\x03\x04 nothing")
+    [broken] = runs(folder).values()
+    assert [gap.what for gap in broken.run.gaps] == ["trace", "network", "screenshot"]
+
+
+def test_a_har_that_is_too_large_is_a_gap(tmp_path):
+    folder = copied("webarena_verified", tmp_path) / "output" / "21"
+    [bundle] = runs(folder, Bounds(json_bytes=5_000)).values()
+    assert (bundle.steps, bundle.run.outcome) == ((), Outcome.SUCCESS)
+    assert "more than 5000 bytes" in [gap.why for gap in bundle.run.gaps]
+
+
+def test_what_must_not_happen_is_told_with_its_check():
+    evaluator = {"evaluator_name": "N", "status": "failure", "should_not_exist": True}
+    result = read_result({"status": "failure", "evaluators_results": [evaluator]})
+    assert result is not None
+    assert result.checks[0].message == "What is expected here must not happen."
+
+
 def test_each_evaluator_and_assertion_is_a_check():
     assertion = {"assertion_name": "a", "status": "failure", "assertion_msgs": ["one", "two"]}
     result = read_result(
@@ -134,15 +211,19 @@ def test_cookies_and_log_ins_are_taken_out(tmp_path):
     har = json.loads((folder / "network.har").read_text())
     request = har["log"]["entries"][0]["request"]
     request["headers"].append({"name": "Cookie", "value": "PHPSESSID=cookie-secret"})
+    request["headers"].append({"name": "Authorization", "value": "Basic hunter55x"})
+    request["cookies"] = [{"name": "PHPSESSID", "value": "cookie-secret"}]
+    response = har["log"]["entries"][0]["response"]
+    response["headers"].append({"name": "set-cookie", "value": "sid=hunter66x; HttpOnly"})
     request["postData"] = {"text": "username=a&password=hunter22x", "mimeType": "x"}
     request["url"] = "http://u:hunter33x@127.0.0.1:8951/login?token=hunter44x"
     (folder / "network.har").write_text(json.dumps(har))
     (folder / "storage_state.json").write_text('{"cookies": [{"value": "cookie-secret"}]}')
     bundle = next(b for b in runs(folder.parent).values() if b.task.external_id == "21")
     stored = stored_text(bundle)
-    for secret in ("cookie-secret", "hunter22x", "hunter33x", "hunter44x"):
+    for secret in ("cookie-secret", *(f"hunter{n}x" for n in (22, 33, 44, 55, 66))):
         assert secret not in stored
-    assert {"address", "cookie", "log-in"} <= bundle.run.source.redacted.keys()
+    assert {"address", "cookie", "header", "log-in"} <= bundle.run.source.redacted.keys()
     assert [gap.where for gap in bundle.run.source.dropped] == ["storage_state.json"]
 
 

@@ -17,13 +17,12 @@ from webagent.trajectory.nested import holds_zip, open_inner
 from webagent.trajectory.playwright.events import TraceError, TraceEvents, read_events
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError
+from webagent.trajectory.webarena_verified.folders import find_task_folders
 
 TRACE = ".trace"
 TEST_TRACE = "test.trace"
 """What the test runner itself did: its calls stand in the other traces too."""
 
-_BESIDE = ("agent_response.json", "eval_result.json")
-"""What lies beside the trace of a task of WebArena-Verified."""
 _HEAD_BYTES = 1 << 16
 _OF_TRACE = re.compile(r"^(?:[^/]+\.(?:trace|network|stacks)|(?:resources|screencast)/.+)$")
 
@@ -46,8 +45,10 @@ def find_places(tree: Tree, bounds: Bounds) -> tuple[list[Place], list[Problem]]
     }
     places = [Place(folder, is_zip=False) for folder in folders]
     unopened = []
-    for name in tree.names:
-        if not name.lower().endswith(".zip") or _is_part(tree, name) or not holds_zip(tree, name):
+    zips = [name for name in tree.names if name.lower().endswith(".zip")]
+    of_tasks = frozenset(folder.path for folder in find_task_folders(tree)) if zips else frozenset()
+    for name in zips:
+        if _is_part(tree, name, of_tasks) or not holds_zip(tree, name):
             continue
         try:
             inner = open_inner(tree, name, bounds)
@@ -59,13 +60,16 @@ def find_places(tree: Tree, bounds: Bounds) -> tuple[list[Place], list[Problem]]
     return sorted(places, key=lambda place: place.path), unopened
 
 
-def _is_part(tree: Tree, name: str) -> bool:
-    """Whether the trace belongs to a run of another format: it is kept with that one."""
+def _is_part(tree: Tree, name: str, of_tasks: frozenset[str]) -> bool:
+    """Whether the trace belongs to a run of another format: it is kept with that one.
+
+    Args:
+        of_tasks: folders with the output of WebArena-Verified's tasks.
+    """
     folder, _, last = name.rpartition("/")
     above = f"{folder.rpartition('/')[0]}/".lstrip("/")
     rendered = f"{above}render_{last.removesuffix('.zip')}.html"
-    beside = (f"{folder}/{each}".lstrip("/") for each in _BESIDE)
-    return (folder.endswith("traces") and rendered in tree) or any(each in tree for each in beside)
+    return (folder.endswith("traces") and rendered in tree) or folder in of_tasks
 
 
 def files_of(tree: Tree, folder: str) -> dict[str, str]:
@@ -93,7 +97,7 @@ def events_of(tree: Tree, files: RunFiles, shown: str) -> TraceEvents:
     for name in names:
         try:
             with tree.open(files.files[name]) as stream:
-                events = read_events(_lines(files, stream))
+                events = read_events(lines_of(files, stream))
         except (TraceError, TreeError, BoundError, *READ_ERRORS) as error:
             files.note("trace", name, str(error))
             continue
@@ -106,7 +110,7 @@ def events_of(tree: Tree, files: RunFiles, shown: str) -> TraceEvents:
     return _together(found)
 
 
-def _lines(files: RunFiles, stream: BinaryIO) -> Iterator[bytes]:
+def lines_of(files: RunFiles, stream: BinaryIO) -> Iterator[bytes]:
     """The lines of a trace one by one: snapshots make it large.
 
     Raises:

@@ -16,13 +16,20 @@ RESPONSE, RESULT, SUMMARY, LOG = (
 )
 LONE_HAR = "network.har"
 """What a HAR by itself is called here."""
+SETTINGS = "config.json"
+"""Beside the tasks' folders; may give their files other names."""
 _HAR = re.compile(r"^[^/]+\.har$")
-_TRACE_ZIP = re.compile(r"^(?:network|trace|playwright)[^/]*\.zip$")
+_ZIP = re.compile(r"^[^/]+\.zip$", re.IGNORECASE)
+_NAMES = {
+    RESPONSE: "agent_response_file_name",
+    RESULT: "eval_result_file_name",
+    LONE_HAR: "trace_file_name",
+}
 
 
 @dataclass(slots=True)
 class TaskFolder:
-    """One task's output. Paths are relative to it."""
+    """One task's output. Paths are relative to it; answer and result bear their usual names."""
 
     path: str
     name: str
@@ -36,7 +43,8 @@ class TaskFolder:
 
     @property
     def trace(self) -> str | None:
-        return next((path for path in sorted(self.files) if _TRACE_ZIP.match(path)), None)
+        """A Playwright trace, which may stand in place of a HAR."""
+        return next((path for path in sorted(self.files) if _ZIP.match(path)), None)
 
 
 def find_task_folders(tree: Tree) -> list[TaskFolder]:
@@ -46,16 +54,15 @@ def find_task_folders(tree: Tree) -> list[TaskFolder]:
     """
     if (lone := _lone_har(tree)) is not None:
         return [lone]
+    given = _given_names(tree)
     sure: set[str] = set()
     with_har: set[str] = set()
     for name in tree.names:
         prefix, _, last = name.rpartition("/")
-        if last == RESULT:
-            if outline(tree, name).has("evaluators_results"):
-                sure.add(prefix)
-        elif last == RESPONSE:
+        usual = given.get(prefix.rpartition("/")[0] if prefix else None, {}).get(last, last)
+        if usual == RESPONSE or (last.endswith(".json") and _is_result(tree, name)):
             sure.add(prefix)
-        elif _HAR.match(last):
+        elif _HAR.match(last) or usual == LONE_HAR:
             with_har.add(prefix)
     parents = {prefix.rpartition("/")[0] for prefix in sure}
     sure |= {prefix for prefix in with_har if prefix and prefix.rpartition("/")[0] in parents}
@@ -65,8 +72,35 @@ def find_task_folders(tree: Tree) -> list[TaskFolder]:
     for name in tree.names:
         prefix, _, last = name.rpartition("/")
         if prefix in folders:
-            folders[prefix].files[last] = name
+            names = given.get(prefix.rpartition("/")[0] if prefix else None, {})
+            folders[prefix].files[_usual_name(tree, name, names)] = name
     return [folders[prefix] for prefix in sorted(folders)]
+
+
+def _given_names(tree: Tree) -> dict[str | None, dict[str, str]]:
+    """Folder with settings -> other name of a file in the folders below -> its usual one."""
+    found: dict[str | None, dict[str, str]] = {}
+    for name in tree.names:
+        prefix, _, last = name.rpartition("/")
+        if last == SETTINGS:
+            texts = outline(tree, name).texts
+            found[prefix] = {texts[key]: usual for usual, key in _NAMES.items() if key in texts}
+    return found
+
+
+def _usual_name(tree: Tree, name: str, given: dict[str, str]) -> str:
+    """What a task's file would be called if nobody had given it another name."""
+    last = name.rpartition("/")[2]
+    if _ZIP.match(last):
+        return last
+    if last.endswith(".json") and _is_result(tree, name):
+        return RESULT
+    return given.get(last, last)
+
+
+def _is_result(tree: Tree, name: str) -> bool:
+    head = outline(tree, name)
+    return head.has("evaluators_results") and (name.endswith(RESULT) or head.has("task_id"))
 
 
 def _lone_har(tree: Tree) -> TaskFolder | None:

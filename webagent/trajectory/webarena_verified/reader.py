@@ -47,12 +47,14 @@ from webagent.trajectory.webarena_verified.folders import (
     find_task_folders,
 )
 from webagent.trajectory.webarena_verified.har import (
+    Request,
     page_loads,
     requests_of,
     titles_of,
 )
 from webagent.trajectory.webarena_verified.results import Answer, Result, read_answer, read_result
 from webagent.trajectory.webarena_verified.steps import step_records
+from webagent.trajectory.webarena_verified.traces import read_trace, with_requests
 
 FORMAT = "webarena_verified"
 TASK_SET, HAR_TASK_SET = "webarena-verified", "har"
@@ -100,18 +102,19 @@ def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
         raise UnreadableError(folder.path, "", "neither a response nor a result nor a trace")
     task = _task(folder, result)
     run_id = (folder.path or folder.name)[-NAME_CHARS:]
-    loads = page_loads(requests_of(har), titles_of(har))
-    if not har:
+    traced = read_trace(tree, files, folder.trace, run_id) if folder.trace else None
+    steps = _steps(files, har, traced, run_id)
+    if not har and not traced:
         files.note("network", folder.path, "no HAR")
-    steps = tuple(step_records(files, loads, run_id))
-    files.note("screenshot", folder.path, "this format holds no pictures and no actions")
+    if not traced or not traced[0]:
+        files.note("screenshot", folder.path, "this format holds no pictures and no actions")
     if folder.is_lone:
         files.note("response", folder.path, "a HAR by itself: pages and requests alone are kept")
     run = _run(files, folder, task, run_id, steps, answer, result, har)
     originals: list[BlobRecord | None] = []
     if har:
         originals.append(files.original(folder.har or "network.har", clean_json(files, har)))
-    if folder.trace:
+    if folder.trace and traced:
         originals.append(kept_trace(tree, files, folder.trace))
     if raw_result:
         originals.append(files.original(RESULT, clean_json(files, raw_result)))
@@ -139,6 +142,20 @@ def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
         blobs=files.stash,
         problems=tuple(files.problems),
     )
+
+
+def _steps(
+    files: RunFiles,
+    har: dict[str, Any],
+    traced: tuple[list[StepRecord], list[Request]] | None,
+    run_id: str,
+) -> tuple[StepRecord, ...]:
+    """What a trace tells was done, or else which pages were loaded; each with its requests."""
+    acted, sent = traced or ([], [])
+    requests = requests_of(har) or sent
+    if acted:
+        return tuple(with_requests(files, acted, requests))
+    return tuple(step_records(files, page_loads(requests, titles_of(har)), run_id))
 
 
 def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:

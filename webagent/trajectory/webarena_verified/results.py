@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from webagent.trajectory.untyped import items, mapping, number, text, whole
+from webagent.trajectory.untyped import flag, items, mapping, number, text, whole
 
 Verdict = Literal["passed", "failed", "error"]
 _VERDICTS: dict[str, Verdict] = {
@@ -18,6 +18,7 @@ _VERDICTS: dict[str, Verdict] = {
 _CLAIMS_SUCCESS = "SUCCESS"
 _TYPE_KEYS = ("task_type", "performed_operation")
 _MOST_TEXT = 100_000
+_INVERTED = "What is expected here must not happen."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,12 +129,14 @@ def _checks(item: dict[str, Any]) -> list[Check]:
     """One evaluator's check, and one for each of its assertions."""
     name = text(item.get("evaluator_name")) or "evaluator"
     actual = item.get("actual_normalized")
+    error = text(item.get("error_msg"))
+    inverted = _INVERTED if flag(item.get("should_not_exist")) else None
     first = Check(
         name=name,
         verdict=_VERDICTS.get((text(item.get("status")) or "").lower(), "error"),
         expected=item.get("expected"),
         actual=item.get("actual") if actual is None else actual,
-        message=text(item.get("error_msg")),
+        message="\n".join(filter(None, (inverted, error))) or None,
     )
     found = [first]
     for each in map(mapping, items(item.get("assertions"))):

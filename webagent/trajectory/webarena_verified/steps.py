@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from webagent.trajectory.assembling import URL_CHARS, UnreadableError, clean
@@ -20,8 +20,6 @@ def step_records(files: RunFiles, loads: list[Load], run_id: str) -> Iterator[St
             raise UnreadableError("", "entries", f"more than {files.bounds.steps_per_run} pages")
         page = load.page
         shown = [page, *load.requests] if page else load.requests
-        if len(shown) > _MOST_REQUESTS:
-            files.note("network", f"page {index}", f"{len(shown)} requests, {_MOST_REQUESTS} shown")
         times = [request.at for request in shown if request.at]
         yield StepRecord(
             run_id=run_id,
@@ -33,10 +31,19 @@ def step_records(files: RunFiles, loads: list[Load], run_id: str) -> Iterator[St
             )
             if page
             else None,
-            events=tuple(_event(files, request) for request in shown[:_MOST_REQUESTS]),
+            events=network_events(files, shown, f"page {index}"),
             started_at=min(times, default=None),
             ended_at=max(times, default=None),
         )
+
+
+def network_events(
+    files: RunFiles, requests: Sequence[Request], where: str
+) -> tuple[dict[str, Any], ...]:
+    """Requests as a step's events; so many that nobody reads them are cut, with a note."""
+    if len(requests) > _MOST_REQUESTS:
+        files.note("network", where, f"{len(requests)} requests, {_MOST_REQUESTS} shown")
+    return tuple(_event(files, request) for request in requests[:_MOST_REQUESTS])
 
 
 def _event(files: RunFiles, request: Request) -> dict[str, Any]:
