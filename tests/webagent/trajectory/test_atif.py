@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zipfile
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.webagent.trajectory.formats import DATA, copied, read, rejections, runs, truth
-from tests.webagent.trajectory.samples import run_bundle
+from tests.webagent.trajectory.samples import png, run_bundle
 from webagent.trajectory.atif.writer import write_atif
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.native.blinding import Blinding
@@ -56,6 +57,16 @@ def test_what_converters_put_into_extra_is_read(found):
     assert (run.final_answer, run.seed) == ("24.90", 0)
     assert found["bad_bid"].run.end_reason is EndReason.MAX_STEPS
     assert found["bad_bid"].steps[0].actions[0].error.startswith("Error: ValueError")
+
+
+def test_an_error_that_a_converter_told_is_no_failure(tmp_path):
+    folder = copied("atif", tmp_path) / "multi"
+    value = json.loads((folder / "trajectory.json").read_text())
+    value["extra"] |= {"err_msg": "boom", "cum_reward": 0.0, "terminated": True}
+    (folder / "trajectory.json").write_text(json.dumps(value))
+    [bundle] = runs(folder).values()
+    assert (bundle.run.outcome, bundle.run.end_reason) == (Outcome.ERROR, EndReason.EXCEPTION)
+    assert bundle.run.error.message == "boom"
 
 
 def test_what_goes_out_comes_back_with_the_same_hash(tmp_path):
@@ -148,7 +159,7 @@ def test_pictures_outside_the_document_s_folder_are_not_taken(tmp_path):
     ]
     path.write_text(json.dumps(value))
     [bundle] = runs(folder).values()
-    assert [gap.why for gap in bundle.run.gaps] == ["not in the document's folder"]
+    assert [gap.why for gap in bundle.run.gaps] == ["not in the document's folder"] * 4
 
 
 def test_turns_of_users_systems_and_earlier_runs_are_no_steps(tmp_path):
@@ -179,6 +190,104 @@ def test_turns_of_users_systems_and_earlier_runs_are_no_steps(tmp_path):
     assert bundle.run.outcome is Outcome.UNKNOWN
     assert "".join(part.text for part in bundle.task.goal) == "Do it."
     assert [gap.what for gap in bundle.run.source.dropped] == ["step"]
+
+
+def pictured(*names: str) -> list[dict[str, Any]]:
+    return [{"type": "image", "source": {"path": f"images/{name}.png"}} for name in names]
+
+
+def test_nothing_that_a_turn_says_or_shows_is_lost(tmp_path):
+    (tmp_path / "images").mkdir()
+    for shade in range(6):
+        (tmp_path / "images" / f"{shade}.png").write_bytes(png(shade=shade))
+    goal, failed = ({"type": "text", "text": words} for words in ("Do it.", "Error: no"))
+    hear = {"type": "audio", "source": {"path": "audio/a.wav"}}
+    told = {"completion_token_ids": [1], "logprobs": [0.5], "extra": {"m": 1}}
+    metrics = {"prompt_tokens": 9, "cached_tokens": 4, "cost_usd": 0.5}
+    asked: dict[str, Any] = {
+        "source": "agent",
+        "timestamp": "2026-11-23T01:02:03Z",
+        "message": [{"type": "text", "text": "Now"}, *pictured("2")],
+        "reasoning_content": "hm",
+        "reasoning_effort": "high",
+        "llm_call_count": 2,
+        "tool_calls": [
+            {"tool_call_id": "a", "function_name": "tap", "arguments": {"coordinate": [3, 4]},
+             "extra": {"c": 1}}
+        ],
+        "observation": {"results": [
+            {"source_call_id": "a", "content": [failed, *pictured("3", "4")], "extra": {"r": 1}},
+            {"content": "aside"},
+        ]},
+        "metrics": metrics | told,
+        "extra": {"own": True},
+    }  # fmt: skip
+    steps = [
+        {"source": "user", "message": [goal, *pictured("0", "1"), hear]},
+        asked,
+        {"source": "user", "message": pictured("5", "0")},
+        {"source": "agent", "message": "Done."},
+    ]  # fmt: skip
+    value = {
+        "schema_version": "ATIF-v1.8",
+        "session_id": "s",
+        "agent": {"name": "a", "version": "2", "model_name": "m", "tool_definitions": [{"t": 1}]},
+        "steps": steps,
+        "final_metrics": {"total_prompt_tokens": 9, "total_cached_tokens": 4, "extra": {"f": 1}},
+        "notes": "a note",
+        "continued_trajectory_ref": "next.json",
+        "subagent_trajectories": [{}, {}],
+    }
+    (tmp_path / "t.json").write_text(json.dumps(value))
+    [bundle] = runs(tmp_path).values()
+    first, last = bundle.steps
+    whole = {hashlib.sha256(png(shade=shade)).hexdigest(): shade for shade in range(6)}
+    seen = [first.before.screenshot, *first.messages, last.before.screenshot]
+    assert [whole[picture.sha256] for picture in seen] == [1, 2, 3, 0]
+    assert whole[bundle.run.goal[1].blob.sha256] == 0
+    assert first.thought_parts == {"reasoning": "hm", "message": "Now"}
+    [action] = first.actions
+    assert (action.status, action.error, action.point.x) == ("error", "Error: no", 3)
+    assert first.extra == {
+        "own": True,
+        "calls": {"a": {"c": 1}},
+        "result_notes": [{"r": 1}],
+        "results": ["aside"],
+        "reasoning_effort": "high",
+        "llm_call_count": 2,
+        "metrics": {"m": 1},
+    }
+    assert first.llm_calls[0].model == "m"
+    assert first.started_at.isoformat() == "2026-11-23T01:02:03+00:00"
+    run = bundle.run
+    assert (run.totals.input_tokens, run.totals.cached_tokens) == (9, 4)
+    assert (run.agent.version, run.agent.config) == ("2", {"tool_definitions": [{"t": 1}]})
+    assert run.extra == {"session_id": "s", "notes": "a note", "final_metrics": {"f": 1}}
+    assert [gap.what for gap in run.gaps] == ["message", "screenshot", "subagent", "step"]
+    [kept] = run.source.originals
+    assert json.loads(bundle.read_blob(kept.sha256)) == value  # token ids and all
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["computer_use", "inspect_ai", "playwright_trace", "webarena_native", "webarena_verified"],
+)
+def test_runs_of_other_formats_come_back_as_they_were(tmp_path, name):
+    given = list(runs(DATA / name).values())[:2]
+    write_atif(tmp_path / "out", given)
+    back = runs(tmp_path / "out")
+    assert {b.content_hash for b in back.values()} == {b.content_hash for b in given}
+
+
+def test_cached_tokens_go_out_as_part_of_the_prompt(tmp_path):
+    dumped = runs(DATA / "computer_use" / "find_price__anthropic_20250124.json")
+    write_atif(tmp_path / "out", dumped.values())
+    [path] = (tmp_path / "out").glob("*/trajectory.json")
+    value = json.loads(path.read_text())
+    metrics = value["steps"][1]["metrics"]
+    assert (metrics["prompt_tokens"], metrics["cached_tokens"]) == (2500, 1000)
+    totals = value["final_metrics"]
+    assert (totals["total_prompt_tokens"], totals["total_cached_tokens"]) == (8100, 3000)
 
 
 def test_our_own_records_are_checked_like_all_others(tmp_path):

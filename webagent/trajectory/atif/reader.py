@@ -35,6 +35,7 @@ from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AgentRecord,
+    BlobPart,
     BlobRecord,
     EndReason,
     ErrorRecord,
@@ -111,7 +112,7 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
     reader = Steps(files, run_id, model, partial(_picture, files))
     steps = reader.read(turns)
     _note_what_is_elsewhere(files, value)
-    task = _task(files, "\n".join(reader.told.goal) or goal, extra)
+    task = _task(files, "\n".join(reader.told.goal) or goal, reader.told.pictures, extra)
     run = _run(files, value, task, run_id, steps, reader.final_answer)
     source = _source(files, document, value)
     experiment = document.folder.rpartition("/")[0].rpartition("/")[2] or (
@@ -168,7 +169,9 @@ def _goal_words(turns: list[Any]) -> str:
     return ""
 
 
-def _task(files: RunFiles, goal: str, extra: dict[str, Any]) -> TaskRecord:
+def _task(
+    files: RunFiles, goal: str, pictures: list[BlobRecord], extra: dict[str, Any]
+) -> TaskRecord:
     """The task by its name, where the writer gave one; else by the words of its goal."""
     named = clean(files, extra.get("task"), NAME_CHARS) or clean(
         files, extra.get("task_id"), NAME_CHARS
@@ -178,11 +181,12 @@ def _task(files: RunFiles, goal: str, extra: dict[str, Any]) -> TaskRecord:
     else:
         named = task_name_of(goal)
         task_set = TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION)
+    shown = (BlobPart(blob=p.model_copy(update={"role": "goal_image"})) for p in pictures)
     return TaskRecord(
         id=f"{task_set.name}@{task_set.version}:{named}"[:NAME_CHARS],
         task_set=task_set,
         external_id=named,
-        goal=goal_of(goal, files.bounds.text_chars),
+        goal=(*goal_of(goal, files.bounds.text_chars), *shown),
     )
 
 
@@ -206,6 +210,7 @@ def _run(
         "session_id": value.get("session_id"),
         "trajectory_id": value.get("trajectory_id"),
         "notes": value.get("notes"),
+        "final_metrics": totals.get("extra"),
         "extra": {key: item for key, item in extra.items() if key not in _READ_EXTRA},
     }
     return RunRecord(

@@ -52,7 +52,8 @@ class Told:
     """What the user and the system said before the agent's first turn."""
 
     goal: list[str] = field(default_factory=list)
-    seen: Observation | None = None
+    pictures: list[BlobRecord] = field(default_factory=list)
+    """Those before the last one, which is what was seen first."""
 
 
 def read_content(value: Any) -> Content:
@@ -118,6 +119,16 @@ class Steps:
         content = read_content(turn.get("message"))
         if first and turn.get("source") == "user" and content.words:
             self.told.goal.append(content.words)
+        more = content.pictures[:-1]
+        if first:
+            found = (self._picture(path, where) for path in more)
+            self.told.pictures += [picture for picture in found if picture]
+        elif more:
+            self._files.note(
+                "screenshot", where, f"{len(more)} more pictures stand in the original"
+            )
+        if content.others:
+            self._files.note("message", where, "parts that are neither text nor pictures")
         return self._observation(turn, content.pictures, where, "url")
 
     def _said(self, turn: dict[str, Any]) -> dict[str, Any]:
@@ -143,7 +154,8 @@ class Steps:
         said: list[dict[str, Any]],
     ) -> tuple[StepRecord, Observation | None]:
         files = self._files
-        message = read_content(turn.get("message")).words
+        said_itself = read_content(turn.get("message"))
+        message = said_itself.words
         reasoning = text(turn.get("reasoning_content"))
         results = [mapping(r) for r in items(mapping(turn.get("observation")).get("results"))]
         contents = [
@@ -155,7 +167,8 @@ class Steps:
         if url and (seen is None or seen.url is None):
             seen = (seen or Observation()).model_copy(update={"url": url})
         pictures = [path for _, content in contents for path in content.pictures]
-        if any(content.others for _, content in contents):
+        more = (self._picture(path, where) for path in (*said_itself.pictures, *pictures[:-1]))
+        if said_itself.others or any(content.others for _, content in contents):
             files.note("observation", where, "parts that are neither text nor pictures")
         for result in results:
             if result.get("subagent_trajectory_ref"):
@@ -170,6 +183,7 @@ class Steps:
             thought_parts=_parts(files, reasoning, message),
             actions=tuple(self._actions(calls, contents, text(extra.get("raw_action")))),
             reward=number(extra.get("reward")),
+            messages=tuple(picture for picture in more if picture),
             llm_calls=self._llm_calls(turn),
             events=tuple(said),
             started_at=iso_moment(turn.get("timestamp")),
@@ -248,7 +262,11 @@ def _rest(
     loose = [content.words for source, content in contents if source not in ids and content.words]
     found = {key: value for key, value in extra.items() if key not in _READ_EXTRA}
     metrics = mapping(turn.get("metrics"))
+    results = items(mapping(turn.get("observation")).get("results"))
+    of_calls = {text(call.get("tool_call_id")) or "": call.get("extra") for call in calls}
     rest = {
+        "calls": {key: value for key, value in of_calls.items() if value},
+        "result_notes": [r["extra"] for r in map(mapping, results) if r.get("extra")],
         "results": loose,
         "reasoning_effort": turn.get("reasoning_effort"),
         "llm_call_count": turn.get("llm_call_count"),
