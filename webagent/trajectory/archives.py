@@ -46,6 +46,7 @@ class ZipTree:
         self._file = _CheckedFile(given, bounds)
         try:
             self._zip = zipfile.ZipFile(cast(IO[bytes], self._file))
+            self._file.lists = False
             self._members = self._accept(self._zip.infolist())
         except BoundError:
             self._file.close()
@@ -175,6 +176,8 @@ class _CheckedFile:
     """The archive's own bytes, refusing a listing of members that is too long to hold."""
 
     def __init__(self, given: Path | BinaryIO, bounds: Bounds) -> None:
+        self.lists = True
+        """Whether the listing is being read, of which there is one large read."""
         self._owned = isinstance(given, Path)
         self._file = given.open("rb") if isinstance(given, Path) else given
         self._members = bounds.members
@@ -188,11 +191,15 @@ class _CheckedFile:
             raise BoundError(f"more than {bounds.upload_bytes} bytes")
 
     def read(self, size: int = -1) -> bytes:
-        """Like a file; the one large read that zipfile makes is the listing of members."""
-        if size > self._listing_bytes:
+        """Like a file."""
+        if self.lists and size > self._listing_bytes:
             raise BoundError("the listing of members is too long")
         content = self._file.read(size)
-        if len(content) > (1 << 20) and content.count(CENTRAL_HEADER) > self._members:
+        if (
+            self.lists
+            and len(content) > (1 << 20)
+            and content.count(CENTRAL_HEADER) > self._members
+        ):
             raise BoundError(f"more than {self._members} members")
         return content
 

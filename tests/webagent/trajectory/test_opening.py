@@ -155,6 +155,31 @@ def test_a_size_that_lies_gives_no_more_than_it_says(archive: Callable[..., Path
     tree.close()
 
 
+@pytest.mark.parametrize("size", [300 * KIB, 3 * MIB])
+def test_members_that_are_not_compressed_are_read_whole_and_held_to_their_sums(
+    tmp_path: Path, size: int
+) -> None:
+    path = tmp_path / "given.zip"
+    content = os.urandom(size)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as out:
+        out.writestr("empty", b"")
+        out.writestr("a", content)
+    bounds = Bounds(members=3)  # so few that their listing has to be smaller than the file
+    tree = open_tree(path, bounds)
+    assert read_file(tree, "a", size) == content
+    assert read_file(tree, "empty", 0) == b""
+    with pytest.raises(BoundError, match=f"more than {size - 1} bytes"):
+        read_file(tree, "a", size - 1)
+    tree.close()
+    changed = bytearray(path.read_bytes())
+    changed[changed.index(content) + size // 2] ^= 1
+    path.write_bytes(changed)
+    tree = open_tree(path, bounds)
+    with pytest.raises(TreeError, match="sum|CRC"):
+        read_file(tree, "a", size)
+    tree.close()
+
+
 def test_a_listing_of_too_many_members_is_never_parsed() -> None:
     entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", *[0] * 16) + b""
     count = 40_000
