@@ -56,6 +56,12 @@ def test_tests_that_are_named_are_there(document: Path) -> None:
     assert set(re.findall(r"`(test_\w+)`", text)) <= names_of_tests()
 
 
+def test_every_format_says_what_becomes_of_it() -> None:
+    names = re.findall(r"^## .*\(`(\w+)`\)$", (ROOT / "docs/formats.md").read_text(), re.M)
+    # Our own has a page of its own.
+    assert sorted([*names, "native"]) == sorted(reader.name for reader in READERS)
+
+
 def test_every_format_has_its_traps_and_every_trap_its_tests() -> None:
     text = (ROOT / "docs/format_traps.md").read_text()
     names = re.findall(r"^## .*\(`(\w+)`\)$", text, re.M)

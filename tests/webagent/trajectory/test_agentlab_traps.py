@@ -14,9 +14,10 @@ import pytest
 from tests.webagent.trajectory.agentlab_folders import notes, only, repickle
 from tests.webagent.trajectory.formats import blind_text, stored_text
 from webagent.trajectory.agentlab.axtree import flatten_axtree
+from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs
-from webagent.trajectory.records import TextPart
+from webagent.trajectory.records import Box, TextPart
 
 Copy = Callable[..., Path]
 
@@ -267,3 +268,19 @@ def test_files_of_some_settings_only_are_kept(copy: Copy) -> None:
     assert [(blob.name, blob.media_type) for blob in run.videos] == [
         ("task_video/a.webm", "video/webm")
     ]
+
+
+def test_trees_of_whole_pages_are_written_out_in_parts_only(copy: Copy) -> None:
+    folder = copy()
+    element = {"bbox": [10.0, 20.0, 30.0, 40.0], "visibility": 1.0, "clickable": True}
+    heavy = {
+        "dom_object": {"strings": ["x"] * 5_000},
+        "axtree_object": {"nodes": [{"nodeId": str(n)} for n in range(5_000)]},
+        "extra_element_properties": {str(n): element for n in range(5_000)},
+    }
+    observed(folder, 0, **heavy)
+    bundle = only(folder, Bounds(pickle_nodes=3_000))
+    assert notes(bundle) == []
+    (action,) = bundle.steps[0].actions
+    assert action.target is not None
+    assert action.target.box == Box(x=10, y=20, width=30, height=40)
