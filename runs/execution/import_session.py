@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from runs.agents import agent_hash, store_agent
-from runs.execution.reading_ahead import WRITERS
+from runs.execution.file_writing import WRITERS
 from runs.links import RunLinks
 from runs.models import AgentConfiguration, Experiment, Run, Task, User
 from runs.signals import announce_ends

@@ -19,13 +19,14 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing.connection import Connection, Pipe
 from typing import NoReturn, Self
 
 from runs.blobs import BlobBatch
+from runs.execution.file_writing import WRITERS, write_files
 from runs.run_bundles import StoredBlobs
 from runs.storage import BlobFileStorage, blob_storage
 from webagent.held_folders import HeldFolder
@@ -43,11 +44,6 @@ PATIENCE_S = 300.0
 """Without a word from it, the other process is given up."""
 FOLDER = "crosscheck-reading-"
 """How the names of folders begin that are the other process's; it may be killed with the first."""
-WRITERS = 4
-"""Files written at a time, which mostly waits for the disk."""
-FILES_IN_TURN = 4
-LARGE_BYTES = 1_000_000
-"""A thread is handed so many small files at once, for handing over takes its time too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,43 +58,6 @@ Wanted = Callable[[RunBundle], set[str]]
 """The hashes of a run's files that are to be written. What it raises comes out as `files`."""
 _Message = Problem | RunBundle | BlobBatch | Exception | None
 """What the other process says: what it read, what it wrote, why it could not; None at the end."""
-
-
-def write_files(
-    bundle: RunBundle, wanted: Iterable[str], batch: BlobBatch, writers: ThreadPoolExecutor
-) -> BlobBatch:
-    """Write those files of a run, a few at a time, so that they outlive a crash of the machine.
-
-    Raises what reading or writing one of them raises.
-    """
-    media_types = {blob.sha256: blob.media_type for blob in bundle.blob_records()}
-    under_way: deque[Future[None]] = deque()
-
-    def write(some: list[tuple[bytes, str, str]]) -> None:
-        for each in some:
-            batch.add(*each)
-
-    def begin(some: list[tuple[bytes, str, str]]) -> None:
-        if len(under_way) == WRITERS:
-            under_way.popleft().result()
-        under_way.append(writers.submit(write, some))
-
-    try:
-        some: list[tuple[bytes, str, str]] = []
-        for sha256 in wanted:
-            content = bundle.read_blob(sha256)
-            some.append((content, media_types[sha256], sha256))
-            if len(some) == FILES_IN_TURN or len(content) > LARGE_BYTES:
-                begin(some)
-                some = []
-        begin(some)
-        while under_way:
-            under_way.popleft().result()
-    finally:
-        for each in under_way:
-            each.exception()
-    batch.sync()
-    return batch
 
 
 def can_read_ahead(source: RunSource) -> bool:

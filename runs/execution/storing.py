@@ -11,8 +11,9 @@ from uuid import UUID
 from django.db import DatabaseError, IntegrityError, transaction
 
 from runs.blobs import BlobBatch, known_hashes
+from runs.execution.file_writing import write_files
 from runs.execution.import_session import ImportSession
-from runs.execution.reading_ahead import reading, write_files
+from runs.execution.reading_ahead import reading
 from runs.hint_records import store_hints
 from runs.interchange import run_extensions
 from runs.links import free_run_id
