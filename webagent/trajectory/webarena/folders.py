@@ -23,6 +23,8 @@ _TASK = re.compile(r"^(?:[^/]+/)?(?P<task>[^/]+)\.json$")
 _TRACE = re.compile(r"^traces/(?P<task>[^/]+)\.zip$")
 _HEAD_BYTES = 4_096
 _LIST_BYTES = 1 << 16
+_MOST_LOGS = 100
+"""Each is looked for among all files."""
 
 
 @dataclass(slots=True)
@@ -102,7 +104,8 @@ def _add_listed_logs(tree: Tree, folder: ResultFolder) -> None:
     """Logs that the folder names and that lie elsewhere in the upload."""
     if LISTED_LOGS not in folder.files:
         return
-    for line in _head(tree, folder.files[LISTED_LOGS], _LIST_BYTES).splitlines():
+    lines = _head(tree, folder.files[LISTED_LOGS], _LIST_BYTES).splitlines()
+    for line in lines[:_MOST_LOGS]:
         named = line.strip().replace("\\", "/").removeprefix("./")
         path = f"log_files/{named.rpartition('/')[2]}"
         if path in folder.files or not _LOG.match(path):
