@@ -51,6 +51,14 @@ def test_each_dump_is_as_its_truth_says(found, name):
     assert not bundle.problems
 
 
+def test_model_tools_and_system_are_the_agent_s(found):
+    run = found["find_price__anthropic_20250124.json"].run
+    assert run.models == ("stub-model",)
+    assert run.agent.config["system"] == "stub system prompt"
+    assert run.agent.config["tools"][0]["type"] == "computer_20250124"
+    assert run.environment.viewport_width == 1280
+
+
 def test_the_same_words_are_the_same_task(found):
     names = [name for name in TRUTH if name.startswith("find_price")]
     assert len({found[name].task.external_id for name in names}) == 1

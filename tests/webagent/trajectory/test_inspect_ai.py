@@ -52,6 +52,8 @@ def test_each_sample_is_as_its_truth_says(found, log, sample):
     [tokens] = true["usage"].values()
     assert [bundle.run.totals.input_tokens, bundle.run.totals.output_tokens] == tokens
     assert bundle.run.totals.seconds == true["total_time"]
+    assert bundle.run.models == (TRUTH[log]["model"],)
+    assert bundle.task.task_set.name == TRUTH[log]["task"]
     limited = bundle.run.end_reason is EndReason.MESSAGE_LIMIT
     assert limited is (true["limit"] == "message")
     assert not bundle.problems

@@ -36,6 +36,10 @@ def test_each_trace_is_as_its_truth_says(found, name):
     assert failed == [action[2] for action in true["actions"]]
     assert bundle.run.source.format_version == str(true["trace_version"])
     assert bundle.task.external_id == true["title"]
+    assert (bundle.run.environment.browser, bundle.run.environment.viewport_width) == (
+        true["browser"],
+        1280,
+    )
     assert abs(bundle.run.started_at.timestamp() * 1000 - true["wall_time_ms"]) < 10
 
 

@@ -20,6 +20,7 @@ from tests.webagent.trajectory.formats import (
     zipped,
 )
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome, StepRecord
 from webagent.trajectory.webarena.actions import call, read_action, stop_answer
 from webagent.trajectory.webarena.endings import ending
@@ -71,6 +72,15 @@ def test_the_element_is_told_by_the_harness_own_words(found):
     assert (action.name, action.args) == ("click", ("51",))
     assert (action.target.role, action.target.text) == ("link", "Copper Kettle")
     assert action.raw == "click [51]"
+
+
+def test_the_runner_s_arguments_are_the_agent_s(found):
+    run = found["901"].run
+    assert (run.max_steps, run.environment.viewport_width) == (30, 1280)
+    assert run.agent.config["repeating_action_failure_th"] == 3
+    assert found.keys() == {"901", "903", "905"}  # a trace beside is no run
+    with open_runs(SAMPLES / "results") as source:
+        assert source.unread == ()
 
 
 def test_the_log_is_the_verdict_and_the_blind_see_neither_it_nor_the_reference(found):
@@ -144,6 +154,9 @@ def test_an_intent_stays_text_whatever_it_looks_like():
     config = read_render(split, 10).config
     assert (config["intent"], config["sites"]) == ("Go </pre>\non", ["a"])
     config = read_render(head, 10).config
+    called = "__import__('os').getcwd()"
+    code = HEAD.replace("intent: Go", f"intent: Go\nodd: {called}")
+    assert read_render(code, 10).config["odd"] == called  # no literal, so it stays text
     assert (config["intent"], config["sites"], config["odd"]) == ("1e999", ["a"], {"a": [1, None]})
 
 

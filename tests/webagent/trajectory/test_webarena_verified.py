@@ -20,7 +20,7 @@ from tests.webagent.trajectory.formats import (
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.originals import KeptTree
-from webagent.trajectory.reading import source_of
+from webagent.trajectory.reading import open_runs, source_of
 from webagent.trajectory.records import Outcome
 from webagent.trajectory.webarena_verified.har import page_loads, requests_of
 from webagent.trajectory.webarena_verified.results import read_answer, read_result
@@ -84,6 +84,15 @@ def test_the_expected_answer_is_hidden_from_the_blind(found):
 def test_an_older_key_and_an_answer_without_data(found):
     assert found["49"].run.extra["task_type"] == "RETRIEVE"
     assert found["22"].run.infeasible_claim == "NOT_FOUND_ERROR: No review mentions it."
+
+
+def test_a_result_tells_of_its_task_and_summaries_tell_nothing_more(found):
+    task = found["21"].task
+    assert (task.task_set.name, task.task_set.version) == ("webarena-verified", "1.2.3")
+    assert (task.sites, task.extra) == (("shopping",), {"intent_template_id": 222, "revision": 2})
+    with open_runs(SAMPLES / "output") as source:
+        assert source.unread == ()
+        assert source.total == len(TRUTH)
 
 
 def test_prose_is_an_answer_too():
