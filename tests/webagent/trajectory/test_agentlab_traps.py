@@ -51,6 +51,14 @@ class TestNames:
         assert environment is not None
         assert (environment.viewport_width, environment.viewport_height) == (1280, 720)
 
+    def test_an_agent_without_a_name_has_the_run_s(self, copy: Copy) -> None:
+        folder = copy()
+        settings(folder, agent_args={"temperature": 0}, exp_name="Mine_on_webarena.3_7")
+        (folder / "package_versions.txt").write_text("browsergym-t==1.2\nagentlab==0.4.2\n")
+        bundle = only(folder)
+        assert bundle.run.agent.name == "Mine"
+        assert (bundle.task.task_set.name, bundle.task.task_set.version) == ("t", "1.2")
+
     def test_the_same_seed_twice_is_two_trials(self, copy: Copy) -> None:
         for number, name in enumerate(("2026-01-01_x_on_t.1_3", "2026-01-01_x_on_t.1_3_1")):
             env = {"task_name": "t.1", "task_seed": 3}
@@ -97,6 +105,22 @@ class TestEndings:
                 path.unlink()
         (folder / "experiment.log").write_text("2026-11-21 03:48:11,000 - 7 - loop - INFO - Go\n")
         assert only(folder).run.end_reason == "killed"
+
+    def test_of_several_exceptions_in_a_log_the_last_ended_the_run(self, copy: Copy) -> None:
+        folder = copy()
+        (folder / "summary_info.json").unlink()
+        head = "2026-11-21 03:48:11,000 - 7 - agentlab.experiments.loop - WARNING - Exception"
+        lines = [
+            f"{head} uncaught by agent or environment in task t.1.\n{kind}:\nno {number}\n"
+            f"Traceback (most recent call last):\n    action = step_info.from_action({kind})\n"
+            for number, kind in enumerate(("KeyError", "TypeError"))
+        ]
+        (folder / "experiment.log").write_text("".join(lines))
+        run = only(folder).run
+        assert run.end_reason == "exception"
+        assert run.error is not None
+        assert run.error.message.endswith("TypeError:\nno 1")
+        assert run.error.origin == "agent"
 
     @pytest.mark.parametrize(
         ("reward", "outcome"), [(0.5, "failure"), (0.51, "success"), (0.01, "failure")]
@@ -222,13 +246,25 @@ class TestAgents:
 
     def test_messages_of_other_providers_are_kept_as_their_fields(self, copy: Copy) -> None:
         folder = copy()
-        info = {"think": "x", "chat_messages": [{"role": "user"}, Turn(7)]}
+        info = {
+            "think": "x",
+            "chat_messages": [{"role": "user"}, Turn(7)],
+            # Stands in the run's configuration, once.
+            "extra_info": {"chat_model_args": {"model_name": "m"}},
+        }
         repickle(folder / "step_0.pkl.gz", lambda step: step | {"agent_info": info})
         bundle = only(folder)
         (messages,) = bundle.steps[0].messages
         first, second = json.loads(bundle.read_blob(messages.sha256))
         assert first == {"role": "user"}
         assert (second["$class"].endswith("Turn"), second["call_id"]) == (True, 7)
+        assert "chat_model_args" not in str(bundle.steps[0].extra)
+
+    def test_an_action_that_is_no_text_is_kept_as_text(self, copy: Copy) -> None:
+        folder = copy()
+        repickle(folder / "step_0.pkl.gz", lambda step: step | {"action": {"tool": "click"}})
+        (action,) = only(folder).steps[0].actions
+        assert (action.raw, action.name) == ("{'tool': 'click'}", None)
 
 
 class Turn:
@@ -244,12 +280,18 @@ def test_times_are_told_by_the_loop_s_own_clock(copy: Copy) -> None:
     later = {"action_exec_start": 103.0, "action_exec_stop": 104.0, "env_stop": 110.0}
     repickle(folder / "step_0.pkl.gz", lambda step: step | {"profiling": clock})
     repickle(folder / "step_1.pkl.gz", lambda step: step | {"profiling": later})
-    step = only(folder).steps[0]
+    bundle = only(folder)
+    step = bundle.steps[0]
     (action,) = step.actions
     assert step.before is not None
     moments = (step.before.at, step.started_at, action.started_at, action.ended_at, step.ended_at)
     assert [moment and moment.timestamp() for moment in moments] == [95, 100, 103, 104, 110]
     assert step.seconds == 10
+    assert bundle.run.started_at == step.started_at
+    assert bundle.run.ended_at == bundle.steps[-1].ended_at is not None
+    after = bundle.steps[-1].after
+    assert after is not None
+    assert bundle.run.final_url == after.url is not None
 
 
 def test_files_of_some_settings_only_are_kept(copy: Copy) -> None:
