@@ -104,11 +104,17 @@ def test_what_is_unknown_is_absent_and_a_blob_stands_there_once(tmp_path: Path) 
     with zipfile.ZipFile(tmp_path / "x.zip") as archive:
         names = archive.namelist()
         lines = {n: archive.read(n).splitlines() for n in names if n.endswith(".jsonl")}
+        forms = {
+            entry.filename.rpartition(".")[2]: entry.compress_type for entry in archive.filelist
+        }
     fields = [json.loads(line) for name in lines for line in lines[name]]
     assert len(fields) > 50
     assert not [key for line in fields for key, value in line.items() if value in (None, "")]
     assert b"NaN" not in b"".join(lines["steps.jsonl"])
     assert len(names) == len(set(names))
+    tasks = [json.loads(line)["id"] for line in lines["tasks.jsonl"]]
+    assert len(tasks) == len(set(tasks)) < len(lines["runs.jsonl"])
+    assert (forms["png"], forms["jsonl"]) == (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     # Money is a decimal as text, times are of one zone.
     last = json.loads(lines["runs.jsonl"][-1])
     assert (last["totals"]["cost"], last["started_at"]) == ("0.03", "2026-11-21T03:04:05.000600Z")
@@ -205,6 +211,18 @@ class TestDamage:
                 return
             with pytest.raises(BlobError):
                 first.read_blob(blob.sha256)
+
+    def test_a_picture_of_another_kind_than_is_said_is_none(self, folder: Path) -> None:
+        for name in ("tasks.jsonl", "steps.jsonl"):
+            edit(
+                folder, name, lambda ls: [line.replace(b"image/png", b"image/webp") for line in ls]
+            )
+        first = next(item for item in read(folder) if isinstance(item, RunBundle))
+        assert first.n_screenshots == 0
+        assert [part.model_dump().get("text") for part in first.task.goal] == ["Buy “it” 🙂"]
+        assert {gap.why for gap in first.run.gaps if gap.what == "screenshot"} == {
+            "image/png instead of image/webp"
+        }
 
     def test_lines_that_are_no_json_are_said(self, folder: Path) -> None:
         edit(folder, "labels.jsonl", lambda lines: [lines[0], b"{oops\n", b"[1]\n", *lines[1:]])
