@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runs.models import Run, Step
@@ -25,10 +26,15 @@ HIDDEN_KEYS = {
 }
 """Parts of a record that may tell the reward, the end, or who acted."""
 MAX_CHARS = 20_000
+MOST_REQUESTS = 200
+"""More than that are read in the run's files."""
 
 
 class StepDetails(NamedTuple):
-    """One step in full. `files`, `rest` and `problem` are empty where names are hidden."""
+    """One step in full.
+
+    `files`, `requests`, `rest` and `problem` are empty where names are hidden.
+    """
 
     step: Step
     actions: list[dict[str, Any]]
@@ -39,6 +45,8 @@ class StepDetails(NamedTuple):
     write_like: str
     problem: str
     files: list[Attachment]
+    requests: list[dict[str, Any]]
+    """What went over the network: all there is of runs that are known by that alone."""
     rest: str
     shows_reward: bool
 
@@ -51,7 +59,7 @@ def step_details(step: Step, run: Run) -> StepDetails:
     rest = {key: value for key, value in record.items() if key in HIDDEN_KEYS and value}
     return StepDetails(
         step=step,
-        actions=record.get("actions") or [],
+        actions=[action | {"raw": _spelled(action)} for action in record.get("actions") or []],
         tabs=before.get("tabs") or [],
         focused=before.get("focused") or "",
         chat=before.get("chat") or [],
@@ -59,9 +67,21 @@ def step_details(step: Step, run: Run) -> StepDetails:
         write_like=record.get("write_like") or "",
         problem="" if is_hidden else (record.get("extra") or {}).get("problem") or "",
         files=[] if is_hidden else _files(step),
+        requests=[] if is_hidden else _requests(record),
         rest="" if is_hidden else json.dumps(rest, ensure_ascii=False, indent=1)[:MAX_CHARS],
         shows_reward=not cast("ShownRun", run).is_blind,
     )
+
+
+def _spelled(action: dict[str, Any]) -> str:
+    """An action as it was written: text, or an object as JSON."""
+    raw = action.get("raw")
+    return raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
+
+
+def _requests(record: dict[str, Any]) -> list[dict[str, Any]]:
+    sent = (event for event in record.get("events") or () if event.get("type") == "network")
+    return list(islice(sent, MOST_REQUESTS))
 
 
 def _files(step: Step) -> list[Attachment]:

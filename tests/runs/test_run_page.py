@@ -33,6 +33,7 @@ SECRETS = {
     "tokens": "987654",
     "cost": "55.5555",
     "call": "secret-call-model",
+    "request": "http://secret-request/",
 }
 
 
@@ -75,6 +76,11 @@ def telling_run() -> Run:
                     "terminated": True,
                     "llm_calls": [{"model": SECRETS["call"], "input_tokens": 987654}],
                     "extra": {"by": SECRETS["agent"]},
+                    "events": [
+                        {"type": "network", "method": "GET", "url": SECRETS["request"]},
+                        {"type": "chat", "text": "Hello"},
+                    ],
+                    "actions": [{"raw": {"call": "Page.goto", "to": None}, "dialect": "x"}],
                 },
             }
         ]
@@ -187,6 +193,9 @@ def test_details_of_a_step_say_what_the_record_holds(engineer):
     assert SECRETS["call"] in page
     assert SECRETS["reward"] in page
     assert f"/runs/{run.pk}/blobs/" in page
+    words = page.partition("<details>")[0]
+    assert f"GET —</span> {SECRETS['request']}" in words
+    assert "{&quot;call&quot;: &quot;Page.goto&quot;, &quot;to&quot;: null}" in words
 
 
 def test_files_are_listed(engineer):

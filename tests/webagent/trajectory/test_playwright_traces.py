@@ -271,7 +271,8 @@ def test_calls_that_only_look_are_no_steps(tmp_path):
     [bundle] = runs(tmp_path).values()
     assert [step.actions[0].name for step in bundle.steps] == ["evaluate_expression", "click"]
     assert [len(step.events) for step in bundle.steps] == [2, 2]
-    assert bundle.steps[1].actions[0].status == "unknown"  # the trace ends before it
+    assert bundle.steps[1].actions[0].status == "unknown"
+    assert bundle.steps[1].actions[0].error == "The trace ends before this call did."
 
 
 def test_the_oldest_form_is_one_line_per_call():
