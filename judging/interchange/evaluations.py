@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -19,32 +20,85 @@ from webagent.trajectory.records import CheckRecord, EvaluationRecord, Evaluator
 HASH_CHARS = 64
 
 
-def store_evaluations(*, run: Run, records: Sequence[EvaluationRecord]) -> Iterator[Fault]:
+@dataclass(slots=True)
+class Heard:
+    """What evaluators have said of one run."""
+
+    texts: set[bytes] = field(default_factory=set)
+    settled: set[int] = field(default_factory=set)
+    """Evaluators with a current verdict."""
+    n_new: int = 0
+    is_current: bool = False
+    """Whether the newest one is."""
+
+
+class EvaluationsMet:
+    """What evaluators have said of runs, each run and each evaluator looked up once."""
+
+    def __init__(self) -> None:
+        self._of_run: dict[UUID, Heard] = {}
+        self._versions: dict[str, EvaluatorVersion] = {}
+
+    def of(self, run: Run) -> Heard:
+        """What has been said of the run."""
+        if run.pk not in self._of_run:
+            self.meet([run.pk])
+        return self._of_run[run.pk]
+
+    def meet(self, runs: Collection[UUID]) -> None:
+        """Look up what has been said of these, in one query."""
+        new = {run for run in runs if run not in self._of_run}
+        self._of_run |= {run: Heard() for run in new}
+        rows = Evaluation.objects.filter(run__among=new) if new else ()
+        for row in rows and rows.select_related("evaluator"):
+            heard = self._of_run[row.run_id]
+            heard.texts.add(_said(evaluation_record(row)))
+            if row.is_current:
+                heard.settled.add(row.evaluator_id)
+
+    def version(self, evaluator: EvaluatorRecord) -> EvaluatorVersion:
+        """The evaluator's row; made if it is new."""
+        key = _config_hash(evaluator)
+        if key not in self._versions:
+            self._versions[key] = _version(evaluator)
+        return self._versions[key]
+
+
+def store_evaluations(
+    *, run: Run, records: Sequence[EvaluationRecord], met: EvaluationsMet | None = None
+) -> Iterator[Fault]:
     """Store those that are not here yet; yields those that cannot be.
 
     Of several by one evaluator the last is current, unless one was here before.
+
+    Args:
+        met: what was looked up before, for a caller with many rows and one transaction.
     """
-    stored = list(Evaluation.objects.filter(run=run).select_related("evaluator"))
-    known = {_said(evaluation_record(row)) for row in stored}
-    settled = {row.evaluator_id for row in stored if row.is_current}
+    met = met or EvaluationsMet()
+    heard = met.of(run)
+    settled = frozenset(heard.settled)
     for record in records:
-        if _said(record) in known:
+        text = _said(record)
+        if text in heard.texts:
             continue
-        known.add(_said(record))
+        heard.texts.add(text)
         if record.evaluator.kind not in EvaluatorVersion.Kind.values:
             kinds = ", ".join(EvaluatorVersion.Kind.values)
             yield Fault(
                 kind="evaluation", id=record.id, field="evaluator.kind", reason=f"none of {kinds}"
             )
             continue
-        version = _version(record.evaluator)
+        version = met.version(record.evaluator)
         is_current = version.pk not in settled
-        if is_current:
+        if is_current and version.pk in heard.settled:
             current = Evaluation.objects.filter(run=run, evaluator=version, is_current=True)
             current.update(is_current=False)
         Evaluation.objects.create(
             run=run, evaluator=version, is_current=is_current, **_columns(record)
         )
+        heard.settled.add(version.pk)
+        heard.n_new += 1
+        heard.is_current = is_current
 
 
 def evaluation_record(row: Evaluation) -> EvaluationRecord:

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
 from django.utils import timezone
 
 from judging.interchange.faults import Fault
-from judging.interchange.studies import (
-    NOT_ENTERED,
-    imported_item,
-    person,
-    study_name,
-)
+from judging.interchange.studies import NOT_ENTERED, Places, study_name
 from judging.models import (
     Guideline,
     Label,
     MilestoneTick,
     StepComment,
     StudyItem,
-    StudyMember,
 )
 from judging.ticks import read_ticks, written_tick
 from runs.links import as_uuid
@@ -35,31 +30,80 @@ RECORD = "record"
 """Key in `Label.extra` for the label as it came in."""
 IS_REPEAT, MILESTONES = "is_repeat", "milestones"
 MAX_CONFIDENCE = 100
-MAX_LABELS_PER_RUN = 5
 
 
-def store_labels(*, run: Run, records: Sequence[LabelRecord]) -> Iterator[Fault]:
-    """Store labels that are not here yet; yields those that cannot be."""
+class LabelsMet:
+    """What has been said of runs in imported studies, each run looked up once."""
+
+    def __init__(self) -> None:
+        self._of_run: dict[tuple[str, UUID], Said] = {}
+
+    def of(self, name: str | None, run: Run) -> Said:
+        """What has been said of the run in the study of that name."""
+        key = (study_name(name), run.pk)
+        if key not in self._of_run:
+            self.meet(key[0], [run.pk])
+        return self._of_run[key]
+
+    def meet(self, name: str, runs: Collection[UUID]) -> None:
+        """Look up what has been said of these in the study, at once."""
+        new = {run for run in runs if (name, run) not in self._of_run}
+        self._of_run |= {(name, run): Said() for run in new}
+        rows = Label.objects.filter(item__run__among=new, item__study__name=name)
+        rows = rows.select_related("item__study", "annotator", "guideline")
+        for row in rows.prefetch_related("revisions", "ticks__milestone", "item__comments"):
+            said = self._of_run[name, row.item.run_id]
+            said.note(label_record(row), row.annotator_id, row.is_repeat)
+
+
+@dataclass(slots=True)
+class Said:
+    """The labels of one run in one study, by what they say and by who gave them."""
+
+    texts: set[bytes] = field(default_factory=set)
+    by: set[tuple[int, bool]] = field(default_factory=set)
+
+    def note(self, record: LabelRecord, annotator: int, is_repeat: bool) -> None:
+        """Remember one more."""
+        self.texts.add(_said(record))
+        self.by.add((annotator, is_repeat))
+
+
+def store_labels(
+    *,
+    run: Run,
+    records: Sequence[LabelRecord],
+    places: Places | None = None,
+    met: LabelsMet | None = None,
+) -> Iterator[Fault]:
+    """Store labels that are not here yet; yields those that cannot be.
+
+    Args:
+        places, met: what was looked up before, for a caller with many runs and one transaction,
+            who has the labels counted in the end.
+    """
+    counts_at_once = places is None
+    places, met = places or Places(), met or LabelsMet()
     for record in records:
-        if _said(record) in _known(run, record):
+        said = met.of(record.study, run)
+        if _said(record) in said.texts:
             continue
-        item = imported_item(record.study, run)
+        item = places.item(record.study, run)
         if item is None:
             yield Fault(kind="label", id=record.id, field="study", reason=NOT_ENTERED)
             continue
-        annotator = person(record.annotator)
+        annotator = places.person(record.annotator)
         is_repeat = bool((record.extra or {}).get(IS_REPEAT))
-        if Label.objects.filter(item=item, annotator=annotator, is_repeat=is_repeat).exists():
+        if (annotator.pk, is_repeat) in said.by:
             reason = f"{annotator} has another label on this run"
             yield Fault(kind="label", id=record.id, field="annotator", reason=reason)
             continue
         label = Label.objects.create(
             item=item, annotator=annotator, is_repeat=is_repeat, **_columns(item, record)
         )
+        said.note(record, annotator.pk, is_repeat)
         MilestoneTick.objects.bulk_create(_ticks(label, run, record))
-        StudyMember.objects.get_or_create(
-            study=item.study, user=annotator, defaults={"part": StudyMember.Part.ANNOTATOR}
-        )
+        places.give_part(item.study, annotator)
         StepComment.objects.bulk_create(
             StepComment(
                 item=item,
@@ -71,7 +115,9 @@ def store_labels(*, run: Run, records: Sequence[LabelRecord]) -> Iterator[Fault]
             for comment in record.comments
             if comment.step is not None and 0 <= comment.step <= MAX_INT
         )
-        _count(item)
+        places.labelled(item)
+    if counts_at_once:
+        places.count()
 
 
 def label_record(row: Label) -> LabelRecord:
@@ -115,12 +161,6 @@ def _said(record: LabelRecord) -> bytes:
     return hashed_json(record, exclude={"id", "run_id"})
 
 
-def _known(run: Run, record: LabelRecord) -> set[bytes]:
-    """What has been said of the run in the study that the record names."""
-    rows = Label.objects.filter(item__run=run, item__study__name=study_name(record.study))
-    return {_said(label_record(row)) for row in rows.select_related("item__study", "annotator")}
-
-
 def _columns(item: StudyItem, record: LabelRecord) -> dict[str, Any]:
     seconds = record.seconds
     return {
@@ -155,16 +195,6 @@ def _guideline(item: StudyItem, version: int | None) -> Guideline | None:
     if version is None or not 0 <= version <= MAX_INT:
         return None
     return Guideline.objects.filter(study=item.study_id, version=version).first()
-
-
-def _count(item: StudyItem) -> None:
-    """Bring the item's count of labels up to date, and the protocol with it."""
-    item.n_labels = Label.objects.independent().filter(item=item).count()
-    item.save(update_fields=["n_labels"])
-    study = item.study
-    if item.n_labels > study.labels_per_run:
-        study.labels_per_run = min(item.n_labels, MAX_LABELS_PER_RUN)
-        study.save(update_fields=["labels_per_run"])
 
 
 def _free_id(record_id: str) -> UUID:

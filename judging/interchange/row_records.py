@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from decimal import Decimal
 from typing import Annotated, Any
-from uuid import UUID
 
 from pydantic import Field, StringConstraints, ValidationError
 
 from judging.interchange.row_fields import (
     ADJUDICATION,
-    CONTENT_HASH,
     KIND,
     KINDS,
     LABEL,
-    NUMBERS,
     OF_ADJUDICATION,
     OF_LABEL,
-    RUN,
-    RUN_ID,
     SHORT,
     VERDICT,
 )
@@ -76,49 +71,6 @@ class _Adjudication(AdjudicationRecord):
     by: Name | None = None
 
 
-def run_of(values: dict[str, Any]) -> Run:
-    """The one run that the row speaks of.
-
-    Raises:
-        RowError: there is none, or more than one.
-    """
-    runs = Run.objects.select_related("task")
-    named = [name for name in (CONTENT_HASH, RUN_ID) if name in values]
-    for name in named:
-        text = str(values[name]).strip()
-        found = runs.filter(content_hash=text).first() if name == CONTENT_HASH else _by_id(text)
-        if found:
-            return found
-    if named:
-        raise RowError(named[-1], "there is no such run here")
-    wanted = {RUN[name]: _word(name, values[name]) for name in RUN if name in values}
-    if RUN["task"] not in wanted:
-        raise RowError(RUN_ID, "is missing, and so are content_hash and task")
-    fitting = list(runs.filter(**wanted)[:2])
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        missing = ", ".join(name for name in RUN if name not in values)
-        raise RowError("task", f"several runs fit; tell them apart by run_id, {missing}")
-    raise RowError("task", "no run here fits what the row says of task, agent, seed and trial")
-
-
-def _by_id(text: str) -> Run | None:
-    try:
-        return Run.objects.select_related("task").filter(pk=UUID(text)).first()
-    except ValueError:
-        return None
-
-
-def _word(name: str, value: Any) -> str | int:
-    text = str(value).strip()
-    if name not in NUMBERS:
-        return text
-    if len(text) > 18 or not text.removeprefix("-").isdecimal():
-        raise RowError(name, "is no whole number")
-    return int(text)
-
-
 def record_of(
     values: dict[str, Any], run: Run, study: str
 ) -> LabelRecord | EvaluationRecord | AdjudicationRecord:
@@ -138,6 +90,8 @@ def record_of(
         return _adjudication(said) if kind == ADJUDICATION else _verdict(said)
     except ValidationError as error:
         field, reason = first_misfit(error)
+        if VISIBLE in reason:
+            reason = "holds characters that cannot be seen"
         short = {"success": "verdict", "failure_types": "causes"}.get(field, field)
         if short == "verdict" and str(values.get("verdict")).strip() in AMBIGUOUS:
             reason += "; files disagree on what numbers mean, so write the word"

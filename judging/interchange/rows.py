@@ -9,8 +9,12 @@ import csv
 import io
 import json
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext as _
 
 from judging.interchange.row_fields import CONTENT_HASH, KNOWN, RUN_ID, value_of_cell
 from webagent.trajectory.texts import storable_json
@@ -26,7 +30,6 @@ SEPARATORS = (",", ";", "\t")
 SEPARATOR_LINE = "sep="
 """Begins a line before the header that names the separator, for spreadsheets."""
 ZIP_MAGIC = b"PK\x03\x04"
-HOW_TO_SAVE = "a spreadsheet saves it as “CSV UTF-8”"
 
 
 class Row(NamedTuple):
@@ -42,6 +45,8 @@ class BadRow(NamedTuple):
     line: int
     field: str
     reason: str
+    ends: bool = False
+    """Whether nothing can be read from there on."""
 
 
 class UnreadableError(ValueError):
@@ -49,18 +54,18 @@ class UnreadableError(ValueError):
 
     def __init__(self, line: int, reason: str, field: str = "") -> None:
         super().__init__(reason)
-        self.bad = BadRow(line, field, reason)
+        self.bad = BadRow(line, field, reason, ends=True)
 
 
-def read_rows(file: BinaryIO) -> Iterator[Row | BadRow]:
+def read_rows(file: BinaryIO) -> Generator[Row | BadRow]:
     """Each row in turn, as much in memory as one row. Never raises over what the file holds."""
     try:
         lines = _lines(file)
         first = next((each for each in lines if each[1].strip()), None)
         if first is None:
-            raise UnreadableError(1, "the file is empty")
+            raise UnreadableError(1, _("the file is empty"))
         if first[1].lstrip().startswith("["):
-            raise UnreadableError(first[0], "is a JSON array; JSON Lines have one object a line")
+            raise UnreadableError(first[0], _("is a JSON array; JSON Lines have one object a line"))
         read = _json_rows if first[1].lstrip().startswith("{") else _csv_rows
         for number, row in enumerate(read(first, lines), start=1):
             if number > MOST_ROWS:
@@ -70,11 +75,22 @@ def read_rows(file: BinaryIO) -> Iterator[Row | BadRow]:
         yield error.bad
 
 
+def unreadable(file: BinaryIO | UploadedFile[Any]) -> BadRow | None:
+    """Why nothing at all can be read from the file, as its beginning tells; it is put back."""
+    stream = cast(BinaryIO, file.file if isinstance(file, UploadedFile) else file)
+    with closing(read_rows(stream)) as rows:
+        first, second = next(rows, None), next(rows, None)
+    stream.seek(0)
+    return first if isinstance(first, BadRow) and second is None else None
+
+
 def _lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
     head = file.read(len(ZIP_MAGIC))
     file.seek(-len(head), io.SEEK_CUR)
     if head == ZIP_MAGIC:
-        raise UnreadableError(1, f"is a zip or a workbook, no CSV; {HOW_TO_SAVE}")
+        raise UnreadableError(
+            1, _("is a zip or a workbook, no CSV; a spreadsheet saves it as “CSV UTF-8”")
+        )
     return _wide_lines(file) if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else _plain(file)
 
 
@@ -89,7 +105,7 @@ def _wide_lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
                 raise UnreadableError(number, f"the line is longer than {LONGEST_LINE} characters")
             yield number, line
     except UnicodeDecodeError as error:
-        raise UnreadableError(number + 1, "is not UTF-16, as its beginning says") from error
+        raise UnreadableError(number + 1, _("is not UTF-16, as its beginning says")) from error
     finally:
         text.detach()  # the file is not ours to close
 
@@ -103,7 +119,9 @@ def _plain(file: BinaryIO) -> Iterator[tuple[int, str]]:
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise UnreadableError(number, f"is not UTF-8; {HOW_TO_SAVE}") from error
+            raise UnreadableError(
+                number, _("is not UTF-8; a spreadsheet saves it as “CSV UTF-8”")
+            ) from error
 
 
 def _json_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Row | BadRow]:
@@ -126,7 +144,9 @@ def _csv_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Itera
     if first[1].lower().startswith(SEPARATOR_LINE):
         first = next(lines, (first[0] + 1, ""))
     if "\r" in first[1].rstrip("\r\n"):
-        raise UnreadableError(first[0], f"its lines end with CR alone; {HOW_TO_SAVE}")
+        raise UnreadableError(
+            first[0], _("its lines end with CR alone; a spreadsheet saves it as “CSV UTF-8”")
+        )
     before = first[0] - 1
     written = (line for _, line in _chained(first, lines))
     table = csv.reader(written, delimiter=separator, strict=True)
@@ -162,10 +182,10 @@ def _named(cell: str) -> str:
 def _header(cells: list[str], line: int) -> list[str]:
     names = [_named(cell) for cell in cells]
     if not {RUN_ID, CONTENT_HASH, "task"} & set(names):
-        why = "the first line names no column that tells the run: run_id, content_hash or task"
+        why = _("the first line names no column that tells the run: run_id, content_hash or task")
         raise UnreadableError(line, why)
     if twice := next((name for name in names if name and names.count(name) > 1), ""):
-        raise UnreadableError(line, "the column stands there twice", twice)
+        raise UnreadableError(line, _("the column stands there twice"), twice)
     return names
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from judging.interchange.faults import Fault
 from judging.interchange.labels import RECORD
-from judging.interchange.studies import IMPORTED, NOT_ENTERED, imported_item, person, study_name
+from judging.interchange.studies import IMPORTED, NOT_ENTERED, Places, study_name
 from judging.models import ReferenceVerdict, StudyItem
 from judging.services.settlement import close_if_complete
 from runs.links import as_uuid
@@ -29,11 +29,12 @@ def store_adjudications(*, run: Run, records: Sequence[AdjudicationRecord]) -> I
     What has been labelled completely and has no verdict is settled or disputed, as it would
     have been here.
     """
+    places = Places()
     for record in records:
         known = ReferenceVerdict.objects.filter(run=run, item__study__name=study_name(record.study))
         if any(_said(adjudication_record(verdict)) == _said(record) for verdict in known):
             continue
-        item = imported_item(record.study, run)
+        item = places.item(record.study, run)
         if item is None:
             yield Fault(kind="adjudication", id=record.id, field="study", reason=NOT_ENTERED)
             continue
@@ -45,7 +46,7 @@ def store_adjudications(*, run: Run, records: Sequence[AdjudicationRecord]) -> I
             reason = "the study has another verdict on this run"
             yield Fault(kind="adjudication", id=record.id, field="verdict", reason=reason)
         else:
-            _store(item, record)
+            _store(item, record, places)
     for item in _unsettled(run):
         close_if_complete(item=item, needed=item.study.labels_per_run, now=timezone.now())
         item.save(update_fields=["status"])
@@ -76,7 +77,7 @@ def adjudication_record(row: ReferenceVerdict) -> AdjudicationRecord:
     )
 
 
-def _store(item: StudyItem, record: AdjudicationRecord) -> None:
+def _store(item: StudyItem, record: AdjudicationRecord, places: Places) -> None:
     origin = (record.extra or {}).get(ORIGIN)
     # The run's lock makes two studies that settle it take turns.
     run = Run.objects.select_for_update(of=("self",)).get(pk=item.run_id)
@@ -87,7 +88,7 @@ def _store(item: StudyItem, record: AdjudicationRecord) -> None:
         run=run,
         verdict=record.verdict,
         origin=origin if origin in ReferenceVerdict.Origin.values else Origin.IMPORTED,
-        decided_by=person(record.by) if record.by else None,
+        decided_by=places.person(record.by) if record.by else None,
         rationale=record.rationale or "",
         decided_at=aware(record.at) or timezone.now(),
         is_authoritative=not standing,

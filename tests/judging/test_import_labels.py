@@ -13,7 +13,8 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import reverse
 
-from judging.interchange.label_files import LabelReport, import_labels
+from judging.interchange.label_files import import_labels
+from judging.interchange.label_reports import LabelReport
 from judging.interchange.labels import label_record
 from judging.interchange.row_fields import cell_of_value, value_of_cell
 from judging.interchange.rows import BadRow, Row, read_rows
@@ -21,6 +22,7 @@ from judging.models import Dispute, Evaluation, Label, ReferenceVerdict, Study, 
 from runs.models import Run, User
 from tests.judging.factories import annotators_of, make_dispute, make_label, make_study
 from tests.runs.factories import make_run, make_user
+from tests.runs.integrity import rows_hold
 
 STUDY = "Annotated elsewhere"
 FIRST_DAY = "0001-01-01T00:00:00+14:00"
@@ -215,6 +217,37 @@ class TestImporting:
             item = StudyItem.objects.get(study__name=study)
             assert (item.status, item.n_labels) == ("settled", 2)
             assert item.verdict.verdict == "failure"
+
+    def test_a_decision_may_stand_among_labels_of_its_run_in_one_file(self):
+        first, second = make_run(pictures=False), make_run(pictures=False)
+        header = "run_id,kind,annotator,verdict,by\n"
+        brought(f"{header}{first.pk},label,ann,success,\n")
+        rows = [
+            f"{run.pk},{rest}"
+            for run in (first, second)
+            for rest in (
+                "label,bob,failure,",
+                "adjudication,,failure,zoe",
+                "label,eve,success,",
+                "label,joe,success,",
+            )
+        ]
+        report = brought(header + "\n".join(rows))
+        assert (report.bad, report.labels, report.adjudications) == (0, 6, 2)
+        items = StudyItem.objects.filter(run__in=[first, second])
+        assert sorted(items.values_list("n_labels", "status")) == [(3, "settled"), (4, "settled")]
+        assert Study.objects.get().labels_per_run == 4
+        rows_hold(StudyItem, ReferenceVerdict, Label, Study)
+
+    def test_many_rows_take_few_queries_each(self, django_assert_max_num_queries):
+        runs = [make_run(pictures=False) for _ in range(10)]
+        rows = [f"{run.pk},label,{who},,,success,,,," for run in runs for who in ("ann", "bob")]
+        rows += [f"{run.pk},verdict,,judge {n},2,failed,,,," for run in runs for n in range(4)]
+        brought(csv_of(f"{runs[0].pk},label,zoe,,,success,,,,"))
+        with django_assert_max_num_queries(4 * len(rows)):
+            assert brought(csv_of(*rows), "another").labels == 20
+        with django_assert_max_num_queries(40):
+            assert brought(csv_of(*rows), "another").already_there == len(rows)
 
     def test_runs_are_found_by_hash_and_by_task_agent_and_seed(self):
         run = make_run(pictures=False, seed=3, content_hash="c" * 64)

@@ -7,7 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.interchange.label_files import LabelReport, StudyNameError, import_labels
+from judging.interchange.label_files import import_labels
+from judging.interchange.label_reports import LabelReport
+from judging.interchange.studies import StudyNameError
 
 
 class Command(BaseCommand):
