@@ -10,13 +10,15 @@ from judging.evaluators.registry import evaluator_of
 from judging.execution import proposing as proposing  # registers how milestones are proposed
 from judging.execution.evaluating import evaluate_runs, runs_without
 from judging.execution.evaluating_batches import carry_out
+from judging.execution.label_importing import carry_out as import_sent_labels
+from judging.execution.label_importing import sweep_label_imports
 from judging.execution.overlooked import evaluate_overlooked as look_for_overlooked
 from judging.execution.overlooked import is_due as overlooked_are_due
 from judging.execution.proposing_causes import proposals_wait
 from judging.execution.proposing_causes import propose_causes as propose_waiting
 from judging.execution.study_downloads import carry_out as make_download
 from judging.execution.study_downloads import sweep_downloads
-from judging.models import EvaluationBatch, EvaluatorVersion, StudyDownload
+from judging.models import EvaluationBatch, EvaluatorVersion, LabelImport, StudyDownload
 from runs.execution.holding import sweep_work
 from runs.models import Run, RunStatus
 from runs.tasks import ask_for, dispatch, swept
@@ -25,6 +27,7 @@ EVALUATE_OVERLOOKED = "judging.tasks.evaluate_overlooked"
 PROPOSE_CAUSES = "judging.tasks.propose_causes"
 EVALUATE_BATCH = "judging.tasks.evaluate_batch"
 MAKE_STUDY_DOWNLOAD = "judging.tasks.make_study_download"
+IMPORT_LABELS = "judging.tasks.import_labels"
 AT_ONE_GO_S = 20
 """Other work of the queue waits no longer than this."""
 
@@ -115,3 +118,18 @@ swept(sweep_downloads)
 def dispatch_downloads() -> None:
     """Tell the workers of downloads that wait."""
     dispatch(StudyDownload, MAKE_STUDY_DOWNLOAD, lambda _download: "default")
+
+
+@shared_task(name=IMPORT_LABELS)
+def import_labels(import_id: str) -> None:
+    """Look at a sent file with labels, or store it: a second delivery finds nothing to claim."""
+    import_sent_labels(UUID(import_id))
+
+
+swept(sweep_label_imports)
+
+
+@swept
+def dispatch_label_imports() -> None:
+    """Tell the workers of files with labels that wait."""
+    dispatch(LabelImport, IMPORT_LABELS, lambda _sent: "default")

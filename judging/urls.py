@@ -11,6 +11,7 @@ from judging import (
     export_urls,
     failure_urls,
     hint_urls,
+    label_import_urls,
     people_urls,
     whatif_urls,
 )
@@ -26,5 +27,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *export_urls.urlpatterns,
     *failure_urls.urlpatterns,
     *hint_urls.urlpatterns,
+    *label_import_urls.urlpatterns,
     *api_urls.urlpatterns,
 ]

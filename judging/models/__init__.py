@@ -12,6 +12,7 @@ from judging.models.failure_causes import (
     SampledFailure,
 )
 from judging.models.failure_modes import FailureReview
+from judging.models.label_imports import LabelImport
 from judging.models.labels import (
     Assignment,
     Label,
@@ -42,6 +43,7 @@ __all__ = [
     "Guideline",
     "JudgeReply",
     "Label",
+    "LabelImport",
     "LabelRevision",
     "MilestoneTick",
     "ReferenceVerdict",

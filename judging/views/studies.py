@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from judging.forms.studies import GuidelineForm, MemberForm, StudyForm
+from judging.interchange.studies import IMPORTED
 from judging.markdown import render_markdown
 from judging.models import Study, StudyMember
 from judging.protocols import PRESETS, preset
@@ -51,6 +52,7 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
     context = {
         "study": study,
         "part": part,
+        "is_imported": bool(study.run_filter.get(IMPORTED)),
         "causes": cause_choices(study.taxonomy),
         "with_milestones": runs_with_milestones(study) if study.asks_milestones else 0,
         "guideline": newest,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import cycle, product
 from typing import Any
 
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from judging.api.urls import urlpatterns as api_addresses
@@ -274,6 +275,22 @@ case(
     download_id=lambda _: uuid.UUID(int=7),
     post=lambda _: {},
 )
+
+
+def _label_files(world: World) -> Iterable[Visit]:
+    """The form, and files that guess at what is hidden; what is asked of them is told at once."""
+    path = reverse("judging:label_import_list")
+    yield Visit(path)
+    for study_id in STUDIES(world):
+        yield Visit(f"{path}?study={study_id}")
+    for name, content in (("a.csv", b"run_id,verdict\n1,success\n"), ("b.xlsx", b"PK\x03\x04")):
+        sent = SimpleUploadedFile(name, content)
+        yield Visit(path, data={"study": world.study.name, "file": sent})
+
+
+CASES["judging:label_import_list"] = _label_files
+case("judging:label_import_detail", import_id=lambda _: uuid.UUID(int=8))
+case("judging:label_import_decide", import_id=lambda _: uuid.UUID(int=8), post=lambda _: {})
 case(
     "judging:study_data",
     study_id=STUDIES,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import Model
 from django.urls import reverse
 from django.utils import timezone
@@ -18,7 +19,7 @@ from judging.audits.voices import STEPS
 from judging.evaluators.registry import evaluator_named
 from judging.execution.evaluating import evaluate_study, version_of
 from judging.miniwob.cause_pages import FAULTS
-from judging.models import EvaluationBatch, FailureCause, Study
+from judging.models import EvaluationBatch, FailureCause, LabelImport, Study
 from judging.services.assignment import next_assignment, skip
 from judging.services.failure_causes import draw_sample, tag_cause
 from judging.services.labels import Tick
@@ -120,6 +121,29 @@ def _imports(to: Crowd) -> None:
     ]
     for job in jobs:
         to.show("runs:import_detail", job.pk)
+
+
+def _label_imports(to: Crowd) -> None:
+    """Files with labels: one that waits for a word, one with bad rows, one that is in."""
+    named = {"name": EVIL, "rows": 1, "version": EVIL, "is_new": True}
+    counts = {"rows": 2, "labels": 1, "verdicts": 1, "adjudications": 0, "already_there": 1}
+    counts |= {"bad": 0, "settled": 1, "disputed": 1, "waiting": 1, "n_people": 9, "runs": 1}
+    found = {"people": [named], "evaluators": [named], "unread": [{"name": EVIL, "line": 1}]}
+    bad = {"counts": counts | {"bad": 9}, "listed": [{"line": 2, "field": EVIL, "reason": EVIL}]}
+    for only_looks, report in (
+        (True, {"counts": counts}),
+        (False, {"counts": counts}),
+        (True, bad),
+    ):
+        sent = LabelImport.objects.create(
+            **{"created_by": to.overseer, "file_name": "f", "path": "x", "size": 1},
+            **{"state": "finished", "study_name": "s", "problem": "p"},
+            **{"only_looks": only_looks, "report": found | report},
+        )
+        to.show("judging:label_import_detail", sent.pk)
+    to.show("judging:label_import_list")
+    sent_again = {"study": EVIL[:50], "file": SimpleUploadedFile(EVIL, EVIL.encode())}
+    to.show("judging:label_import_list", data=sent_again)
 
 
 def _job(owner: User, **fields: Any) -> ImportJob:
@@ -319,6 +343,17 @@ _WISHES = (
 )
 """Forms that say what a wish takes, before it is one."""
 _PARTS = (
-    *(_imports, _work, _tasks, _compared, _progress, _hints, _failures, _labels, _judged),
+    *(
+        _imports,
+        _label_imports,
+        _work,
+        _tasks,
+        _compared,
+        _progress,
+        _hints,
+        _failures,
+        _labels,
+        _judged,
+    ),
     _asked,
 )

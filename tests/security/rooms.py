@@ -16,7 +16,7 @@ ROOMS: Mapping[str, str] = {
     r"judging:(failure_review|cause_tag|milestone_proposals)": "judging.view_audit",
     r"judging:study_(data|download\w*)": "judging.view_audit",
     r"judging:failure_causes?": TAG_FAILURES,
-    r"runs:import_\w+": "runs.import_run",
+    r"runs:import_\w+|judging:label_import_\w+": "runs.import_run",
     r"runs:run_export": "runs.export_run",
     r"runs:(run_rerun|policy_\w+)": "runs.rerun_run",
     r"runs:retention\w*": "runs.manage_space",

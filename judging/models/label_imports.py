@@ -1,0 +1,60 @@
+"""Files with labels, verdicts and adjudications that people sent, on their way in."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from runs.models.leased_work import LeasedWork
+
+
+class LabelImport(LeasedWork):
+    """One sent file: looked at first, and stored on its owner's word.
+
+    Its pieces are rows. All of them are stored, or none.
+    """
+
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="label_imports"
+    )
+    file_name = models.CharField(max_length=255)
+    path = models.CharField(max_length=500)
+    size = models.BigIntegerField()
+    study_name = models.CharField(max_length=200)
+    only_looks = models.BooleanField(default=True)
+    report = models.JSONField(default=dict)
+    """What the file would bring while it is only looked at, and what it brought afterwards; see
+    `judging.interchange.label_reports`."""
+
+    class Meta(LeasedWork.Meta):
+        verbose_name = _("import of labels")
+
+    def __str__(self) -> str:
+        return self.file_name
+
+    def get_absolute_url(self) -> str:
+        return reverse("judging:label_import_detail", args=[self.pk])
+
+    @property
+    def title(self) -> str:
+        return gettext("import of %(name)s") % {"name": self.file_name}
+
+    @property
+    def awaits_word(self) -> bool:
+        """Whether it was looked at, would bring something, and its owner is to say whether."""
+        looked = self.only_looks and self.state == self.State.FINISHED
+        return looked and not self.is_refused and self.n_new > 0
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether rows are bad, so that nothing of it is stored."""
+        return bool(self.report.get("counts", {}).get("bad"))
+
+    @property
+    def n_new(self) -> int:
+        """Rows that say something new."""
+        counts = self.report.get("counts", {})
+        return sum(counts.get(kind, 0) for kind in ("labels", "verdicts", "adjudications"))
