@@ -75,6 +75,9 @@ def label_import_context(sent: LabelImport, user: User) -> dict[str, Any]:
         "counts": counts,
         "figures": _figures(counts) if counts and not counts["bad"] else (),
         "unnamed": max(0, counts.get("n_people", 0) - len(sent.report.get("people", ()))),
+        "unnamed_evaluators": max(
+            0, counts.get("n_evaluators", 0) - len(sent.report.get("evaluators", ()))
+        ),
         "unlisted": max(0, counts.get("bad", 0) - len(sent.report.get("listed", ()))),
         "study": study if is_here else None,
         "sees_audit": user.has_perm(AUDIT),

@@ -51,6 +51,7 @@ class LabelReport:
     n_people: int = 0
     n_new_people: int = 0
     evaluators: dict[tuple[str, str], Named] = field(default_factory=dict)
+    known_evaluators: set[tuple[str, str]] = field(default_factory=set)
 
     def refuse(self, bad: BadRow) -> None:
         """Count the row, and list it among the first."""
@@ -75,6 +76,7 @@ class LabelReport:
     def count_evaluator(self, name: str, version: str) -> None:
         """Count a row of an evaluator's."""
         key = (name, version)
+        self.known_evaluators.add(key)
         if key not in self.evaluators and len(self.evaluators) < MOST_NAMED:
             self.evaluators[key] = Named(name, version=version)
         if key in self.evaluators:
@@ -86,7 +88,7 @@ class LabelReport:
         standing = ("unread_from", "settled", "disputed", "waiting", "n_people", "n_new_people")
         return {
             "counts": {name: getattr(self, name) for name in (*names, *standing)}
-            | {"runs": len(self.runs)},
+            | {"runs": len(self.runs), "n_evaluators": len(self.known_evaluators)},
             "listed": [
                 {"line": bad.line, "field": bad.field, "reason": bad.reason} for bad in self.listed
             ],

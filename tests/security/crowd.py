@@ -127,7 +127,15 @@ def _label_imports(to: Crowd) -> None:
     """Files with labels: one that waits for a word, one with bad rows, one that is in."""
     named = {"name": EVIL, "rows": 1, "version": EVIL, "is_new": True}
     counts = {"rows": 2, "labels": 1, "verdicts": 1, "adjudications": 0, "already_there": 1}
-    counts |= {"bad": 0, "settled": 1, "disputed": 1, "waiting": 1, "n_people": 9, "runs": 1}
+    counts |= {
+        "bad": 0,
+        "settled": 1,
+        "disputed": 1,
+        "waiting": 1,
+        "n_people": 9,
+        "n_evaluators": 9,
+        "runs": 1,
+    }
     found = {"people": [named], "evaluators": [named], "unread": [{"name": EVIL, "line": 1}]}
     bad = {"counts": counts | {"bad": 9}, "listed": [{"line": 2, "field": EVIL, "reason": EVIL}]}
     for only_looks, report in (
