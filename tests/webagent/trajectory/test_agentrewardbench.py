@@ -299,6 +299,21 @@ def test_files_of_variants_of_a_task_are_joined(tmp_path: Path, own: str, others
         assert judged[f"AgentRewardBench {judge}"] == ("error", "content filter")
 
 
+def test_a_judge_that_was_asked_again_after_a_refusal_counts_as_the_last_time(
+    tmp_path: Path,
+) -> None:
+    shutil.copytree(DATA, tmp_path / "all")
+    folder = tmp_path / f"all/trajectories/judgments/miniwob/{AGENT}/stub-judge"
+    given = json.loads((folder / "miniwob.click-button.json").read_text())
+    refused = given | {"response": None, "error": "content filter"}
+    (folder / "miniwob.click-button_error.json").write_text(json.dumps(refused))
+    bundle = next(b for b in _read(tmp_path) if b.task.external_id == "miniwob.click-button")
+    said = [e for e in bundle.evaluations if e.evaluator.name.endswith("stub-judge")]
+    assert [each.verdict for each in said] == ["error", "failed"]
+    assert said[0].evaluator == said[1].evaluator
+    assert len({each.id for each in bundle.evaluations}) == len(bundle.evaluations)
+
+
 def test_a_document_says_by_its_summary_and_last_step_how_it_ended(tmp_path: Path) -> None:
     document = _document("miniwob.click-button")
     ended = {"terminated": False, "truncated": True, "err_msg": None, "cum_reward": 0}

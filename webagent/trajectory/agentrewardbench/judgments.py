@@ -8,6 +8,7 @@ from typing import Any
 
 from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE
 from webagent.trajectory.agentrewardbench.annotations import optimality
+from webagent.trajectory.agentrewardbench.layout import is_refused
 from webagent.trajectory.assembling import NAME_CHARS
 from webagent.trajectory.records import BlobRecord, EvaluationRecord, EvaluatorRecord, Json
 from webagent.trajectory.texts import storable_text
@@ -93,7 +94,7 @@ def evaluation(
     }
     price = _price(judgment)
     return EvaluationRecord(
-        id=f"{run_id}-{judge}"[-NAME_CHARS:],
+        id=f"{run_id}-{judge}{'-refused' * is_refused(place)}"[-NAME_CHARS:],
         run_id=run_id,
         evaluator=_evaluator(judge, judgment),
         verdict="error" if said.success is None else "passed" if said.success else "failed",

@@ -52,6 +52,11 @@ class Layout:
         return frozenset((*own, *self.annotations, *self.strays))
 
 
+def is_refused(name: str) -> bool:
+    """Whether a judgment's file says that the judge's provider refused."""
+    return name.endswith(f"{_FAILED}.json")
+
+
 def same_task(task_id: str) -> str:
     """The task's id without the words that mark variants of its files."""
     return _VARIANT.sub("", task_id)
@@ -96,7 +101,7 @@ def _holds_steps(tree: Tree, name: str) -> bool:
 def _failed_key(name: str) -> Key | None:
     """Of a judgment that failed, by its place: judgments/benchmark/agent/judge/task_error.json."""
     parts = name.split("/")
-    if len(parts) < 5 or parts[-5] != "judgments" or not parts[-1].endswith(f"{_FAILED}.json"):
+    if len(parts) < 5 or parts[-5] != "judgments" or not is_refused(name):
         return None
     return parts[-4], parts[-3], same_task(parts[-1].removesuffix(f"{_FAILED}.json"))
 

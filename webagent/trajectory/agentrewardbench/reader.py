@@ -23,6 +23,7 @@ from webagent.trajectory.agentrewardbench.layout import (
     Layout,
     Trajectory,
     find_layout,
+    is_refused,
     same_task,
 )
 from webagent.trajectory.agentrewardbench.steps import (
@@ -186,7 +187,8 @@ class _Run:
     def _judged(
         self, files: RunFiles, run_id: str, originals: list[BlobRecord]
     ) -> Iterator[EvaluationRecord]:
-        for name in self._trajectory.judgments:
+        # Refused first: of several by one judge the last counts, and it may have been asked again.
+        for name in sorted(self._trajectory.judgments, key=is_refused, reverse=True):
             judge = name.rpartition("/")[0].rpartition("/")[2]
             path = f"judgments/{judge}/{name.rpartition('/')[2]}"
             reader = RunFiles(self._tree, run_folder(name, {}), self._bounds)
