@@ -66,6 +66,8 @@ def test_every_format_has_its_traps_and_every_trap_its_tests() -> None:
     text = (ROOT / "docs/format_traps.md").read_text()
     names = re.findall(r"^## .*\(`(\w+)`\)$", text, re.M)
     assert sorted(names) == sorted(reader.name for reader in READERS)
+    for section in text.split("\n## ")[1:]:
+        assert section.count("\n| ") > 1, f"no trap of {section.splitlines()[0]}"
     for line in text.splitlines():
         if not line.startswith("| ") or line.startswith("| trap |"):
             continue
