@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, OperationalError
+from django.db import IntegrityError, OperationalError, transaction
 from django.utils.module_loading import import_string
 
 from judging.interchange.rows import read_rows
@@ -55,8 +56,11 @@ def carry_out(import_id: UUID) -> bool:
     hold = Hold(sent)
     with hold.kept():
         try:
-            state, changes = _carry_out(sent, hold)
-            hold.end(state, **changes)
+            _count_rows(sent, hold)
+            # What is stored and that it is stored are there together, or neither.
+            with transaction.atomic():
+                state, changes = _carry_out(sent)
+                hold.end(state, **changes)
             sent.state, sent.report = state, changes.get("report", {})
             if not sent.awaits_word:
                 drop_upload(sent.path)
@@ -82,24 +86,20 @@ def may_import(user: User) -> bool:
     return user.is_active and user.has_perms(NEEDED)
 
 
-def _carry_out(sent: LabelImport, hold: Hold) -> tuple[LabelImport.State, dict[str, Any]]:
-    """State and last changes of the look or the import. Raises WorkLostError."""
+def _carry_out(sent: LabelImport) -> tuple[LabelImport.State, dict[str, Any]]:
+    """State and last changes of the look or the import."""
     if not may_import(sent.created_by):
         return LabelImport.State.FAILED, {"problem": MAY_NOT}
     try:
-        with kept_upload(sent.path) as path:
-            with path.open("rb") as file:
-                n_rows = sum(1 for _ in read_rows(file))
-            hold.renew(n_total=n_rows, n_done=0)
-            with path.open("rb") as file:
-                report: LabelReport = import_string(IMPORTER)(
-                    file,
-                    study=sent.study_name,
-                    dry_run=sent.only_looks,
-                    user=sent.created_by,
-                    most_listed=MOST_SHOWN,
-                    on_rows=_demand_time,
-                )
+        with kept_upload(sent.path) as path, path.open("rb") as file:
+            report: LabelReport = import_string(IMPORTER)(
+                file,
+                study=sent.study_name,
+                dry_run=sent.only_looks,
+                user=sent.created_by,
+                most_listed=MOST_SHOWN,
+                on_rows=_demand_time,
+            )
     except AGAIN:
         raise
     except StudyNameError as error:
@@ -111,6 +111,12 @@ def _carry_out(sent: LabelImport, hold: Hold) -> tuple[LabelImport.State, dict[s
         return LabelImport.State.FAILED, {"problem": f"{type(error).__name__}: {error}"}
     done = {"report": report.summary(), "n_done": report.rows, "problem": ""}
     return LabelImport.State.FINISHED, done
+
+
+def _count_rows(sent: LabelImport, hold: Hold) -> None:
+    """Say how many rows there are, while others can see it. Raises WorkLostError."""
+    with suppress(FileNotFoundError), kept_upload(sent.path) as path, path.open("rb") as file:
+        hold.renew(n_total=sum(1 for _ in read_rows(file)), n_done=0)
 
 
 def _demand_time(_n_rows: int) -> None:

@@ -325,6 +325,22 @@ def test_a_worker_that_is_told_to_stop_leaves_nothing_behind(client, engineer, m
     assert Label.objects.count() == 4
 
 
+def test_a_worker_that_lost_the_work_stores_nothing(client, engineer, monkeypatch):
+    sent = looked(client, good(*two_runs()))
+    decide(client, sent)
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            label_importing, "is_stopping", lambda: LabelImport.objects.update(lease_token=99) < 0
+        )
+        assert carry_out(sent.pk)
+    assert not Label.objects.exists()
+    assert not Study.objects.exists()
+    LabelImport.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=5))
+    assert carry_out(sent.pk)
+    sent.refresh_from_db()
+    assert (sent.is_refused, sent.n_new, Label.objects.count()) == (False, 5, 4)
+
+
 def test_a_busy_database_is_no_fault_of_the_file(client, engineer, monkeypatch):
     sent = looked(client, good(*two_runs()))
     decide(client, sent)
