@@ -57,7 +57,8 @@ def run_columns(request: AppRequest) -> HttpResponse:
     request.user.preferences["run_columns"] = chosen
     request.user.save(update_fields=["preferences"])
     back = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()):
+    # A bare word would be taken for the name of a view, which there may not be.
+    if not url_has_allowed_host_and_scheme(back, allowed_hosts=None) or not back.startswith("/"):
         back = reverse("runs:run_list")
     return redirect(back)
 

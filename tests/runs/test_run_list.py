@@ -210,6 +210,13 @@ class TestColumns:
         heads = re.findall(r"<th[^>]*>\s*(?:<a[^>]*>)?([^<]+)", client.get(URL).content.decode())
         assert [head.strip() for head in heads if head.strip()] == ["Goal", "Site", "Cost"]
 
+    @pytest.mark.parametrize(
+        "back", ["x", "9", "\ufffd", "//evil.example/", "https://evil.example"]
+    )
+    def test_what_leads_nowhere_on_this_site_leads_back_to_the_list(self, engineer, back):
+        response = as_user(engineer).post("/runs/columns/", {"next": back})
+        assert (response.status_code, response["Location"]) == (302, "/runs/")
+
     def test_unknown_ones_are_left_out(self, engineer):
         as_user(engineer).post("/runs/columns/", {"column": ["reward", "site"]})
         engineer.refresh_from_db()
