@@ -501,11 +501,18 @@ def turn_round(world: World, *, turns_disputed: bool) -> None:
     DisputeMessage.objects.filter(dispute=world.other_dispute).update(text="-", proposal="failure")
     ReferenceVerdict.objects.update(verdict="success", rationale="the other way round")
     turned = [world.run, world.rerun, *([world.disputed] if turns_disputed else [])]
-    AgentConfiguration.objects.filter(runs__in=turned).update(
-        name="another agent", version="9", model="another model", model_names=[], config={}
-    )
+    for agent in AgentConfiguration.objects.filter(runs__in=turned):
+        # As many names as before: how many agents there are is hidden from nobody.
+        AgentConfiguration.objects.filter(pk=agent.pk).update(
+            name=f"another agent {agent.pk}",
+            version="9",
+            model=f"another model {agent.pk}",
+            model_names=[],
+            config={},
+        )
     for run in turned:
         _turn(run)
+    world.rerun.evaluations.all().delete()  # one says the opposite, and one is not there at all
 
 
 def _turn(run: Run) -> None:

@@ -2,7 +2,8 @@
 
 Two proofs. Words: everything hidden holds a word of its own, and no answer holds any of them.
 Twins: two sites that differ only in what is hidden answer byte for byte alike, so that not even
-an order, a count or the length of an answer tells.
+an order, a count or the length of an answer tells. Nor does the time that one takes, as far as it
+is ours: the database is asked the same, statement for statement.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from tests.judging.blind_world import (
     turn_round,
     words_of,
 )
+from tests.judging.statements import Statements, asked_of_database, told_apart
 from tests.judging.url_cases import CASES, Visit
 
 pytestmark = pytest.mark.django_db
@@ -112,9 +114,15 @@ def log_in(world: World, viewer: str) -> str:
 
 
 def answers(
-    world: World, viewer: str, only: str = "", session: str = ""
+    world: World,
+    viewer: str,
+    only: str = "",
+    session: str = "",
+    statements: dict[str, Statements] | None = None,
 ) -> Iterator[tuple[str, bytes]]:
     """Every visit as the viewer: what was asked, and the whole answer.
+
+    What the database was asked for it goes into `statements`.
 
     An address is visited as page and as fragment, unless nobody asked which; with a query as
     fragment, a file as page.
@@ -125,10 +133,13 @@ def answers(
         for way in ways:
             client.cookies.clear()  # the visit to the log-out page, above all
             client.cookies[settings.SESSION_COOKIE_NAME] = session
-            with undone():
+            with undone(), asked_of_database() as texts:
                 response = _response(client, visit, WAYS[way])
                 answer = _whole(response)
-            yield f"{name} {way} {_asked(visit)}", NOISE.sub(b"", answer)
+            asked = f"{name} {way} {_asked(visit)}"
+            if statements is not None:
+                statements[asked] = told_apart(texts)
+            yield asked, NOISE.sub(b"", answer)
             if not _depends_on_way(response):
                 break
 
@@ -220,14 +231,18 @@ def test_no_answer_holds_a_hidden_word_and_twin_sites_answer_alike(
 ) -> None:
     rows = (Label.objects.count(), Assignment.objects.count(), User.objects.count())
     session = log_in(world, viewer)
-    before = dict(answers(world, viewer, session=session))
+    # What runs say that knowledge was drawn from is read once and kept.
+    list(answers(world, viewer, "runs:knowledge_entry", session))
+    first, second = dict[str, Statements](), dict[str, Statements]()
+    before = dict(answers(world, viewer, session=session, statements=first))
     assert words_in(before, viewer) == []
     assert rows == (Label.objects.count(), Assignment.objects.count(), User.objects.count())
     remove_guards()  # the other site is made out of this one, finished runs and all
     turn_round(world, turns_disputed=viewer != "engineer")
-    after = dict(answers(world, viewer, session=session))
+    after = dict(answers(world, viewer, session=session, statements=second))
     assert before.keys() == after.keys()
     assert [asked for asked, answer in before.items() if after[asked] != answer] == []
+    assert [asked for asked in first if first[asked] != second[asked]] == []
 
 
 def test_administrators_who_annotate_find_no_hidden_word(world: World) -> None:

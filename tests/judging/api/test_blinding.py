@@ -1,7 +1,8 @@
 """No answer of the API tells a blind person what is hidden from them.
 
 The two proofs of `tests/judging/test_blinding_urls.py`, with tokens: no hidden word in any answer,
-and two sites that differ only in what is hidden answer byte for byte alike.
+and two sites that differ only in what is hidden answer byte for byte alike, having asked
+the database the same.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from judging.api.urls import urlpatterns
 from runs.immutability import remove_guards
 from runs.models import Run, User
 from tests.judging.blind_world import World, make_world, turn_round
+from tests.judging.statements import Statements, asked_of_database, told_apart
 from tests.judging.test_blinding_urls import HIDDEN, undone, words_in
 from tests.judging.url_cases import CASES
 from tests.runs.api.asking import Caller
@@ -40,6 +42,7 @@ QUERIES = {
     "list_evaluations": ["verdict=failed"],
     "read_experiment_figures": ["verdict=reward", "verdict=reference"],
 }
+COUNTING = 'UPDATE "runs_apitoken" SET "counted"'
 WITHOUT_READING = ("launch_", "cancel_", "openapi", "api-root", "nowhere")
 
 
@@ -65,11 +68,16 @@ def _paths(world: World) -> Iterator[str]:
                 yield f"{path}?{query}"
 
 
-def _answers(world: World, caller: Caller) -> dict[str, bytes]:
+def _answers(
+    world: World, caller: Caller, statements: dict[str, Statements] | None = None
+) -> dict[str, bytes]:
     found = {}
     for path in dict.fromkeys(_paths(world)):
-        with undone():
+        with undone(), asked_of_database() as texts:
             answer = caller.get(path)
+        if statements is not None:
+            # How often a token was used is written down now and then.
+            statements[path] = told_apart([text for text in texts if COUNTING not in text])
         assert answer.status_code != 500, path
         assert answer.status_code != 429, path
         found[path] = f"{answer.status_code}\n".encode() + answer.content
@@ -86,16 +94,19 @@ def test_no_answer_holds_a_hidden_word_and_twin_sites_answer_alike(
     world: World, viewers: str
 ) -> None:
     callers = {viewer: _caller(world, viewer) for viewer in viewers.split()}
-    before = {viewer: _answers(world, caller) for viewer, caller in callers.items()}
+    first: dict[str, dict[str, Statements]] = {viewer: {} for viewer in callers}
+    before = {viewer: _answers(world, caller, first[viewer]) for viewer, caller in callers.items()}
     for viewer, answers in before.items():
         assert sum(answer.startswith(b"200") for answer in answers.values()) >= 3
         assert words_in(answers, viewer) == []
     remove_guards()
     turn_round(world, turns_disputed=viewers != "engineer")
     for viewer, caller in callers.items():
-        after = _answers(world, caller)
+        second: dict[str, Statements] = {}
+        after = _answers(world, caller, second)
         assert before[viewer].keys() == after.keys()
         assert [path for path, answer in before[viewer].items() if after[path] != answer] == []
+        assert [path for path, asked in first[viewer].items() if second[path] != asked] == []
 
 
 def test_the_words_are_there_for_those_who_may_see_them(world: World) -> None:
