@@ -99,7 +99,8 @@ def refuse_unknown_steps(
 def drafted_ticks(data: QueryDict) -> dict[str, str]:
     """What has been ticked so far, whatever it is, in bounded size."""
     names = [name for name in data if _FIELD.fullmatch(name)][:MAX_DRAFTED]
-    return {name: str(data[name])[:10] for name in names if data[name]}
+    # Without NUL, which PostgreSQL keeps in no column.
+    return {name: str(data[name])[:10].replace("\0", "") for name in names if data[name]}
 
 
 def _step_field(label: str, part: str) -> forms.IntegerField:

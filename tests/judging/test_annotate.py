@@ -166,6 +166,16 @@ def test_a_draft_survives_and_fills_the_form(study: Study) -> None:
     assert re.search(r'value="loop"[^>]*checked', page)
 
 
+def test_what_no_database_keeps_is_left_out_of_a_draft(study: Study) -> None:
+    user = annotators_of(study)[0]
+    client = as_(user)
+    form = form_of(client, study, success="failure", rationale="a\0b", causes=["a\0b"])
+    assert client.post(url("draft_save", study), form).status_code == 200
+    assert client.post(url("annotate", study), form).status_code == 422
+    draft = Assignment.objects.get(user=user).draft
+    assert (draft["rationale"], draft["causes"]) == ("a\ufffdb", ["a\ufffdb"])
+
+
 def test_drafts_and_labels_of_others_are_out_of_reach(study: Study) -> None:
     first, second = annotators_of(study)
     theirs = next_assignment(study=study, user=first)
