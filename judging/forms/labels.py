@@ -193,7 +193,7 @@ def existing_label(assignment: Assignment) -> Any:
 def read_draft(data: QueryDict) -> dict[str, Any]:
     """What has been filled in so far, whatever it is, in bounded size."""
     draft: dict[str, Any] = {
-        name: _storable(data[name])[:MAX_TEXT] for name in DRAFT_FIELDS if data.get(name)
+        name: _storable(str(data[name]))[:MAX_TEXT] for name in DRAFT_FIELDS if data.get(name)
     }
     causes = [_storable(cause)[:100] for cause in data.getlist("causes")[:50]]
     return draft | ({"causes": causes} if causes else {}) | drafted_ticks(data)
