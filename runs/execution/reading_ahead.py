@@ -36,7 +36,7 @@ from webagent.trajectory.reading import RunSource
 
 logger = logging.getLogger(__name__)
 
-AHEAD = 4
+AHEAD = 8
 """Runs that are read and whose files are not written: their files are held till then."""
 FEWEST_RUNS = 20
 """Of fewer, making another process is not worth its while."""
@@ -128,6 +128,9 @@ class ReadingAhead:
         # What the other process leaves in temporary files goes with this folder.
         self._folder = HeldFolder(FOLDER)
         self._pipe, theirs = Pipe()
+        # What is here stays as long as the import: neither process need look for garbage in it.
+        # Nor are connections and browsers of the first the other's to close.
+        gc.freeze()
         self._child = os.fork()
         if not self._child:
             self._pipe.close()
@@ -213,6 +216,7 @@ class ReadingAhead:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._child, 0)
         self._child = 0
+        gc.unfreeze()
         # Another process that was forked meanwhile may hold the other end open.
         with socket.socket(fileno=os.dup(self._pipe.fileno())) as line:
             line.shutdown(socket.SHUT_RDWR)
@@ -230,7 +234,6 @@ def _be_the_other(
         end_with_parent(signal.SIGKILL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        gc.freeze()  # Connections and browsers of the first are not ours to close.
         tempfile.tempdir = folder
         _read(pipe, source, thumbnails_follow)
         status = 0

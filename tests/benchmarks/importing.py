@@ -39,7 +39,7 @@ from webagent.trajectory.records import (
     TextPart,
 )
 
-RUNS = int(os.environ.get("BENCHMARK_RUNS", "100"))
+RUNS = int(os.environ.get("BENCHMARK_RUNS", "300"))
 STEPS = 15
 WIDTH, HEIGHT = 1280, 720
 THOUGHT = "The next order is further down the list. " * 8

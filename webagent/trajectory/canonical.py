@@ -38,11 +38,13 @@ def plain_decimal(value: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+)
+
+
 def _spell(plain: Any) -> bytes:
-    text = json.dumps(
-        plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    )
-    return text.encode() + b"\n"
+    return _ENCODER.encode(plain).encode() + b"\n"
 
 
 def _plain(value: Any, *, whole_floats: bool = False) -> Any:
