@@ -149,7 +149,7 @@ def test_the_proxy_lets_uploads_through_and_keeps_probes_in() -> None:
     assert int(found[1]) * 10**6 > Environment.model_fields["IMPORT_MAX_UPLOAD_BYTES"].default
     inner = re.search(r"@inner path (.+)", words)
     assert inner
-    assert set(inner[1].split()) == set(PROBES) - {"/livez"}
+    assert set(inner[1].split()) == set(PROBES) - {"/livez", "/healthz"}
 
 
 def test_the_proxys_own_pages_may_look_as_they_do() -> None:
