@@ -44,6 +44,17 @@ def keep_upload(file: UploadedFile[Any], name: str) -> str:
 
 
 @contextmanager
+def keeping_upload(file: UploadedFile[Any], name: str) -> Iterator[str]:
+    """The place of the file, which stays kept unless the block breaks. Raises as `keep_upload`."""
+    place = keep_upload(file, name)
+    try:
+        yield place
+    except BaseException:
+        drop_upload(place)
+        raise
+
+
+@contextmanager
 def kept_upload(place: str) -> Iterator[Path]:
     """A path at which the file can be read while the block lasts.
 

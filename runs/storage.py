@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
@@ -121,12 +121,7 @@ class BlobFileStorage(BlobStorage, FileSystemStorage):
         unfinished = f"{path}.{secrets.token_hex(6)}{UNFINISHED}"
         folders = [os.path.dirname(path)]
         try:
-            try:
-                file = open(unfinished, "wb")  # noqa: SIM115 (closed below)
-            except FileNotFoundError:
-                folders += _make_folder(folders[0])
-                file = open(unfinished, "wb")  # noqa: SIM115
-            with file:
+            with _begun(unfinished, folders) as file:
                 for chunk in chunks:
                     file.write(chunk)
                 file.flush()
@@ -178,6 +173,15 @@ class BlobFileStorage(BlobStorage, FileSystemStorage):
         """Room on its disk."""
         folder = Path(self.location)
         return shutil.disk_usage(next(p for p in (folder, *folder.parents) if p.exists())).free
+
+
+def _begun(path: str, folders: list[str]) -> BinaryIO:
+    """A file to write. `folders` gets those in which names are new, where its own was missing."""
+    try:
+        return open(path, "wb")
+    except FileNotFoundError:
+        folders += _make_folder(os.path.dirname(path))
+        return open(path, "wb")
 
 
 def _make_folder(folder: str) -> list[str]:

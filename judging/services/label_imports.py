@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from judging.models import LabelImport
 from judging.tasks import dispatch_label_imports
 from runs.act_kinds import IMPORT_DISCARDED, IMPORT_STARTED
-from runs.kept_uploads import drop_upload, is_kept, keep_upload
+from runs.kept_uploads import drop_upload, is_kept, keeping_upload
 from runs.models import User
 from runs.services.acts import record_act
 
@@ -31,22 +31,17 @@ def start_look(*, file: UploadedFile[Any], study: str, user: User) -> LabelImpor
     """
     import_id = uuid.uuid4()
     size = file.size or 0
-    place = keep_upload(file, f"{import_id}.table")
-    try:
-        with transaction.atomic():
-            sent = LabelImport.objects.create(
-                id=import_id,
-                created_by=user,
-                file_name=Path(file.name or "labels").name[:255],
-                path=place,
-                size=size,
-                study_name=study,
-            )
-            record_act(IMPORT_STARTED, about=sent, words=sent.file_name, user=user)
-            transaction.on_commit(dispatch_label_imports)
-    except BaseException:
-        drop_upload(place)
-        raise
+    with keeping_upload(file, f"{import_id}.table") as place, transaction.atomic():
+        sent = LabelImport.objects.create(
+            id=import_id,
+            created_by=user,
+            file_name=Path(file.name or "labels").name[:255],
+            path=place,
+            size=size,
+            study_name=study,
+        )
+        record_act(IMPORT_STARTED, about=sent, words=sent.file_name, user=user)
+        transaction.on_commit(dispatch_label_imports)
     return sent
 
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from runs.act_kinds import IMPORT_DISCARDED, IMPORT_STARTED
-from runs.kept_uploads import drop_upload, is_kept, keep_upload
+from runs.kept_uploads import drop_upload, is_kept, keeping_upload
 from runs.models import ImportJob, User
 from runs.services.acts import record_act
 from runs.tasks import dispatch_imports
@@ -43,25 +43,20 @@ def start_import(
     """
     job_id = uuid.uuid4()
     size = file.size or 0
-    place = keep_upload(file, f"{job_id}.zip")
-    try:
-        with transaction.atomic():
-            job = ImportJob.objects.create(
-                id=job_id,
-                created_by=user,
-                file_name=Path(file.name or "upload.zip").name[:255],
-                path=place,
-                size=size,
-                format=format,
-                experiment_name=experiment_name,
-                only_looks=only_looks,
-                keeps_file=keeps_file and settings.ENV.UPLOAD_KEEP_DAYS > 0,
-            )
-            record_act(IMPORT_STARTED, about=job, words=job.file_name, user=user)
-            transaction.on_commit(dispatch_imports)
-    except BaseException:
-        drop_upload(place)
-        raise
+    with keeping_upload(file, f"{job_id}.zip") as place, transaction.atomic():
+        job = ImportJob.objects.create(
+            id=job_id,
+            created_by=user,
+            file_name=Path(file.name or "upload.zip").name[:255],
+            path=place,
+            size=size,
+            format=format,
+            experiment_name=experiment_name,
+            only_looks=only_looks,
+            keeps_file=keeps_file and settings.ENV.UPLOAD_KEEP_DAYS > 0,
+        )
+        record_act(IMPORT_STARTED, about=job, words=job.file_name, user=user)
+        transaction.on_commit(dispatch_imports)
     return job
 
 
