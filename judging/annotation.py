@@ -39,7 +39,7 @@ def annotate_context(
         "guideline": form.newest,
         "guideline_html": render_markdown(form.newest.text) if form.newest else "",
         "progress": progress_of(study=study, user=user),
-        "undo": undoable_label(study, user),
+        "given": label_just_given(study, user),
         "comments": own_comments(assignment),
         **timeline_context(run, user),
     }
@@ -52,11 +52,12 @@ def own_comments(assignment: Assignment) -> QuerySet[StepComment]:
     )
 
 
-def undoable_label(study: Study, user: User) -> Label | None:
-    """The label that the person has just given and may still take back."""
+def label_just_given(study: Study, user: User) -> Label | None:
+    """The person's latest label, as long as one that is not the last of its run can be undone."""
     since = timezone.now() - timedelta(seconds=UNDO_S)
     recent = Label.objects.filter(item__study=study, annotator=user, submitted_at__gt=since)
-    return recent.filter(revisions=None).order_by("-submitted_at").first()
+    unchanged = recent.filter(revisions=None).select_related("item")
+    return unchanged.order_by("-submitted_at").first()
 
 
 def done_context(study: Study, user: User) -> dict[str, Any]:
@@ -76,5 +77,5 @@ def done_context(study: Study, user: User) -> dict[str, Any]:
         "n_waiting": labelled.filter(status=StudyItem.Status.OPEN).count(),
         "n_disputed": Dispute.objects.waiting().filter(item__in=labelled.values("pk")).count(),
         "n_settled": labelled.filter(status=StudyItem.Status.SETTLED).count(),
-        "undo": undoable_label(study, user),
+        "given": label_just_given(study, user),
     }

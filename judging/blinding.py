@@ -12,23 +12,19 @@ but never to somebody who still owes the same run a label in another study.
 """
 
 from collections.abc import Collection, Iterable
-from datetime import timedelta
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from judging.models import (
     Assignment,
     Dispute,
     Label,
-    ReferenceVerdict,
     Study,
     StudyItem,
     StudyMember,
 )
-from judging.models.labels import UNDO_S
 from judging.querysets.disputes import DisputeQuerySet
 from runs.models import Run, User
 
@@ -140,21 +136,12 @@ def _open_studies_of(user: User) -> dict[int, bool]:
 
 
 def _waiting(user: User, studies: list[int]) -> QuerySet[StudyItem]:
-    """Items that are not settled, and settled ones on which the person is to be as blind as before.
-
-    Those settled a moment ago by labels that can still be taken back, and those that the
-    person is looking at a second time without knowing it.
-    """
-    just_agreed = Q(
-        verdict__origin=ReferenceVerdict.Origin.AGREED,
-        verdict__decided_at__gt=timezone.now() - timedelta(seconds=UNDO_S),
-    )
+    """Items that are not settled, and settled ones that the person is labelling a second time."""
     again = Assignment.objects.filter(
         user=user, is_repeat=True, state=Assignment.State.LEASED, item=OuterRef("pk")
     )
     unsettled = ~Q(status=StudyItem.Status.SETTLED)
-    waiting = unsettled | just_agreed | Exists(again)
-    return StudyItem.objects.filter(waiting, study__in=studies).order_by()
+    return StudyItem.objects.filter(unsettled | Exists(again), study__in=studies).order_by()
 
 
 # Which runs repeat one another is one rule: their first one is the same, `Run.root`. It is asked

@@ -10,7 +10,7 @@ from judging.models.studies import Guideline, Study, StudyItem
 from judging.querysets.labels import LabelQuerySet
 
 UNDO_S = 10
-"""Seconds in which a label just submitted can be taken back; what it opened waits as long."""
+"""Seconds in which a label just submitted can be taken back, unless it was the last one awaited."""
 
 
 class Success(models.TextChoices):

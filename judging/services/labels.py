@@ -15,18 +15,16 @@ from django.utils import timezone
 from judging.act_kinds import LABEL_CHANGED, LABEL_SUBMITTED, LABEL_UNDONE
 from judging.models import (
     Assignment,
-    Dispute,
     Label,
     LabelRevision,
     MilestoneTick,
     StudyItem,
     Success,
-    Unblinding,
 )
 from judging.models.labels import UNDO_S
 from judging.services.assignment import add_active_time, lease_length
 from judging.services.holding import held_assignment
-from judging.services.settlement import closing_row, reopen
+from judging.services.settlement import closing_row
 from judging.services.standing import Standing, standing_of
 from judging.ticks import tick_fields
 from runs.act_kinds import ActKind
@@ -49,7 +47,7 @@ class PlaceLostError(LabelRefusedError):
 
 
 class LabelClosedError(LabelRefusedError):
-    """All labels of the run have arrived, so none can be changed or taken back."""
+    """The person may know what others said of the run, so the label stays as it is."""
 
 
 class LabelledElsewhereError(LabelRefusedError):
@@ -179,7 +177,7 @@ def _first(
     item: StudyItem, assignment: Assignment, user: User, submission: Submission, standing: Standing
 ) -> Label:
     now = timezone.now()
-    if not assignment.is_repeat and not standing.has_place:
+    if not standing.has_place:
         raise PlaceLostError
     add_active_time(assignment, submission.seconds, now)
     writes = RowWrites()
@@ -217,7 +215,7 @@ def _change(
 ) -> Label:
     if submission.version is None or submission.version != label.revisions.count():
         raise LabelledElsewhereError
-    if label.is_repeat or item.status != StudyItem.Status.OPEN:
+    if label.is_repeat or not standing.may_revise:
         raise LabelClosedError
     writes = RowWrites()
     writes.insert(LabelRevision(label=label, content=content_of(label)))
@@ -277,27 +275,28 @@ def content_of(label: Label) -> dict[str, Any]:
 def undo_label(*, label: Label, user: User) -> Assignment:
     """Take back a label just submitted; its run is in the person's hands again, form filled.
 
-    A label that was the last one awaited can be taken back too, as long as nobody has been
-    shown what it opened.
+    Only while labels of the run are still awaited: the last one shows, by the run's state alone,
+    whether the others said the same.
 
     Raises:
-        LabelClosedError: too late, or somebody has seen it.
+        LabelClosedError: too late, or the person may know what others said of the run.
+        NotAnnotatorError: the study is closed, or the person is no annotator of it any more.
     """
     assignment = Assignment.objects.get(item=label.item_id, user=user, is_repeat=label.is_repeat)
     item, assignment = _lock(assignment, user)
     current = Label.objects.filter(pk=label.pk, annotator=user).first()
     if current is None:  # undone already, by the other of two clicks
         return assignment
+    standing = standing_of(assignment, item, success=current.success, guideline=None)
+    if not standing.may_label:
+        raise NotAnnotatorError
     now = timezone.now()
-    if now - current.submitted_at > timedelta(seconds=UNDO_S) or current.revisions.exists():
+    is_late = now - current.submitted_at > timedelta(seconds=UNDO_S)
+    if is_late or not standing.may_revise or current.revisions.exists():
         raise LabelClosedError
     if not current.is_repeat:
-        if item.status != StudyItem.Status.OPEN:
-            if _has_been_seen(item):
-                raise LabelClosedError
-            reopen(item=item)
         item.n_labels -= 1
-        item.save(update_fields=["n_labels", "status"])
+        item.save(update_fields=["n_labels"])
     assignment.state = Assignment.State.LEASED
     assignment.draft = draft_of(current)
     assignment.leased_until = now + lease_length()
@@ -306,16 +305,6 @@ def undo_label(*, label: Label, user: User) -> Assignment:
     current.delete()
     _act(LABEL_UNDONE, item, user).save(force_insert=True)
     return assignment
-
-
-def _has_been_seen(item: StudyItem) -> bool:
-    """Whether somebody came to see what the completed labels opened."""
-    return (
-        Unblinding.objects.filter(item=item).exists()
-        or Dispute.objects.filter(item=item, messages__isnull=False).exists()
-        or item.status == StudyItem.Status.SETTLED
-        and Dispute.objects.filter(item=item).exists()
-    )
 
 
 def draft_of(label: Label) -> dict[str, Any]:

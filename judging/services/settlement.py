@@ -107,10 +107,3 @@ def _verdict(
         is_authoritative=not standing,
         run_created_at=created_at,
     )
-
-
-def reopen(*, item: StudyItem) -> None:
-    """Take back what completing the labels brought. The caller holds the lock and saves."""
-    ReferenceVerdict.objects.filter(item=item).delete()
-    Dispute.objects.filter(item=item).delete()
-    item.status = Status.OPEN

@@ -19,7 +19,8 @@ class Standing:
     Attributes:
         may_label: the study is open, and the person an annotator of it.
         has_label: the person has labelled the run (in the same look, the first or the second).
-        has_place: one is left for the person's label.
+        has_place: one is left for the person's label; of a hidden repeat, it is in their hands.
+        may_revise: labels of the run are still awaited, and the person knows of no others.
         labels_per_run: as many as the study wants.
         is_contradicted: another label of the run, no second look, says something else.
         guideline: the guidelines that the person was shown, or the newest of the study.
@@ -28,6 +29,7 @@ class Standing:
     may_label: bool
     has_label: bool
     has_place: bool
+    may_revise: bool
     labels_per_run: int
     is_contradicted: bool
     guideline: int | None
@@ -87,12 +89,16 @@ def standing_of(
         success=success,
         guideline=guideline,
     )
+    # Of a repeat that was skipped, the person may have seen the verdict.
+    is_held = assignment.state == Assignment.State.LEASED
+    may_revise = item.status == StudyItem.Status.OPEN and not has_seen
     return Standing(
         may_label=is_open and is_member,
         has_label=has_label,
-        has_place=item.status == StudyItem.Status.OPEN
-        and not has_seen
-        and item.n_labels + _held_by_others(assignment) < wanted,
+        has_place=is_held
+        if assignment.is_repeat
+        else may_revise and item.n_labels + _held_by_others(assignment) < wanted,
+        may_revise=may_revise,
         labels_per_run=wanted,
         is_contradicted=is_contradicted,
         guideline=guidelines,

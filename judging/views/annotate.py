@@ -150,7 +150,11 @@ def label_undo(request: AppRequest, study: Study) -> HttpResponse:
     try:
         assignment = undo_label(label=label, user=request.user)
     except LabelClosedError:
-        messages.warning(request, _("Too late: ten seconds are over, or others have seen it."))
+        words = _("Too late: ten seconds are over, or all labels of the run have arrived.")
+        messages.warning(request, words)
+        return redirect("judging:annotate", study.pk)
+    except NotAnnotatorError:
+        messages.warning(request, _("The study was closed, so this label stays."))
         return redirect("judging:annotate", study.pk)
     if assignment.is_repeat:
         return redirect("judging:annotate", study.pk)

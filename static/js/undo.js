@@ -1,6 +1,6 @@
-// A label just given can be taken back for ten seconds: by the button, or by `u`.
-for (const form of document.querySelectorAll("[data-undo]")) {
-  setTimeout(() => form.remove(), Number(form.dataset.seconds) * 1000);
+// The label just given is shown for ten seconds; one that can be undone is so by its button, or by `u`.
+for (const given of document.querySelectorAll("[data-given]")) {
+  setTimeout(() => given.remove(), Number(given.dataset.seconds) * 1000);
 }
 
 document.addEventListener("keydown", (event) => {
@@ -8,5 +8,5 @@ document.addEventListener("keydown", (event) => {
   const target = event.target instanceof Element ? event.target : document.body;
   if (target.closest("textarea, select, input:not([type=radio], [type=checkbox])")) return;
   if (document.querySelector("dialog[open], [data-waits]")) return;
-  document.querySelector("[data-undo]")?.requestSubmit();
+  document.querySelector("form[data-given]")?.requestSubmit();
 });

@@ -211,6 +211,21 @@ def test_undo_shows_the_run_again_with_its_label(study: Study) -> None:
     assert str(label.item.run_id) in page
 
 
+def test_the_last_label_of_a_run_is_said_to_stay(study: Study) -> None:
+    first, second = annotators_of(study)
+    client, undo = as_(second), url("label_undo", study)
+    for item in study.items.all():
+        make_label(item, second)
+        assert undo in client.get(url("annotate", study)).content.decode()
+        make_label(item, first)
+        page = client.get(url("annotate", study)).content.decode()
+        assert undo not in page
+        assert "All labels of this run have arrived" in page
+    label = Label.objects.filter(annotator=second).latest("submitted_at")
+    answer = client.post(undo, {"label": str(label.pk)}, follow=True).content.decode()
+    assert "Too late" in answer
+
+
 def test_a_label_can_be_changed_until_the_other_arrives(study: Study) -> None:
     first, second = annotators_of(study)
     item = study.items.earliest("position")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from random import Random
 from uuid import UUID
 
@@ -13,7 +12,6 @@ from django.utils import timezone
 from judging import blinding
 from judging.blinding import StudyPolicy, is_blind_on
 from judging.models import Assignment, ReferenceVerdict, Study, StudyItem, StudyMember
-from judging.models.labels import UNDO_S
 from runs.models import Run, User
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
@@ -40,13 +38,14 @@ def draw_item(random: Random, study: Study, run: Run, position: int, user: User)
     item = StudyItem.objects.create(study=study, run=run, position=position, status=status)
     waits = status != Status.SETTLED
     if not waits:
-        origin, age = random.choice([Origin.AGREED, Origin.ADJUDICATED]), random.choice([0, 9])
-        decided_at = timezone.now() - timedelta(seconds=age * UNDO_S)
         ReferenceVerdict.objects.create(
-            item=item, run=run, verdict="success", origin=origin, decided_at=decided_at,
+            item=item,
+            run=run,
+            verdict="success",
+            origin=random.choice([Origin.AGREED, Origin.ADJUDICATED]),
+            decided_at=timezone.now(),
             is_authoritative=False,
-        )  # fmt: skip
-        waits = origin == Origin.AGREED and not age
+        )
     if random.random() < 0.2:  # noqa: PLR2004
         is_repeat, state = random.choice([True, False]), random.choice(Assignment.State.values)
         now = timezone.now()

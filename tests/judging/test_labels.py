@@ -1,6 +1,8 @@
 """Submitting, changing and taking back labels, and what the last one brings."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.utils import timezone
@@ -13,11 +15,12 @@ from judging.models import (
     ReferenceVerdict,
     StudyItem,
 )
-from judging.services.assignment import next_assignment, take_up
+from judging.services.assignment import next_assignment, skip, take_up
 from judging.services.labels import (
     LabelClosedError,
     LabelledElsewhereError,
     NotAnnotatorError,
+    PlaceLostError,
     submit_label,
     undo_label,
 )
@@ -26,6 +29,7 @@ from judging.services.unblinding import record_unblinding
 from tests.judging.factories import (
     annotators_of,
     label_next,
+    make_dispute,
     make_label,
     make_study,
     make_submission,
@@ -189,19 +193,43 @@ def test_undo_puts_the_run_back_with_everything_filled_in() -> None:
 
 
 @pytest.mark.parametrize("said", ["success", "failure"])
-def test_undo_of_the_last_label_takes_back_what_it_opened(said: str) -> None:
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_no_label_is_undone_once_all_have_arrived(said: str, place: str) -> None:
+    """Whoever sees that the run is settled or disputed knows what the other one said."""
     study = make_study(runs=1)
-    first, second = annotators_of(study)
     item = study.items.get()
-    make_label(item, first, "success")
-    label = make_label(item, second, said)
-    undo_label(label=label, user=second)
-    item.refresh_from_db()
-    assert (item.status, item.n_labels) == ("open", 1)
-    assert not ReferenceVerdict.objects.exists()
-    assert not Dispute.objects.exists()
-    make_label(item, second, "success")
-    assert ReferenceVerdict.objects.get().verdict == "success"
+    labels = {
+        order: make_label(item, user, verdict)
+        for order, user, verdict in zip(
+            ("first", "last"), annotators_of(study), ("success", said), strict=True
+        )
+    }
+    closed = StudyItem.objects.values_list("status", "n_labels").get()
+    with pytest.raises(LabelClosedError):
+        undo_label(label=labels[place], user=labels[place].annotator)
+    assert StudyItem.objects.values_list("status", "n_labels").get() == closed
+    assert Label.objects.count() == 2
+
+
+def test_the_only_label_of_a_run_opens_its_verdicts_and_is_not_undone() -> None:
+    study = make_study(runs=1, annotators=1, labels_per_run=1)
+    [user] = annotators_of(study)
+    label = label_next(study, user)
+    with pytest.raises(LabelClosedError):
+        undo_label(label=label, user=user)
+
+
+def test_nobody_undoes_a_label_of_a_closed_study_or_after_leaving() -> None:
+    """Outcomes and verdicts are open to them by then."""
+    study = make_study(runs=2)
+    first, second = annotators_of(study)
+    labels = label_next(study, first), label_next(study, second)
+    remove_member(study=study, user=second)
+    with pytest.raises(NotAnnotatorError):
+        undo_label(label=labels[1], user=second)
+    close_study(study=study)
+    with pytest.raises(NotAnnotatorError):
+        undo_label(label=labels[0], user=first)
 
 
 def test_undo_ends_after_ten_seconds() -> None:
@@ -214,17 +242,47 @@ def test_undo_ends_after_ten_seconds() -> None:
     assert Label.objects.exists()
 
 
-def test_undo_is_refused_once_somebody_has_seen_the_labels() -> None:
-    study = make_study(runs=1)
-    first, second = annotators_of(study)
-    item = study.items.get()
-    make_label(item, first, "success")
-    label = make_label(item, second, "failure")
-    record_unblinding(user=first, item=item, reason="dispute")
+@pytest.mark.parametrize("way", ["change", "undo"])
+def test_whoever_came_to_know_of_other_labels_revises_none(way: str) -> None:
+    """By a dispute over the same run in another study, say."""
+    run = make_run(pictures=False)
+    study, other = make_study(runs=[run]), make_study(runs=[run])
+    user = annotators_of(study)[0]
+    label = label_next(study, user)
+    record_unblinding(user=user, item=make_dispute(other).item, reason="dispute")
+    assignment, change = Assignment.objects.get(user=user), make_submission("failure", version=0)
+    ways: dict[str, Callable[[], object]] = {
+        "undo": partial(undo_label, label=label, user=user),
+        "change": partial(submit_label, assignment=assignment, user=user, submission=change),
+    }
     with pytest.raises(LabelClosedError):
-        undo_label(label=label, user=second)
-    item.refresh_from_db()
-    assert (item.status, item.n_labels) == ("disputed", 2)
+        ways[way]()
+
+
+def test_a_repeat_of_a_settled_run_is_not_undone() -> None:
+    """Once it is given, the verdict of the run shows again."""
+    study = make_study(runs=1, repeat_share=1.0)
+    first, second = annotators_of(study)
+    make_label(study.items.get(), second)
+    label_next(study, first)
+    repeat = label_next(study, first)
+    assert repeat.is_repeat
+    with pytest.raises(LabelClosedError):
+        undo_label(label=repeat, user=first)
+
+
+def test_a_skipped_repeat_is_not_labelled_any_more() -> None:
+    """The verdict of its run shows again, and the form may still be open in another tab."""
+    study = make_study(runs=1, repeat_share=1.0)
+    first, second = annotators_of(study)
+    make_label(study.items.get(), second)
+    label_next(study, first)
+    repeat = next_assignment(study=study, user=first)
+    assert repeat is not None
+    assert repeat.is_repeat
+    skip(assignment=repeat, user=first, reason="seen before")
+    with pytest.raises(PlaceLostError):
+        submit_label(assignment=repeat, user=first, submission=make_submission())
 
 
 def test_an_undone_repeat_changes_no_count() -> None:
