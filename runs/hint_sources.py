@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.conf import settings
 
 from runs.models import Run, Step, Task
-from runs.placeholders import resolve_text
 from runs.querysets.tasks import task_key
 from runs.run_bundles import step_record
 from webagent.knowledge.hint_source import SourceRun
 from webagent.knowledge.relatedness import DescribedTask
 from webagent.knowledge.run_log import log_of
+from webagent.placeholders import resolve_text
 
 
 def source_run(run: Run) -> SourceRun:

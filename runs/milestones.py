@@ -17,8 +17,8 @@ from pydantic import (
 
 from runs.milestone_faults import first_fault
 from runs.models import Milestone, Task
-from runs.placeholders import resolve
 from webagent.milestones.definition import Definition, digest_of
+from webagent.placeholders import resolve
 
 FORMAT: Literal["crosscheck-milestones"] = "crosscheck-milestones"
 MOST = 100

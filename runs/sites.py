@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from runs.models import Run, Task
-from runs.placeholders import sites_named
 from webagent.environment.probing import SiteState, probe_sites
+from webagent.placeholders import sites_named
 from webagent.trajectory.records import Json
 
 FRESH_S = 20.0

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext_lazy as _
 
 from runs.models import Task, TaskRevision
-from runs.placeholders import resolve_text, sites_named
 from runs.task_patches.changes import ChangeError, value_at
 from runs.task_rows import task_content
 from runs.word_diff import Part, Piece, word_diff
+from webagent.placeholders import resolve_text, sites_named
 
 ALTERNATIVES = " |OR| "
 MOST_SHOWN = 100

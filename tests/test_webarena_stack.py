@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 import yaml
 
-from runs.placeholders import MAP_PARTS, SITES, checked_hosts, parse_hosts
 from tests.webagent.moody_site import MoodySite
 from webagent.environment.probing import probe_sites
+from webagent.placeholders import MAP_PARTS, SITES, checked_hosts, parse_hosts
 
 STACK = Path(__file__).resolve().parent.parent / "docker" / "webarena"
 SCRIPTS = STACK / "scripts"

@@ -32,8 +32,8 @@ from judging.matching.specification import ALTERNATIVES, SpecificationError
 from judging.matching.strict import StrictMatcher
 from judging.models import EvaluatorVersion
 from runs.models import Run
-from runs.placeholders import placeholders, resolve, resolve_text
 from webagent.llm.interface import LanguageModel
+from webagent.placeholders import placeholders, resolve, resolve_text
 
 NO_REFERENCE_ANSWER = gettext_noop("the task has no reference answer")
 NO_CALLS = gettext_noop("the published evaluator asks no judge here")

@@ -22,7 +22,7 @@ from judging.matching.outcome import (
 )
 from judging.models import Evaluation
 from runs.models import Run
-from runs.placeholders import placeholders, resolve, resolve_text
+from webagent.placeholders import placeholders, resolve, resolve_text
 
 NO_SPECIFICATION = gettext_noop("the task has no evaluation specification")
 OTHER_SPECIFICATION = gettext_noop("the task's specification is of another kind")

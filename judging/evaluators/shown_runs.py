@@ -13,8 +13,8 @@ from judging.judges.settings import ShownSettings
 from judging.judges.shown import Picture, StepShown, Trajectory
 from runs.blobs import MissingBlobError, read_blob
 from runs.models import Blob, Run, Step
-from runs.placeholders import resolve_text
 from runs.records import action_text
+from webagent.placeholders import resolve_text
 from webagent.trajectory.actions import ActionKind, action_kind
 from webagent.trajectory.images import ImageError
 from webagent.trajectory.records import ActionRecord

@@ -17,8 +17,8 @@ from judging.judges.shown import Trajectory
 from runs.execution.learning import Learned, Learning, learns
 from runs.execution.paid_work import WorkRefusedError
 from runs.models import LearningJob, Run, RunStatus, Task
-from runs.placeholders import resolve_text
 from webagent.llm.interface import LanguageModel, Request
+from webagent.placeholders import resolve_text
 
 
 class ProposalParams(BaseModel):

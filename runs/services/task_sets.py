@@ -11,11 +11,11 @@ from django.db import transaction
 
 from runs.act_kinds import TASKS_IMPORTED
 from runs.models import Task, TaskSet
-from runs.placeholders import resolve
 from runs.querysets.tasks import task_key
 from runs.records import stored_json
 from runs.services.acts import record_act
 from runs.task_rows import task_columns, task_record
+from webagent.placeholders import resolve
 from webagent.trajectory.records import TaskRecord, TaskSetRecord
 
 BATCH = 500

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from runs.placeholders import (
+from webagent.placeholders import (
     SITES,
     checked_hosts,
     parse_hosts,
