@@ -17,12 +17,12 @@ SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "wikipedia", "map", "
 MAP_PARTS = ("tiles", "search", "car", "bike", "foot")
 """What the map asks behind its pages: tile server, Nominatim, and OSRM for each way to travel."""
 
-_NAMES = "|".join(site.upper() for site in SITES)
-_PLACEHOLDER = re.compile(rf"__({_NAMES})(_HOST)?__")
+_PLACEHOLDER = re.compile(r"__([A-Z][A-Z0-9_]*?)(_HOST)?__")
+"""Of any site: benchmarks add their own (`__CLASSIFIEDS__`)."""
 
 
 def resolve_text(text: str, hosts: Mapping[str, str]) -> str:
-    """The text with every placeholder of a known site replaced; others stay as they are.
+    """The text with every placeholder of a site that is given replaced; others stay as they are.
 
     `__REDDIT__` becomes the site's base URL without a final slash, `__REDDIT_HOST__` its host
     name alone, without scheme and port, for addresses of other schemes (`ssh://git@…:2222`).
@@ -57,9 +57,10 @@ def placeholders(value: Any) -> list[str]:
 
 
 def sites_named(value: Any) -> list[str]:
-    """Sites whose placeholders stand in a JSON value, each once."""
+    """Known sites whose placeholders stand in a JSON value, each once."""
     names = (_PLACEHOLDER.fullmatch(word) for word in placeholders(value))
-    return list(dict.fromkeys(name[1].lower() for name in names if name))
+    found = dict.fromkeys(name[1].lower() for name in names if name)
+    return [site for site in found if site in SITES]
 
 
 def parse_hosts(text: str) -> dict[str, str]:

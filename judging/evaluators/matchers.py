@@ -20,9 +20,10 @@ from judging.matching.outcome import (
     MatchTask,
     Verdict,
 )
+from judging.matching.settle import unresolved
 from judging.models import Evaluation
 from runs.models import Run
-from webagent.placeholders import placeholders, resolve, resolve_text
+from webagent.placeholders import resolve, resolve_text
 
 NO_SPECIFICATION = gettext_noop("the task has no evaluation specification")
 OTHER_SPECIFICATION = gettext_noop("the task's specification is of another kind")
@@ -30,12 +31,6 @@ UNREADABLE_EVIDENCE = gettext_noop("the captured evidence cannot be read")
 CUT_EVIDENCE = gettext_noop("the captured page was too long to be kept whole")
 NEEDS_JUDGE = gettext_noop("needs a judge")
 PLACEHOLDER = gettext_noop("the task names a site whose address is not set")
-
-_COMPARED = {
-    "string_match": "reference_answers",
-    "url_match": "reference_url",
-    "program_html": "program_html",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +55,6 @@ class MatcherEvaluator:
             return Finding.not_applicable(reason)
         hosts: Mapping[str, str] = settings.SITE_HOSTS
         evaluation: Mapping[str, object] = resolve(spec, hosts)
-        if unset := placeholders(_compared(evaluation)):
-            return Finding.without_verdict(PLACEHOLDER, {"placeholder": unset[0]})
         try:
             evidence = read_evidence(run.evidence)
         except EvidenceError as error:
@@ -77,6 +70,8 @@ class MatcherEvaluator:
             pages=evidence.pages,
         )
         found = self.matcher.evaluate(task, outcome)
+        if placeholder := unresolved(found):
+            return Finding.without_verdict(PLACEHOLDER, {"placeholder": placeholder})
         if evidence.is_cut and _failed_on_a_page(found):
             return Finding.without_verdict(CUT_EVIDENCE, found.as_details())
         return _finding(found)
@@ -86,13 +81,6 @@ def _specification(run: Run) -> Mapping[str, object] | None:
     """WebArena's evaluation object; None for tasks without one, or with another benchmark's."""
     spec = run.task.spec
     return spec if isinstance(spec, dict) and "eval_types" in spec else None
-
-
-def _compared(spec: Mapping[str, object]) -> list[object]:
-    """The parts of a specification that its evaluators compare with."""
-    kinds = spec["eval_types"]
-    named = kinds if isinstance(kinds, list) else []
-    return [spec.get(part) for kind, part in _COMPARED.items() if kind in named]
 
 
 def _failed_on_a_page(evaluation: MatchEvaluation) -> bool:

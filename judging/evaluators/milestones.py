@@ -12,6 +12,7 @@ from django.db.models import BigIntegerField, UUIDField
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, without_outcome
+from judging.evaluators.matchers import PLACEHOLDER
 from judging.evaluators.progress import (
     MECHANICAL,
     NO_MILESTONES,
@@ -31,6 +32,7 @@ from webagent.milestones.definition import Definition, digest_of, weights_of
 from webagent.milestones.findings import track
 from webagent.milestones.mechanical import Looked, find_milestones
 from webagent.milestones.seen import looks, reported_milestones
+from webagent.placeholders import placeholders
 from webagent.trajectory.records import BlobRecord, StepRecord
 
 NO_STEPS = gettext_noop("the run has no steps")
@@ -82,13 +84,25 @@ class MechanicalMilestones:
         checked = [one for one in _with_reports(milestones, steps) if one.rule is not None]
         if not checked:
             return Finding.not_applicable(NOT_CHECKED)
-        found = find_milestones(resolved(checked, settings.SITE_HOSTS), looks(steps, _tree_text))
+        at_sites = resolved(checked, settings.SITE_HOSTS)
+        placed = [one for one in at_sites if not _placeholders(one)]
+        left = [each for one in at_sites for each in _placeholders(one)]
+        unset = {"placeholder": left[0]} if left else {}
+        if not placed:
+            return Finding.without_verdict(PLACEHOLDER, unset)
+        found = find_milestones(placed, looks(steps, _tree_text))
         finding = _finding(milestones, found, n_steps=steps[-1].index + 1)
+        finding = replace(finding, details={**finding.details, **unset})
         if stored:
             return finding
         # The task itself has none: that is what an edit would change.
         own = {"milestones_hash": digest_of(stored), "reported_alone": True}
         return replace(finding, details={**finding.details, **own})
+
+
+def _placeholders(milestone: Definition) -> list[str]:
+    """Placeholders of sites in its checks, which no address can match."""
+    return [] if milestone.rule is None else placeholders(milestone.rule.model_dump())
 
 
 def _with_milestones(runs: Sequence[Run]) -> frozenset[UUID]:

@@ -1,10 +1,12 @@
 """Scores a file of cases line by line, so that anybody can hold a matcher against another.
 
-Input line: {"id", "eval", "answer"?, "url"?, "content"?, "intent"?}: `eval` in WebArena's schema
-with placeholders replaced, `url` the final page URL, `content` what the `program_html` locators
-returned (one text for every target, or a list with one text each). Output line: {"id", "score",
-"needs_llm", "score_if_judge_all_pass", "score_if_judge_all_fail", "judge_calls", "error",
-"details"}. `score` is null where a judge would be called or there is an error.
+Input line: {"id", "eval", "answer"?, "url"?, "content"?, "intent"?}: `eval` in WebArena's schema,
+`url` the final page URL, `content` what the `program_html` locators returned (one text for every
+target, or a list with one text each). Placeholders of sites (`__GITLAB__`) in `eval` and `intent`
+are replaced by the given hosts; where one is left in what is compared, that is the error. Output
+line: {"id", "score", "needs_llm", "score_if_judge_all_pass", "score_if_judge_all_fail",
+"judge_calls", "error", "details"}. `score` is null where it depends on a judge's reply
+(`needs_llm`), or where there is an error; `judge_calls` is empty where no reply is needed.
 """
 
 from __future__ import annotations
@@ -13,16 +15,19 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
-from judging.matching.hosts import HostAliases
+from judging.matching.hosts import HostAliases, site_aliases
 from judging.matching.outcome import (
     Matcher,
     MatchEvaluation,
     MatchOutcome,
     MatchTask,
     PageEvidence,
+    Verdict,
     no_verdict,
 )
+from judging.matching.settle import unresolved
 from judging.matching.specification import SpecificationError, mapping, text
+from webagent.placeholders import resolve, resolve_text
 
 LONGEST_LINE = 32 * 1024 * 1024
 """Characters; a page's HTML fits many times over."""
@@ -44,15 +49,24 @@ def read_lines(file: TextIO, limit: int = LONGEST_LINE) -> Iterator[str | None]:
 
 
 def score_lines(
-    lines: Iterable[str | None], matcher: Matcher, host_aliases: HostAliases = ()
+    lines: Iterable[str | None], matcher: Matcher, hosts: Mapping[str, str] | None = None
 ) -> Iterator[dict[str, object]]:
-    """One JSON-ready result for each line, in order; a line that makes no sense gets an error."""
+    """One JSON-ready result for each line, in order; a line that makes no sense gets an error.
+
+    Args:
+        hosts: base URL by site, such as `{"reddit": "http://localhost:9999"}`.
+    """
+    known = hosts or {}
+    host_aliases = site_aliases(known)
     for number, line in enumerate(lines, start=1):
         identifier: object = None
         try:
             case = _parse(line, number)
             identifier = case.get("id")
-            found = matcher.evaluate(_task(case, host_aliases), _outcome(case))
+            found = matcher.evaluate(_task(case, known, host_aliases), _outcome(case))
+            if placeholder := unresolved(found):
+                reason = f"the reference names {placeholder}, a site whose address is not given"
+                found = no_verdict(reason, found.checks)
         except SpecificationError as error:
             found = no_verdict(str(error))
         yield _result(identifier, found)
@@ -67,10 +81,12 @@ def _parse(line: str | None, number: int) -> Mapping[str, object]:
         raise SpecificationError(f"case {number} is not JSON: {error}") from error
 
 
-def _task(case: Mapping[str, object], host_aliases: HostAliases) -> MatchTask:
+def _task(
+    case: Mapping[str, object], hosts: Mapping[str, str], host_aliases: HostAliases
+) -> MatchTask:
     return MatchTask(
-        evaluation=mapping(case.get("eval"), "eval"),
-        intent=_optional_text(case, "intent") or "",
+        evaluation=resolve(mapping(case.get("eval"), "eval"), hosts),
+        intent=resolve_text(_optional_text(case, "intent") or "", hosts),
         host_aliases=host_aliases,
     )
 
@@ -100,15 +116,15 @@ def _pages(case: Mapping[str, object]) -> tuple[PageEvidence | None, ...]:
 
 
 def _result(identifier: object, found: MatchEvaluation) -> dict[str, object]:
-    needs_judge = bool(found.judge_calls) and found.error is None
+    needs_judge = found.verdict is Verdict.NEEDS_JUDGE
     details = found.as_details()
     return {
         "id": identifier,
-        "score": None if needs_judge else found.score,
+        "score": found.score,
         "needs_llm": needs_judge,
         "score_if_judge_all_pass": found.score_if_all_pass,
         "score_if_judge_all_fail": found.score_if_all_fail,
-        "judge_calls": [] if found.error is not None else details["judge_calls"],
+        "judge_calls": details["judge_calls"] if needs_judge else [],
         "error": found.error,
         "details": details["checks"],
     }

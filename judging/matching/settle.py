@@ -12,6 +12,7 @@ from judging.matching.outcome import (
     Verdict,
     no_verdict,
 )
+from webagent.placeholders import placeholders
 
 
 def settle(checks: Sequence[Check], judge_calls: Sequence[JudgeCall]) -> MatchEvaluation:
@@ -45,3 +46,12 @@ def settle(checks: Sequence[Check], judge_calls: Sequence[JudgeCall]) -> MatchEv
         score_if_all_fail=if_all_fail,
         rules=rules,
     )
+
+
+def unresolved(found: MatchEvaluation) -> str | None:
+    """The first placeholder of a site (`__GITLAB__`) that something of weight was compared with.
+
+    No outcome can hold it, so a verdict would say nothing. None where there is none.
+    """
+    compared = [c.expected for c in found.checks if c.verdict is not CheckVerdict.IGNORED]
+    return next(iter(placeholders(compared)), None)

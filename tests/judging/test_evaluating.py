@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import QuerySet
-from django.test.utils import CaptureQueriesContext
+from django.test.utils import CaptureQueriesContext, override_settings
 from kombu.exceptions import OperationalError
 
 from judging.evaluators.registry import (
@@ -126,16 +126,43 @@ def test_strict_matcher_reads_what_is_stored(
     assert (finding.verdict, finding.reason) == (verdict, reason)
 
 
-def test_address_that_is_still_a_placeholder_is_no_failure() -> None:
-    spec = {**URL, "reference_url": "__SHOPPING__/cart"}
-    finding = find("webarena-strict", of=task_with(spec), final_url="http://shop.test/cart")
-    assert finding.verdict == "error"
-    assert finding.details["placeholder"] == "__SHOPPING__"
+_TARGET = {"url": "last", "locator": "", "required_contents": {"exact_match": "__SHOPPING__"}}
+_NOTED = {
+    "eval_types": ["string_match"],
+    "reference_answers": {"fuzzy_match": "N/A"},
+    "string_note": "__SHOPPING__ is down",
+}
+
+
+@pytest.mark.parametrize("name", ["webarena-strict", "webarena-repaired"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {**EXACT, "reference_answers": {"exact_match": "__SHOPPING__"}},
+        {**EXACT, "reference_answers": {"must_include": ["__SHOPPING__"]}},
+        {**FUZZY, "reference_answers": {"fuzzy_match": ["__SHOPPING__"]}},
+        {**URL, "reference_url": "__SHOPPING__/cart"},
+        {**PAGE, "program_html": [_TARGET]},
+        _NOTED,
+    ],
+)
+@override_settings(SITE_HOSTS={})
+def test_address_that_is_still_a_placeholder_is_no_failure(name: str, spec: object) -> None:
+    outcome = {"final_answer": "42", "final_url": "http://shop.test/cart"}
+    evidence = {"pages": [{"text": "Cart"}]}
+    finding = find(name, of=task_with(spec), evidence=evidence, **outcome)
+    assert (finding.verdict, finding.details) == ("error", {"placeholder": "__SHOPPING__"})
 
 
 def test_placeholder_in_a_part_that_is_not_compared_does_no_harm() -> None:
     spec = {**EXACT, "reference_url": "__SHOPPING__"}
     assert find("webarena-strict", of=task_with(spec), final_answer="42").verdict == "passed"
+    target = {**PAGE["program_html"][0], "url": "__SHOPPING__/cart"}  # type: ignore[index]
+    evidence = {"pages": [{"text": "Cart"}]}
+    found = find(
+        "webarena-strict", of=task_with({**PAGE, "program_html": [target]}), evidence=evidence
+    )
+    assert found.verdict == "passed"
 
 
 def test_evaluation_keeps_what_decided() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from judging.evaluators.contract import having_read
+from judging.evaluators.matchers import PLACEHOLDER
 from judging.evaluators.milestones import (
     NOT_ALL_CHECKED,
     NOT_CHECKED,
@@ -104,6 +105,23 @@ def test_what_has_no_check_keeps_a_run_from_passing_and_from_nothing_else():
     assert (finding.score, finding.details["unchecked"]) == (1.0, ["said"])
     failed = MechanicalMilestones().evaluate(made(task_with(CART, SAID), step("/")))
     assert failed.verdict == Evaluation.Verdict.FAILED
+
+
+def test_what_is_at_a_site_whose_address_is_not_set_is_unchecked(settings: Any):
+    away = Definition(name="away", rule=Rule(reached_when=UrlCheck(pattern="__SHOPPING__/cart")))
+    settings.SITE_HOSTS = {}
+    run = made(task_with(away), step("/cart"))
+    finding = MechanicalMilestones().evaluate(run)
+    assert (finding.verdict, finding.reason) == (Evaluation.Verdict.ERROR, PLACEHOLDER)
+    assert finding.details == {"placeholder": "__SHOPPING__"}
+    finding = MechanicalMilestones().evaluate(made(task_with(CART, away), step("/cart")))
+    assert (finding.reason, finding.score) == (NOT_ALL_CHECKED, 1.0)
+    assert (finding.details["unchecked"], finding.details["placeholder"]) == (
+        ["away"],
+        "__SHOPPING__",
+    )
+    settings.SITE_HOSTS = {"shopping": "http://shop"}
+    assert MechanicalMilestones().evaluate(run).verdict == Evaluation.Verdict.PASSED
 
 
 def test_what_nothing_was_recorded_for_counts_neither_way():

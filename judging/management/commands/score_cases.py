@@ -11,9 +11,9 @@ from typing import Any, TextIO
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.matching.cases import read_lines, score_lines
-from judging.matching.hosts import site_aliases
 from judging.matching.registry import NAMES, build_matcher
 from judging.matching.specification import mapping
+from webagent.placeholders import checked_hosts, parse_hosts
 
 
 class Command(BaseCommand):
@@ -36,19 +36,20 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="SITE=URL",
-            help="a site's base URL in this deployment (reddit=http://h:9999); repeatable",
+            help="a site's base URL in this deployment (reddit=http://h:9999), in place of "
+            "__REDDIT__ too; repeatable",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             config = mapping(_json(options["config"]), "--config")
             matcher = build_matcher(options["evaluator"], config)
-            hosts = dict(_site_and_url(pair) for pair in options["host"])
+            hosts = _hosts(options["host"])
         except ValueError as error:
             raise CommandError(str(error)) from error
         count = errors = 0
         with _reading(options["cases"]) as source, _writing(options["out"]) as target:
-            for result in score_lines(read_lines(source), matcher, site_aliases(hosts)):
+            for result in score_lines(read_lines(source), matcher, hosts):
                 target.write(json.dumps(result, ensure_ascii=False) + "\n")
                 count += 1
                 errors += result["error"] is not None
@@ -63,11 +64,9 @@ def _json(text: str) -> Any:
         raise ValueError(f"--config is no JSON: {error}") from error
 
 
-def _site_and_url(pair: str) -> tuple[str, str]:
-    site, separator, url = pair.partition("=")
-    if not separator or "://" not in url:
-        raise ValueError(f"{pair} is not of the form site=http://host:port")
-    return site, url
+def _hosts(pairs: list[str]) -> dict[str, str]:
+    hosts = parse_hosts(",".join(pairs))
+    return checked_hosts(hosts, names=tuple(site.lower() for site in hosts))
 
 
 @contextmanager

@@ -55,6 +55,23 @@ def test_repaired_with_this_deployments_hosts(cases, tmp_path):
     assert scores(cases, tmp_path, *options) == {"zip": 1.0, "forum": 1.0, "time": None}
 
 
+def test_placeholders_are_replaced_by_the_hosts_and_named_where_one_is_left(tmp_path):
+    cases, out, errors = tmp_path / "in.jsonl", tmp_path / "out.jsonl", io.StringIO()
+    case = {
+        "id": 1,
+        "eval": {"eval_types": ["url_match"], "reference_url": "__REDDIT__/f/nyc"},
+        "url": "http://forum.lab:81/f/nyc",
+    }
+    cases.write_text(json.dumps(case), encoding="utf-8")
+    given = ["--evaluator", "webarena-strict", "--out", str(out)]
+    for hosts, score in (([], None), (["--host", "REDDIT=http://forum.lab:81/"], 1.0)):
+        call_command("score_cases", str(cases), *given, *hosts, stderr=errors)
+        found = json.loads(out.read_text(encoding="utf-8"))
+        assert (found["score"], found["needs_llm"]) == (score, False)
+        assert ("__REDDIT__" in str(found["error"])) == (score is None)
+    assert errors.getvalue() == "1 cases, 1 without a verdict\n1 cases, 0 without a verdict\n"
+
+
 def test_a_rule_switched_off(cases, tmp_path):
     config = json.dumps({"off": ["sentence"]})
     found = scores(cases, tmp_path, "--evaluator", "webarena-repaired", "--config", config)
@@ -68,6 +85,8 @@ def test_a_rule_switched_off(cases, tmp_path):
         (["--config", "{"], "--config is no JSON: Expecting"),
         (["--config", "[]"], "not an object"),
         (["--host", "reddit"], "not of the form"),
+        (["--host", "reddit=ftp://h"], "http:// or https://"),
+        (["--host", "reddit=http://h", "--host", "reddit=http://g"], "named twice"),
     ],
 )
 def test_wrong_options_are_refused(cases, tmp_path, options, message):

@@ -7,7 +7,8 @@ import tracemalloc
 import pytest
 
 from judging.matching.cases import read_lines, score_lines
-from judging.matching.registry import build_matcher
+from judging.matching.outcome import MatchEvaluation, MatchOutcome, MatchTask
+from judging.matching.registry import NAMES, build_matcher
 from judging.matching.strict import StrictMatcher
 
 
@@ -48,7 +49,7 @@ def test_a_case_for_the_judge():
         {"judge": "fuzzy", "reference": "1h 23min", "answer": "acadia, 83 min"}
     ]
     assert (right["score_if_judge_all_pass"], right["score_if_judge_all_fail"]) == (1.0, 0.0)
-    assert wrong["needs_llm"] is True
+    assert (wrong["score"], wrong["needs_llm"], wrong["judge_calls"]) == (0.0, False, [])
     assert (wrong["score_if_judge_all_pass"], wrong["score_if_judge_all_fail"]) == (0.0, 0.0)
 
 
@@ -62,6 +63,89 @@ def test_not_achievable():
     assert other["judge_calls"] == [
         {"judge": "ua", "reference": "no such thing", "answer": "not there"}
     ]
+
+
+HOSTS = {"gitlab": "http://h:8023", "classifieds": "http://h:9980"}
+PLACES: list[tuple[dict[str, object], dict[str, object]]] = [
+    (string_eval({"exact_match": "{}/a"}), {"answer": "http://h:8023/a"}),
+    (string_eval({"must_include": ["/a", "{}"]}), {"answer": "see http://h:8023/a"}),
+    (string_eval({"fuzzy_match": ["{}/a"]}), {"answer": "http://h:8023/a"}),
+    ({**string_eval({"fuzzy_match": "N/A"}), "string_note": "{} is down"}, {"answer": "gone"}),
+    ({"eval_types": ["url_match"], "reference_url": "http://h/b |OR| {}"}, {"url": "http://h/b"}),
+    (
+        {
+            "eval_types": ["program_html"],
+            "program_html": [
+                {"url": "last", "locator": "", "required_contents": {"must_include": ["{}/a"]}}
+            ],
+        },
+        {"content": "http://h:8023/a"},
+    ),
+]
+"""Every place that an evaluator compares with, and an outcome that is right there."""
+
+
+def with_placeholder(value: object, placeholder: str) -> dict[str, object]:
+    found = json.loads(json.dumps(value).replace("{}", placeholder))
+    assert isinstance(found, dict)
+    return found
+
+
+def score_at(hosts: dict[str, str], name: str, *cases: object) -> list[dict[str, object]]:
+    lines = [json.dumps(case) for case in cases]
+    return list(score_lines(lines, build_matcher(name), hosts))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("evaluation", "outcome"), PLACES)
+def test_a_placeholder_is_replaced_where_its_host_is_given(name, evaluation, outcome):
+    filled = {"id": 1, "eval": with_placeholder(evaluation, "__GITLAB__"), **outcome}
+    plain = {"id": 1, "eval": with_placeholder(evaluation, HOSTS["gitlab"]), **outcome}
+    found, expected = score_at(HOSTS, name, filled, plain)
+    assert found == expected
+    assert found["score"] == 1.0 or found["needs_llm"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("placeholder", ["__GITLAB__", "__GITLAB_HOST__", "__CLASSIFIEDS__"])
+@pytest.mark.parametrize(("evaluation", "outcome"), PLACES)
+def test_a_placeholder_that_is_left_is_named_and_there_is_no_verdict(
+    name, placeholder, evaluation, outcome
+):
+    case = {"id": 1, "eval": with_placeholder(evaluation, placeholder), **outcome}
+    (found,) = score_at({"reddit": "http://h:9999"}, name, case)
+    assert (found["score"], found["needs_llm"], found["judge_calls"]) == (None, False, [])
+    assert placeholder in str(found["error"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_placeholder_that_nothing_is_compared_with_does_no_harm(name):
+    page = {"url": "__MAP__/x", "locator": "", "required_contents": {"exact_match": "Cart"}}
+    cases = [
+        {"id": 1, "eval": {**string_eval({"exact_match": "a"}), "reference_url": "__MAP__"}},
+        {"id": 2, "eval": {"eval_types": ["program_html"], "program_html": [page]}},
+        {"id": 3, "eval": {**string_eval({"fuzzy_match": "N/A"}), "string_note": "__MAP__"}},
+    ]
+    outcomes: list[dict[str, object]] = [{"answer": "a"}, {"content": "Cart"}, {"answer": "N/A"}]
+    scored = [{**case, **outcome} for case, outcome in zip(cases, outcomes, strict=True)]
+    assert [found["score"] for found in score_at({}, name, *scored)] == [1.0, 1.0, 1.0]
+
+
+class Recorder:
+    """A matcher that remembers the task that it was given."""
+
+    identity = StrictMatcher().identity
+
+    def evaluate(self, task: MatchTask, outcome: MatchOutcome) -> MatchEvaluation:
+        self.task = task
+        return StrictMatcher().evaluate(task, outcome)
+
+
+def test_the_intent_names_the_deployments_site_too():
+    case = {"id": 1, "intent": "Which page of __GITLAB__?", "eval": string_eval({})}
+    matcher = Recorder()
+    (found,) = score_lines([json.dumps(case)], matcher, HOSTS)
+    assert (found["score"], matcher.task.intent) == (1.0, "Which page of http://h:8023?")
 
 
 def test_urls_and_contents():
