@@ -1,16 +1,19 @@
-"""The kinds of acts of judging that are written down. None tells what was said of a run."""
+"""The kinds of acts of judging that are written down. None tells what was said of a run.
+
+Those of labels and disputes tell who judged which run when, and how long one took after another.
+"""
 
 from django.utils.translation import gettext_lazy as _
 
 from runs.act_kinds import kind
 
-LABEL_SUBMITTED = kind("label.submitted", _("submitted a label"))
-LABEL_CHANGED = kind("label.changed", _("changed a label"))
-LABEL_UNDONE = kind("label.undone", _("took back a label"))
+LABEL_SUBMITTED = kind("label.submitted", _("submitted a label"), is_blinded=True)
+LABEL_CHANGED = kind("label.changed", _("changed a label"), is_blinded=True)
+LABEL_UNDONE = kind("label.undone", _("took back a label"), is_blinded=True)
 LABELS_IMPORTED = kind("label.imported", _("imported labels or verdicts"))
-DISPUTE_SETTLED = kind("dispute.settled", _("agreed in discussion"))
-DISPUTE_DECIDED = kind("dispute.decided", _("decided a dispute"))
-UNBLINDED = kind("study.unblinded", _("came to see what was hidden"))
+DISPUTE_SETTLED = kind("dispute.settled", _("agreed in discussion"), is_blinded=True)
+DISPUTE_DECIDED = kind("dispute.decided", _("decided a dispute"), is_blinded=True)
+UNBLINDED = kind("study.unblinded", _("came to see what was hidden"), is_blinded=True)
 
 STUDY_MADE = kind("study.made", _("made a study"))
 STUDY_CLOSED = kind("study.closed", _("closed a study"))

@@ -144,6 +144,15 @@ def _waiting(user: User, studies: list[int]) -> QuerySet[StudyItem]:
     return StudyItem.objects.filter(unsettled | Exists(again), study__in=studies).order_by()
 
 
+def under_judgement() -> Q:
+    """Runs to which anybody may be blinded: people still judge them, or others of their family."""
+    again = Assignment.objects.filter(
+        is_repeat=True, state=Assignment.State.LEASED, item=OuterRef("pk")
+    )
+    unfinished = ~Q(status=StudyItem.Status.SETTLED) | Exists(again)
+    return _repeats_one_of(StudyItem.objects.filter(unfinished, study__is_open=True).order_by())
+
+
 # Which runs repeat one another is one rule: their first one is the same, `Run.root`. It is asked
 # in three ways, since each is out of the question where another is right. Written out, runs are
 # looked up in an index (`_kin_of_runs`), but there must be few. Of many, rows that are read anyway

@@ -11,6 +11,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, Max, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
+from judging.audits.access import studies_hidden_from
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.progress import Progress, progress_of, progress_of_each
 from runs.models import Milestone, User
@@ -38,6 +39,7 @@ class MemberRow:
 
     Attributes:
         median_seconds: over labels whose time was measured; None without any.
+        last_at: when they gave the last label.
     """
 
     member: StudyMember
@@ -99,8 +101,17 @@ def _counts(studies: Iterable[Study]) -> dict[int, dict[str, int]]:
     return counts
 
 
-def member_rows(study: Study) -> list[MemberRow]:
-    """Members, those who left last. Labels are counted by the database: there may be many."""
+def shows_label_times(study: Study, user: User) -> bool:
+    """Whether the person may know how long others took, and when: not while they judge a run."""
+    return not studies_hidden_from(user).filter(pk=study.pk).exists()
+
+
+def member_rows(study: Study, *, with_times: bool) -> list[MemberRow]:
+    """Members, those who left last. Labels are counted by the database: there may be many.
+
+    Args:
+        with_times: else `median_seconds` and `last_at` are None.
+    """
     labels = Label.objects.filter(item__study=study).order_by()
     given = {
         user: (n, n_repeats, last_at)
@@ -114,7 +125,7 @@ def member_rows(study: Study) -> list[MemberRow]:
         .annotate(n=Count("pk"))
         .values_list("user", "n")
     )
-    times = _median_seconds(labels)
+    times = _median_seconds(labels) if with_times else {}
     rows = []
     for member in study.members.select_related("user").order_by("part", "user__username"):
         user = member.user_id
@@ -126,7 +137,7 @@ def member_rows(study: Study) -> list[MemberRow]:
                 n_repeats=n_repeats,
                 n_skipped=skipped.get(user, 0),
                 median_seconds=times.get(user),
-                last_at=last_at,
+                last_at=last_at if with_times else None,
             )
         )
     return sorted(rows, key=lambda row: row.member.left_at is not None)

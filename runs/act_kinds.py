@@ -13,16 +13,21 @@ from django.utils.translation import gettext_lazy as _
 
 @dataclass(frozen=True, slots=True)
 class ActKind:
-    """A kind of act: `name` is stored, `words` say it."""
+    """A kind of act: `name` is stored, `words` say it.
+
+    Attributes:
+        is_blinded: whoever is blinded to any run reads such acts of nobody but themselves.
+    """
 
     name: str
     words: str | Promise
+    is_blinded: bool = False
 
 
 KINDS: dict[str, ActKind] = {}
 
 
-def kind(name: str, words: str | Promise) -> ActKind:
+def kind(name: str, words: str | Promise, *, is_blinded: bool = False) -> ActKind:
     """A kind that the page knows.
 
     Raises:
@@ -30,7 +35,7 @@ def kind(name: str, words: str | Promise) -> ActKind:
     """
     if name in KINDS:
         raise ValueError(f"there is a kind of act of the name {name}")
-    return KINDS.setdefault(name, ActKind(name, words))
+    return KINDS.setdefault(name, ActKind(name, words, is_blinded))
 
 
 def words_of(name: str) -> str | Promise:

@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 
 from django import forms
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -70,8 +71,8 @@ class ActFilter(forms.Form):
         choices = [("", _("anything")), *((kind.name, kind.words) for kind in kinds)]
         self.fields["did"].choices = choices  # type: ignore[attr-defined]
 
-    def chosen(self) -> ActQuerySet[Act]:
-        """The acts asked for, the newest first."""
+    def chosen(self, viewer: User) -> ActQuerySet[Act]:
+        """The acts asked for, of those that the viewer may know of; the newest first."""
         self.is_valid()
         wanted = {name: value for name, value in self.cleaned_data.items() if value}
         # No zone has the midnights at the ends of the calendar.
@@ -81,6 +82,9 @@ class ActFilter(forms.Form):
             if not isinstance(value, date) or is_of_a_calendar(value)
         }
         acts: ActQuerySet[Act] = Act.objects.all()
+        if not reads_details(viewer):
+            blinded = [kind.name for kind in KINDS.values() if kind.is_blinded]
+            acts = acts.exclude(~Q(user=viewer), kind__in=blinded)
         if who := wanted.get("who"):
             # The person's acts under whatever name they had; names of commands are only names.
             users = list(User.objects.filter(username=who).values_list("pk", flat=True))
@@ -155,7 +159,7 @@ def page_context(query: Mapping[str, str], viewer: User) -> dict[str, object]:
     form = ActFilter(query)
     with_details = reads_details(viewer)
     oldest = read_number(query.get("before", ""))
-    found = list(form.chosen().before(oldest)[: PER_PAGE + 1])
+    found = list(form.chosen(viewer).before(oldest)[: PER_PAGE + 1])
     acts = found[:PER_PAGE]
     asked = {name: value for name, value in query.items() if value and name != "before"}
     return {

@@ -1,8 +1,8 @@
 """What keeps a run from being put away and deleted.
 
 Other apps name their reasons through the setting `RUN_KEEPERS`. A run is told under the first
-reason that holds of it, those of studies before all others: whoever is blind on a run is so by a
-study, and learns nothing else of it.
+reason that holds of it, those of studies before all others: a run to which anybody is blinded is
+kept by a study, and nothing else is told of it.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from judging.study_pages import (
     own_labels,
     own_progress,
     runs_with_milestones,
+    shows_label_times,
     study_rows,
 )
 from judging.taxonomy import cause_choices
@@ -67,9 +68,11 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
 
 
 def _management(request: AppRequest, study: Study) -> dict[str, object]:
+    with_times = shows_label_times(study, request.user)
     return {
         "counts": item_counts(study),
-        "members": member_rows(study),
+        "members": member_rows(study, with_times=with_times),
+        "with_times": with_times,
         "member_form": MemberForm(study=study) if request.user.has_perm(MANAGE) else None,
         "items": items_page(study, request.GET.get("runs")),
         "knowing": _knows_outcomes(study),

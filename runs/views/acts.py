@@ -34,7 +34,7 @@ def act_list(request: AppRequest) -> HttpResponse:
 @may_read_acts
 def act_file(request: AppRequest, ending: str) -> HttpResponseBase:
     """The acts that the filters choose, as CSV or JSONL."""
-    acts = ActFilter(request.GET).chosen()[:DOWNLOADED]
+    acts = ActFilter(request.GET).chosen(request.user)[:DOWNLOADED]
     rows = list(shown(acts.iterator(), with_details=reads_details(request.user)))
     record_act(LOG_DOWNLOADED, after=f"{len(rows)} acts, {ending}")
     answer = StreamingHttpResponse(WRITERS[ending](rows), content_type=CONTENT_TYPES[ending])

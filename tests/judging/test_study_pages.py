@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -11,8 +13,10 @@ from django.utils import timezone
 
 from judging.markdown import render_markdown
 from judging.models import Label, Study, StudyMember
+from judging.services.studies import close_study
 from judging.study_pages import items_page, member_rows
 from runs.models import User
+from tests.judging.crawling import whole_answer
 from tests.judging.factories import annotators_of, label_next, make_study
 from tests.runs.factories import make_run, make_task, make_user
 
@@ -231,13 +235,29 @@ def test_members_are_counted_and_timed_by_the_database() -> None:
             is_repeat=is_repeat,
             submitted_at=timezone.now(),
         )
-    rows = {row.member.user: row for row in member_rows(study)}
+    rows = {row.member.user: row for row in member_rows(study, with_times=True)}
     assert len(rows) == 3
     told = {user: (r.n_labels, r.n_repeats, r.median_seconds) for user, r in rows.items()}
     assert told.pop(first) == (4, 0, 20)
     assert told.pop(second) == (3, 1, 7)  # of 5, 7 and 90
     assert [*told.values()] == [(0, 0, None)]
     assert rows[first].last_at == max(label.submitted_at for label in first.labels.all())
+
+
+def test_who_still_judges_a_run_of_the_study_reads_no_times_of_others() -> None:
+    viewer, other = make_user("engineer"), make_user()
+    study = make_study(runs=2, annotators=[viewer, other])
+    client, detail = as_(viewer), url("study_detail", study.pk)
+
+    def page(seconds: int) -> bytes:
+        at = timezone.now() - timedelta(hours=seconds)
+        other.labels.update(seconds=seconds, submitted_at=at)
+        return whole_answer(client.get(detail))
+
+    label_next(study, other)
+    assert page(11) == page(22)
+    close_study(study=study)
+    assert page(11) != page(22)
 
 
 def test_runs_of_a_study_are_paged_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ from tests.judging.factories import (
     adjudicators_of,
     annotators_of,
     label_next,
+    make_dispute,
     make_study,
     make_submission,
 )
@@ -335,6 +336,27 @@ def test_who_is_blind_on_a_run_reads_no_details() -> None:
         text = b"".join(answer) if answer.streaming else answer.content
         assert b"run.exported" in text or b"exported runs" in text
         assert b"zq-" not in text
+
+
+def test_who_is_blinded_reads_of_nobody_elses_labels_and_disputes() -> None:
+    """Not when they labelled which run either: that is how long each took."""
+    study = make_study(runs=2, adjudicators=1)
+    viewer, other = annotators_of(study)
+    viewer.groups.add(Group.objects.get(name="engineer"))
+    dispute = make_dispute(study)
+    judge = adjudicators_of(study)[0]
+    decide(dispute=dispute, adjudicator=judge, verdict="failure", rationale="w", version=0)
+    client = client_of(viewer)
+
+    def told_on_page() -> list[str]:
+        rows = csv.DictReader(io.StringIO(b"".join(client.get("/acts.csv")).decode()))
+        return [row["who"] for row in rows if row["did"] in ("label.submitted", "dispute.decided")]
+
+    assert told_on_page() == [viewer.username]
+    assert judge.username.encode() not in client.get("/acts/").content
+    close_study(study=study)
+    assert judge.username.encode() in client.get("/acts/").content
+    assert told_on_page() == [judge.username, other.username, viewer.username]
 
 
 def test_the_command_writes_all_of_it(tmp_path) -> None:

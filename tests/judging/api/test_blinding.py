@@ -18,8 +18,9 @@ from judging.api.urls import urlpatterns
 from runs.immutability import remove_guards
 from runs.models import Run, User
 from tests.judging.blind_world import World, make_world, turn_round
+from tests.judging.crawling import undone
 from tests.judging.statements import Statements, asked_of_database, told_apart
-from tests.judging.test_blinding_urls import HIDDEN, undone, words_in
+from tests.judging.test_blinding_urls import HIDDEN, words_in
 from tests.judging.url_cases import CASES
 from tests.runs.api.asking import Caller
 
