@@ -97,18 +97,15 @@ def sweep_batches() -> None:
 
 @swept
 def dispatch_batches() -> None:
-    """Tell the workers of batches that wait.
-
-    What asks a model takes hours and no processor; the rest takes seconds and should not have to
-    wait behind it.
-    """
-    dispatch(EvaluationBatch, EVALUATE_BATCH, lambda batch: "judge" if batch.model else "default")
+    """Tell the workers of batches that wait."""
+    dispatch(EvaluationBatch, EVALUATE_BATCH)
 
 
 @shared_task(name=MAKE_STUDY_DOWNLOAD)
 def make_study_download(download_id: str) -> None:
     """Make a study's report or bundle: a second delivery finds nothing to claim."""
-    make_download(UUID(download_id))
+    if make_download(UUID(download_id)):
+        dispatch(StudyDownload, MAKE_STUDY_DOWNLOAD, most_again=1)
 
 
 swept(sweep_downloads)
@@ -117,13 +114,14 @@ swept(sweep_downloads)
 @swept
 def dispatch_downloads() -> None:
     """Tell the workers of downloads that wait."""
-    dispatch(StudyDownload, MAKE_STUDY_DOWNLOAD, lambda _download: "default")
+    dispatch(StudyDownload, MAKE_STUDY_DOWNLOAD)
 
 
 @shared_task(name=IMPORT_LABELS)
 def import_labels(import_id: str) -> None:
     """Look at a sent file with labels, or store it: a second delivery finds nothing to claim."""
-    import_sent_labels(UUID(import_id))
+    if import_sent_labels(UUID(import_id)):
+        dispatch(LabelImport, IMPORT_LABELS, most_again=1)
 
 
 swept(sweep_label_imports)
@@ -132,4 +130,4 @@ swept(sweep_label_imports)
 @swept
 def dispatch_label_imports() -> None:
     """Tell the workers of files with labels that wait."""
-    dispatch(LabelImport, IMPORT_LABELS, lambda _sent: "default")
+    dispatch(LabelImport, IMPORT_LABELS)

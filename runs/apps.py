@@ -24,7 +24,7 @@ class RunsConfig(AppConfig):
         import_module("runs.receivers")
         import_module("runs.log_ins")
         import_module("runs.task_log")
-        import_module("runs.monitoring.of_workers")
+        import_module("runs.worker_processes")
         use_models_file(lambda: settings.ENV.MODELS_FILE)
         # Models are loaded only now.
         from runs.immutability import install_guards, remove_guards

@@ -1,13 +1,16 @@
 """The brokers of the site: Celery's transports, each mended where it lets a worker down.
 
 Celery's own file-system transport opens a message's file before it writes it, so a worker that
-looks in between reads half a message and stops for good. Its Redis transport (Kombu 5.7.0), asked
-to close a connection that broke while a message was waited for, gives up half-way, and the
-worker's next try breaks on what the first one left: the worker ends instead of connecting anew.
+looks in between reads half a message and stops for good. It writes the table of queues in the same
+way, and whoever is killed meanwhile leaves a table with which no worker can start. Its Redis
+transport (Kombu 5.7.0), asked to close a connection that broke while a message was waited for,
+gives up half-way, and the worker's next try breaks on what the first one left: the worker ends
+instead of connecting anew.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 import uuid
@@ -17,6 +20,7 @@ from queue import Empty
 from typing import Any
 
 from kombu.transport import filesystem, redis
+from kombu.transport.filesystem import exchange_queue_t
 from kombu.utils.json import dumps
 
 
@@ -31,6 +35,27 @@ class FileChannel(filesystem.Channel):
         unfinished = folder / f"{name}.part"
         unfinished.write_text(dumps(payload))
         os.replace(unfinished, folder / f"{name}.{queue}.msg")
+
+    def get_table(self, exchange: str) -> list[Any]:
+        """The queues of an exchange; none where whoever wrote them down was killed over it."""
+        try:
+            return super().get_table(exchange)
+        except ValueError:
+            return []
+
+    def _queue_bind(
+        self, exchange: str, routing_key: str | None, pattern: str | None, queue: str | None
+    ) -> None:
+        folder = Path(self.control_folder)
+        bound = exchange_queue_t(routing_key or "", pattern or "", queue or "")
+        # The kernel lets go of the lock when its holder is killed.
+        with (folder / "tables.lock").open("w") as guard:
+            fcntl.flock(guard, fcntl.LOCK_EX)
+            table = self.get_table(exchange)
+            if bound not in table:
+                unfinished = folder / f"{exchange}.part"
+                unfinished.write_text(dumps([bound, *table]))
+                os.replace(unfinished, folder / f"{exchange}.exchange")
 
 
 class FileTransport(filesystem.Transport):

@@ -23,8 +23,11 @@ class Failure:
 FAILURES = (
     Failure(
         1,
-        _("A worker dies in the middle of a run, an import or an evaluation"),
-        _("The next attempt starts within a lease and 30 seconds; finished steps are kept."),
+        _("A worker, or any other process of the site, dies at any moment"),
+        _(
+            "The next attempt starts within a lease and 30 seconds, and so does what is queued;"
+            " finished steps are kept."
+        ),
     ),
     Failure(
         2,
@@ -43,8 +46,8 @@ FAILURES = (
     ),
     Failure(
         5,
-        _("A worker is frozen past its lease and wakes up"),
-        _("It can write nothing: another has its work."),
+        _("A worker is frozen past its lease, for good or until it wakes up"),
+        _("It can write nothing: another has its work. It is replaced, and reported until then."),
     ),
     Failure(
         6,

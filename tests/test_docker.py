@@ -10,18 +10,19 @@ from typing import Any
 
 import pytest
 import yaml
-from django.conf import settings
+from django.core.management import load_command_class
 from prometheus_client import REGISTRY
 
 from runs.monitoring import gauges
 from runs.views.probes import PROBES
+from runs.workers import all_duties
 from webagent import web_server
 from webagent.settings.environment import Environment
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCKER = ROOT / "docker"
 WORKERS = {"worker", "judge", "browser"}
-APPLICATION = {"migrate", "web", "beat", "backup"} | WORKERS
+APPLICATION = {"migrate", "web", "backup"} | WORKERS
 OTHERS = {"proxy", "postgres", "redis"}
 LASTING = (APPLICATION | OTHERS) - {"migrate", "backup"}
 
@@ -44,13 +45,13 @@ def test_every_part_is_there(services: dict[str, Service]) -> None:
 
 
 def test_every_queue_has_a_worker(services: dict[str, Service]) -> None:
-    queues = {settings.CELERY_TASK_DEFAULT_QUEUE}
-    queues |= {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
     served: set[str] = set()
     for name in WORKERS:
-        command = services[name]["command"]
-        served |= set(command[command.index("--queues") + 1].split(","))
-    assert served == queues
+        python, manage, *arguments = services[name]["command"]
+        assert (python, manage) == ("python", "manage.py")
+        parser = load_command_class("runs", arguments[0]).create_parser("manage.py", arguments[0])
+        served |= set(parser.parse_args(arguments[1:]).queues)
+    assert served == all_duties()
 
 
 def test_parts_wait_for_what_they_need(services: dict[str, Service]) -> None:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from runs.querysets.leased_work import LeasedWorkQuerySet
+from runs.querysets.leased_work import DEFAULT, LeasedWorkQuerySet, queue_of
 
 
 class LeasedWork(models.Model):
@@ -63,6 +63,11 @@ class LeasedWork(models.Model):
         raise NotImplementedError
 
     @property
+    def queue(self) -> str:
+        """The queue whose workers carry it out."""
+        return DEFAULT
+
+    @property
     def is_active(self) -> bool:
         """Whether it may still change by itself."""
         return self.state in (self.State.QUEUED, self.State.RUNNING)
@@ -93,3 +98,7 @@ class PaidWork(LeasedWork):
 
     class Meta(LeasedWork.Meta):
         abstract = True
+
+    @property
+    def queue(self) -> str:
+        return queue_of(self.model)

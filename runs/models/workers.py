@@ -10,6 +10,10 @@ class WorkerBeat(models.Model):
     queues = models.JSONField(default=list)
     slots = models.PositiveSmallIntegerField(default=1)
     """How many tasks it does at a time."""
+    busy = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """How many it did then."""
+    room_since = models.DateTimeField(null=True)
+    """Since when it could have done another one; None where that is not known, or it could not."""
     at = models.DateTimeField()
 
     def __str__(self) -> str:

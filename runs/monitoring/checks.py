@@ -15,6 +15,7 @@ from django.core.files.storage import default_storage
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from runs.monitoring.standstill import neglected
 from runs.storage import UNFINISHED
 from runs.workers import unserved_queues
 
@@ -92,6 +93,16 @@ def check_workers() -> str:
         return "unknown without a database"
     names = ", ".join(sorted(unserved))
     return f"no worker gives a sign of life for: {names}" if unserved else OK
+
+
+def check_work() -> str:
+    """Whether everything that is queued is carried out, or at least waits for busy workers."""
+    try:
+        waiting = neglected()
+    except DatabaseError:
+        return "unknown without a database"
+    names = ", ".join(sorted(waiting))
+    return f"nobody takes the work that waits for: {names}" if waiting else OK
 
 
 def check_broker() -> str:

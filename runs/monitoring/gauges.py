@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
-from django.apps import apps
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Count, Max, Min
@@ -19,10 +18,11 @@ from django.db.models.functions import Now
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from runs.jobs import kinds_of_work
 from runs.models import LeasedWork, Run, RunStatus, WorkerBeat
 from runs.monitoring.checks import OK, broker
 from runs.monitoring.readiness import examiner
-from runs.workers import all_queues, beat_ages
+from runs.workers import all_duties, all_queues, beat_ages
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ def _runs() -> Iterator[Metric]:
     yield runs
     late = _gauge("expired_leases", "Work whose worker gave no sign of life in time.", ["kind"])
     late.add_metric(["run"], Run.objects.expired().count())
-    for model in _kinds_of_work():
+    for model in kinds_of_work():
         late.add_metric([model._meta.model_name or ""], model.objects.abandoned().count())
     yield late
     waiting = Run.objects.filter(status=RunStatus.QUEUED)
@@ -87,7 +87,7 @@ def _leased_work() -> Iterator[Metric]:
     count = _gauge("work", "Imports, batches and learning jobs.", ["kind", "state"])
     oldest = _gauge("oldest_work_seconds", "Since when the oldest one waits.", ["kind"])
     states = (LeasedWork.State.QUEUED, LeasedWork.State.RUNNING)
-    for model in _kinds_of_work():
+    for model in kinds_of_work():
         kind = model._meta.model_name or ""
         active = model.objects.active().order_by()
         counted = dict(active.values_list("state").annotate(n=Count("pk")))
@@ -105,7 +105,7 @@ def _workers() -> Iterator[Metric]:
         age.add_metric([queue], float("inf") if seconds is None else seconds)
     yield age
     slots = _gauge("worker_slots", "Tasks at a time of all workers known.", ["queue"])
-    known: dict[str, int] = dict.fromkeys(all_queues(), 0)
+    known: dict[str, int] = dict.fromkeys(all_duties(), 0)
     for queues, n in WorkerBeat.objects.values_list("queues", "slots"):
         for queue in queues:
             known[queue] = known.get(queue, 0) + n
@@ -149,10 +149,6 @@ def _size() -> Iterator[Metric]:
         connections = _gauge("database_connections", "Connections to the database.")
         connections.add_metric([], cursor.fetchone()[0])
     yield from (rows, bytes_used, connections)
-
-
-def _kinds_of_work() -> list[type[LeasedWork]]:
-    return [model for model in apps.get_models() if issubclass(model, LeasedWork)]
 
 
 def _age(found: Mapping[str, object]) -> float:

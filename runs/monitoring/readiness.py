@@ -26,6 +26,8 @@ NEEDED: Mapping[str, Check] = {
     "storage": checks.check_storage,
 }
 """Without one of these no page can be served."""
+PROMISED: Mapping[str, Check] = {"work": checks.check_work}
+"""Pages are served, but what people queued is not carried out, and nothing mends that by itself."""
 MISSED: Mapping[str, Check] = {
     "broker": checks.check_broker,
     "eviction": checks.check_eviction,
@@ -42,11 +44,11 @@ class Readiness:
 
     @property
     def is_ready(self) -> bool:
-        return all(self.found[name] == OK for name in NEEDED)
+        return all(self.found[name] == OK for name in (*NEEDED, *PROMISED))
 
     @property
     def status(self) -> str:
-        """ "ok", "degraded" where only background work suffers, or "failing"."""
+        """ "ok", "degraded" where work in the background may have to wait, or "failing"."""
         if not self.is_ready:
             return "failing"
         return OK if all(word == OK for word in self.found.values()) else "degraded"
@@ -98,4 +100,4 @@ def _on_own_connection(check: Check) -> str:
         connection.close()
 
 
-examiner = Examiner({**NEEDED, **MISSED}, LIMIT_S, KEPT_S)
+examiner = Examiner({**NEEDED, **PROMISED, **MISSED}, LIMIT_S, KEPT_S)

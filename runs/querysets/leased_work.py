@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from django.db import IntegrityError, models, transaction
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.db.models.functions import Coalesce, Now
 
 from runs.querysets.clock import from_now
@@ -23,8 +23,18 @@ STOPPED = ("cancelled", "stopped_by_budget", "failed")
 
 Row = TypeVar("Row", bound=models.Model, covariant=True)
 
+DEFAULT, JUDGE = "default", "judge"
 MOST_TOLD_AGAIN = 10
 """Pieces of waiting work at a time for which a message that may be lost is sent again."""
+
+
+def queue_of(model: str) -> str:
+    """The queue of work that asks this language model, or none.
+
+    What asks a model takes hours and no processor; the rest takes seconds and should not have to
+    wait behind it.
+    """
+    return JUDGE if model else DEFAULT
 
 
 class LeasedWorkQuerySet(models.QuerySet[Row]):
@@ -37,6 +47,27 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
     def waiting(self) -> Self:
         """What is to be taken up: new work, and work whose worker let the lease run out."""
         return self.filter(Q(state=QUEUED) | Q(state=RUNNING, lease_expires_at__lt=Now()))
+
+    def claimable(self, *, longer_than_s: float) -> Self:
+        """What could have been taken up for so long; not what waits for its model to be free."""
+        long_ago = from_now(-longer_than_s)
+        queued = Q(state=QUEUED, created_at__lt=long_ago)
+        # One that was handed back has waited since then.
+        queued &= Q(claimed_at=None) | Q(claimed_at__lt=long_ago)
+        if self._asks_models:
+            others = self.model._default_manager.filter(state=RUNNING, model=OuterRef("model"))
+            queued &= Q(model="") | Q(~Exists(others))
+        return self.filter(queued | Q(state=RUNNING, lease_expires_at__lt=long_ago))
+
+    def queues(self) -> set[str]:
+        """The queues whose workers carry these out."""
+        if not self._asks_models:
+            return {DEFAULT} if self.exists() else set()
+        return set(map(queue_of, self.order_by().values_list("model", flat=True).distinct()))
+
+    @property
+    def _asks_models(self) -> bool:
+        return any(field.name == "model" for field in self.model._meta.fields)
 
     def held(self, work_id: UUID, token: int) -> Self:
         """The work, if the claim with this token still owns it."""
@@ -134,7 +165,9 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
         )
         return hopeless.update(state=FAILED, ended_at=Now(), lease_expires_at=None, problem=told)
 
-    def take_undispatched(self, *, older_than_s: float) -> list[Row]:
+    def take_undispatched(
+        self, *, older_than_s: float, most_again: int = MOST_TOLD_AGAIN
+    ) -> list[Row]:
         """Waiting work of which no worker was told lately, oldest first; told now.
 
         All that nobody was told of yet, but only the oldest of the rest: where much waits because
@@ -143,7 +176,7 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
         never = Q(dispatched_at=None)
         lately = Q(dispatched_at__lt=from_now(-older_than_s))
         waiting = self.waiting().order_by("created_at")
-        rows = [*waiting.filter(never), *waiting.filter(lately)[:MOST_TOLD_AGAIN]]
+        rows = [*waiting.filter(never), *waiting.filter(lately)[:most_again]]
         return [
             row
             for row in rows

@@ -19,7 +19,8 @@ IMPORT_UPLOAD = "runs.tasks.import_upload"
 @shared_task(name=IMPORT_UPLOAD)
 def import_upload(job_id: str) -> None:
     """Import the uploaded file at most once: a second delivery finds nothing to claim."""
-    carry_out(UUID(job_id))
+    if carry_out(UUID(job_id)):
+        dispatch(ImportJob, IMPORT_UPLOAD, most_again=1)
     ask_for_thumbnails()
 
 
@@ -29,4 +30,4 @@ swept(sweep_imports)
 @swept
 def dispatch_imports() -> None:
     """Tell the workers of imports that wait."""
-    dispatch(ImportJob, IMPORT_UPLOAD, lambda _job: "default")
+    dispatch(ImportJob, IMPORT_UPLOAD)

@@ -36,4 +36,4 @@ def sweep_learning() -> None:
 @swept
 def dispatch_learning() -> None:
     """Tell the workers of jobs that wait."""
-    dispatch(LearningJob, LEARN, lambda _job: "judge")
+    dispatch(LearningJob, LEARN)

@@ -10,7 +10,7 @@ from runs.execution.running import execute_next
 from runs.execution.sweeping import sweep_runs
 from runs.tasks.sweeping import swept
 from runs.tasks.waking import EXECUTE_NEXT, wake_workers
-from runs.workers import prepare_next_run
+from runs.worker_processes import prepare_next_run
 
 LAST_RESORT_S = settings.ENV.RUN_TIME_LIMIT_S + 2 * GRACE_S
 

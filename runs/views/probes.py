@@ -30,7 +30,10 @@ def livez(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when pages can be served, else 503; what is wrong only for whoever may watch."""
+    """200 when pages are served and queued work is carried out, else 503.
+
+    What is wrong is told to whoever may watch.
+    """
     readiness = examiner.look()
     answer: dict[str, object] = {"status": readiness.status}
     if may_watch(request):

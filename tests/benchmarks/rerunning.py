@@ -78,8 +78,8 @@ def _reset_seconds() -> float:
 @contextmanager
 def _worker() -> Iterator[None]:
     """A worker of this database and this broker, once it has given its sign of life."""
-    command = [sys.executable, "-m", "celery", "-A", "webagent.celery", "worker", "--beat"]
-    command += ["-c", "1", "-Q", "default,sweep,browser,judge", "-l", "WARNING"]
+    command = [sys.executable, "manage.py", "work", "default", "sweep", "browser", "judge"]
+    command += ["--processes", "1"]
     with TemporaryDirectory() as folder, (Path(folder) / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=dict(os.environ))
         try:

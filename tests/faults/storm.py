@@ -94,13 +94,13 @@ class Storm:
     def start_worker(self) -> None:
         """One that carries out runs, as many at a time as `concurrency` says."""
         self.worker: Worker = self._running.enter_context(
-            self.site.worker(concurrency=self.concurrency, beat=False, queues="browser")
+            self.site.worker(processes=self.concurrency, queues="browser")
         )
 
     def start_other_worker(self) -> None:
-        """One for imports, verdicts and the sweep, with the scheduler in it."""
+        """One for imports and verdicts, with the sweep."""
         self.other_worker: Worker = self._running.enter_context(
-            self.site.worker(concurrency=2, queues="default,judge,sweep")
+            self.site.worker(processes=2, queues="default,judge,sweep")
         )
 
     def recover(
@@ -139,7 +139,7 @@ class Storm:
     def _come_to_rest(self) -> None:
         if hasattr(self, "other_worker"):
             try:
-                wait_until(lambda: again(_all_ended), REST_WITHIN_S, "the end of all work")
+                wait_until(lambda: again(all_ended), REST_WITHIN_S, "the end of all work")
             except AssertionError as error:
                 left = Counter(state for state in _states().values() if state not in RULES.ends)
                 raise AssertionError(f"{error}: {dict(left)}") from None
@@ -198,5 +198,6 @@ def _states() -> dict[str, str]:
     return states
 
 
-def _all_ended() -> bool:
+def all_ended() -> bool:
+    """Whether everything that comes to an end by itself has come to it."""
     return all(state in RULES.ends for state in _states().values())

@@ -131,7 +131,7 @@ class Traffic:
             name = f"{secrets.token_hex(8)}.zip"
             content = zip_of(next(_numbers))
             call = self.history.ask(str(person.user), Kind.ADD, f"upload {name}", name)
-            reply = self._ask(partial(_send, person, content, name))
+            reply = self._ask(partial(send_file, person, content, name))
             self._note(call, reply, reply is not None and "/imports/" in reply.location)
             time.sleep(random.uniform(0, 1.5))
 
@@ -213,7 +213,7 @@ def zip_of(number: int) -> bytes:
         return path.read_bytes()
 
 
-def _send(person: Visitor, content: bytes, name: str) -> Reply:
+def send_file(person: Visitor, content: bytes, name: str) -> Reply:
     file = io.BytesIO(content)
     file.name = name
     return person.post("/imports/", {"file": file, "format": "auto", "experiment_name": ""})

@@ -126,7 +126,7 @@ def test_messages_ten_times_over_evaluate_once(site: Site, judge: LLMStub):
     batch = queued("Doubled", 12)
     for _ in range(10):
         site.broker.send_task("judging.tasks.evaluate_batch", (str(batch.pk),), queue="judge")
-    with site.worker(concurrency=2):
+    with site.worker(processes=2):
         wait_until(lambda: now(batch).state == State.FINISHED, what="the end of the batch")
     check(batch)
     assert (now(batch).lease_token, len(judge.asked)) == (1, 12)

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -25,7 +25,7 @@ from celery import Celery
 from django.core.management import call_command
 from django.db import connection, connections
 
-from runs.models import Run
+from runs.models import Run, WorkerBeat
 from runs.services.reruns import queue_run
 from webagent.environment.leftovers import OWNER_VARIABLE
 from webagent.settings.base import database
@@ -60,15 +60,22 @@ def wait_until(is_so: Callable[[], Any], limit_s: float = 120, what: str = "it")
 
 @dataclass
 class Worker:
-    """One Celery worker: its main process and what it writes."""
+    """Processes that carry out work, under their supervisor, and what they write."""
 
     process: subprocess.Popen[bytes]
     log: Path
-    killed: list[int] = field(default_factory=list)
 
     @property
     def words(self) -> str:
         return self.log.read_text(errors="replace")
+
+    @property
+    def children(self) -> list[int]:
+        """The processes of the worker, without their supervisor."""
+        told = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        with suppress(OSError):
+            return [int(pid) for pid in told.read_text().split()]
+        return []
 
     def stop(self) -> None:
         """Ask it to stop, then make sure of it."""
@@ -79,9 +86,13 @@ class Worker:
         self.kill_all()
 
     def kill_all(self) -> None:
-        """kill -9 to the main process and its pool, as a machine that loses power would."""
+        """kill -9 to the supervisor and its processes, as a machine that loses power would."""
         with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+            # Else it would start again what is killed before it.
+            os.kill(self.process.pid, signal.SIGSTOP)
+        for pid in [*self.children, self.process.pid]:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
         self.process.wait()
 
 
@@ -94,16 +105,12 @@ class Site:
     broker: Celery
 
     @contextmanager
-    def worker(
-        self, *, concurrency: int = 1, beat: bool = True, queues: str = EVERY_QUEUE
-    ) -> Iterator[Worker]:
-        """A running worker, stopped at the end."""
-        log = self.data_dir / f"worker-{time.monotonic_ns()}.log"
-        command = [sys.executable, "-m", "celery", "-A", "webagent.celery", "worker", "-l", "INFO"]
-        command += ["-Q", queues, "-c", str(concurrency)]
-        command += ["-n", f"test{time.monotonic_ns()}@%h"]
-        command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-        command += ["--beat"] if beat else []
+    def worker(self, *, processes: int = 1, queues: str = EVERY_QUEUE) -> Iterator[Worker]:
+        """Running worker processes, stopped at the end."""
+        name = f"test{time.monotonic_ns()}"
+        log = self.data_dir / f"{name}.log"
+        command = [sys.executable, "manage.py", "work", *queues.split(",")]
+        command += ["--processes", str(processes), "--name", name]
         with log.open("wb") as file:
             process = subprocess.Popen(
                 command,
@@ -114,8 +121,10 @@ class Site:
                 start_new_session=True,
             )
         worker = Worker(process, log)
+        parts = processes + ("sweep" in queues)
+        beats = WorkerBeat.objects.filter(name__startswith=name)
         try:
-            wait_until(lambda: " ready." in worker.words, START_WITHIN_S, "the worker's start")
+            wait_until(lambda: beats.count() == parts, START_WITHIN_S, "the worker's start")
             yield worker
         finally:
             worker.stop()
@@ -241,7 +250,7 @@ def _broker(environment: dict[str, str], directory: Path) -> Celery:
 
 
 def pid_of_owner(run: Run) -> int:
-    """The pool process that holds the run."""
+    """The process that holds the run."""
     host, pid, _nonce = run.lease_owner.rsplit(":", 2)
     assert host == socket.gethostname()
     return int(pid)

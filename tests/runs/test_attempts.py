@@ -20,7 +20,7 @@ from runs.execution.sweeping import sweep_runs
 from runs.execution.terms import wait_before_next
 from runs.models import Run, RunStatus
 from runs.signals import runs_ended
-from runs.workers import hold_rows_no_longer_than_a_lease
+from runs.worker_processes import hold_rows_no_longer_than_a_lease
 from tests.runs.factories import make_experiment, make_run, make_user
 from webagent.trajectory.faults import Fault
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -86,3 +89,26 @@ def test_the_site_uses_ours_and_encrypts_where_the_address_says_so(address: str)
     with Connection(address) as connection:
         assert isinstance(connection.transport, RedisTransport)
         assert bool(connection.ssl) == address.startswith("rediss")
+
+
+@pytest.mark.parametrize("left", ["", "[[", None])
+def test_a_table_of_queues_that_was_not_written_to_its_end_stops_no_worker(
+    left: str | None, tmp_path: Path
+) -> None:
+    control, exchange = tmp_path / "control", f"of-{uuid.uuid4()}"  # Kombu remembers names
+    control.mkdir()
+    if left is not None:
+        (control / f"{exchange}.exchange").write_text(left)
+    options = {
+        "data_folder_in": str(tmp_path),
+        "data_folder_out": str(tmp_path),
+        "control_folder": str(control),
+    }
+    with Connection(
+        "filesystem://", transport="runs.broker:FileTransport", transport_options=options
+    ) as connection:
+        for name in ("default", "default", "other"):
+            Queue(name, Exchange(exchange), name, channel=connection.channel()).declare()
+        channel: Any = connection.channel()
+        table = channel.get_table(exchange)
+    assert sorted(row.queue for row in table) == ["default", "other"]

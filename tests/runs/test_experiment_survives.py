@@ -92,12 +92,12 @@ def test_nothing_is_lost_and_nothing_doubled(site: Site, redis: Redis | None, se
     started_at = time.monotonic()
     with ExitStack() as stack:
         others = stack.enter_context(site.worker(queues="default,judge,sweep"))
-        workers = [stack.enter_context(site.worker(queues="browser", beat=False)) for _ in "ab"]
+        workers = [stack.enter_context(site.worker(queues="browser")) for _ in "ab"]
         wait_until(lambda: ended(experiment) >= n_runs // 3, 300, "a third")
         victim = workers[0]
         wait_until(lambda: _is_at_work(victim.process.pid), 60, "a run of the first worker")
         victim.kill_all()
-        stack.enter_context(site.worker(queues="browser", beat=False))
+        stack.enter_context(site.worker(queues="browser"))
         wait_until(lambda: ended(experiment) >= n_runs // 2, 300, "half")
         if redis is not None:
             redis.kill()

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from runs.models import WorkerBeat
 from runs.sessions import SessionStore
-from runs.workers import all_queues, beat, unserved_queues
+from runs.workers import all_duties, all_queues, beat, unserved_queues
 from webagent.celery import app
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +39,8 @@ def test_the_queues_are_those_that_tasks_go_to():
     sent_to = {
         routes.route({}, name)["queue"].name for name in app.tasks if not name.startswith("celery.")
     }
-    assert sent_to == all_queues() == {"default", "browser", "judge", "sweep"}
+    assert sent_to == all_queues() == {"default", "browser", "judge"}
+    assert all_duties() == all_queues() | {"sweep"}
 
 
 def test_without_a_worker_it_is_not_well():
@@ -55,11 +56,11 @@ def test_a_queue_without_a_worker_is_named():
 
 
 def test_a_worker_that_fell_silent_does_not_count():
-    beat("worker@a", sorted(all_queues()))
+    beat("worker@a", sorted(all_duties()))
     assert not unserved_queues()
     WorkerBeat.objects.update(at=timezone.now() - timedelta(minutes=5))
     assert look()[0] == 503
-    beat("worker@a", sorted(all_queues()))
+    beat("worker@a", sorted(all_duties()))
     assert look()[0] == 200
     assert WorkerBeat.objects.count() == 1
 

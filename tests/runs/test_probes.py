@@ -14,11 +14,12 @@ from runs.monitoring import checks, readiness
 from runs.monitoring.checks import check_eviction, check_migrations, check_workers
 from runs.monitoring.readiness import Examiner, Readiness
 from runs.views import probes
-from runs.workers import all_queues, beat, beat_ages
+from runs.workers import all_duties, beat, beat_ages
 
 TOKEN = "for-those-who-watch-over-it"
 HOLDER = {"Authorization": f"Bearer {TOKEN}"}
-WELL = dict.fromkeys(["database", "migrations", "storage", "broker", "eviction", "workers"], "ok")
+CHECKS = ["database", "migrations", "storage", "work", "broker", "eviction", "workers"]
+WELL = dict.fromkeys(CHECKS, "ok")
 
 
 def watched(**changes: object):
@@ -58,6 +59,7 @@ def test_a_process_lives_without_a_database_and_under_any_name():
         ({"workers": "none", "broker": "gone"}, 200, "degraded"),
         ({"database": "gone"}, 503, "failing"),
         ({"migrations": "behind"}, 503, "failing"),
+        ({"work": "nobody takes it"}, 503, "failing"),
         ({"storage": "full"}, 503, "failing"),
     ],
 )
@@ -185,12 +187,12 @@ def test_single_looks(monkeypatch: pytest.MonkeyPatch):
     assert check_migrations() == "2 migrations are not applied"
     checks._is_migrated.cache_clear()
     assert "browser" in check_workers()
-    assert beat_ages() == dict.fromkeys(sorted(all_queues()))
-    beat("all@a", sorted(all_queues()))
+    assert beat_ages() == dict.fromkeys(sorted(all_duties()))
+    beat("all@a", sorted(all_duties()))
     assert check_workers() == "ok"
     WorkerBeat.objects.filter(pk="all@a").update(queues=["judge"])
     ages = beat_ages()
     assert ages["browser"] is None
     assert ages["judge"] is not None
     assert 0 <= ages["judge"] < 60
-    assert set(readiness.NEEDED) | set(readiness.MISSED) == set(WELL)
+    assert {*readiness.NEEDED, *readiness.PROMISED, *readiness.MISSED} == set(WELL)

@@ -1,4 +1,4 @@
-"""Several programs as one."""
+"""Several processes as one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from runs import supervisor
-from runs.supervisor import GIVE_UP_AFTER, Part, Supervisor
+from runs.supervisor import GIVE_UP_AFTER, Alive, Part, Supervisor
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -29,8 +29,33 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def python(code: str, name: str = "part") -> Part:
-    return Part(name, [sys.executable, "-u", "-c", code])
+def sleeping(*words: str) -> Callable[[Alive], None]:
+    """Says these, and sleeps."""
+
+    def work(_alive: Alive) -> None:
+        for word in words:
+            print(word)  # noqa: T201 (what a part says)
+        time.sleep(300)
+
+    return work
+
+
+def ending(code: int, *words: str) -> Callable[[Alive], None]:
+    """Says these, and ends."""
+
+    def work(_alive: Alive) -> None:
+        for word in words:
+            print(word)  # noqa: T201 (what a part says)
+        sys.exit(code)
+
+    return work
+
+
+def deaf(_alive: Alive) -> None:
+    """Does not listen to TERM."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print("deaf")  # noqa: T201 (what a part says)
+    time.sleep(300)
 
 
 def run(*parts: Part, stop_when: str = "never") -> tuple[int, list[str]]:
@@ -46,62 +71,89 @@ def run(*parts: Part, stop_when: str = "never") -> tuple[int, list[str]]:
 
 
 def test_lines_of_all_parts_come_with_their_names_and_it_stops_at_term():
-    forever = "import time; print('hello'); print('world'); time.sleep(300)"
-    first, second = python(forever, "one"), python(f"print('up'); {forever}", "two")
+    first, second = Part("one", sleeping("hello", "world")), Part("two", sleeping("up", "world"))
     code, said = run(first, second, stop_when="two | world")
     assert code == 0
-    assert {"one | hello", "two | up", "two | hello", "two | world"} <= set(said)
+    assert {"two | up", "two | world"} <= set(said)
     assert not first.is_running
     assert not second.is_running
 
 
 def test_a_part_that_ends_is_started_again():
-    code, said = run(python("print('up'); raise SystemExit(3)"), stop_when="ended (3)")
+    code, said = run(Part("part", ending(3, "up")), stop_when="ended (3)")
     assert code == 0
     assert said.count("part | up") >= 1
 
 
 def test_a_part_that_cannot_run_is_given_up_and_the_others_are_stopped():
-    other = python("import time; time.sleep(300)", "other")
-    code, said = run(python("raise SystemExit(2)"), other)
+    other = Part("other", sleeping())
+    code, said = run(Part("part", ending(2)), other)
     assert code == 1
     assert sum("ended (2)" in line for line in said) == GIVE_UP_AFTER
     assert said[-1] == f"part ended {GIVE_UP_AFTER} times in a row; giving up"
     assert not other.is_running
 
 
+def test_a_part_that_is_killed_is_started_again_however_often():
+    def killed(_alive: Alive) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    said: list[str] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if len(said) == 2 * GIVE_UP_AFTER:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    assert Supervisor([Part("part", killed)], say=say, look=lambda: None).run() == 0
+    assert set(said) == {f"part ended ({-signal.SIGKILL}); it is started again"}
+
+
+def test_a_part_that_gives_no_sign_of_life_is_killed_and_started_again():
+    code, said = run(Part("part", sleeping("up"), silent_after_s=0.2), stop_when="ended (-9)")
+    assert code == 0
+    assert "part gives no sign of life; it is killed" in said
+
+
+def test_a_part_that_gives_signs_of_life_is_left_alone():
+    def lively(alive: Alive) -> None:
+        for _ in range(30):
+            alive()
+            time.sleep(0.05)
+        print("through")  # noqa: T201 (what a part says)
+        time.sleep(300)
+
+    code, said = run(Part("part", lively, silent_after_s=1.0), stop_when="through")
+    assert (code, said) == (0, ["part | through"])
+
+
 def test_what_does_not_listen_to_term_is_killed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(supervisor, "STOP_LIMIT_S", 0.5)
-    deaf = python(
-        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-        "print('deaf'); time.sleep(300)"
-    )
-    code, _said = run(deaf, stop_when="deaf")
+    part = Part("part", deaf)
+    code, _said = run(part, stop_when="deaf")
     assert code == 0
-    assert deaf.process is not None
-    assert deaf.process.returncode == -signal.SIGKILL
+    assert part.process is not None
+    assert part.process.exitcode == -signal.SIGKILL
 
 
 def test_a_second_signal_does_not_wait():
-    deaf = python(
-        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-        "print('deaf'); time.sleep(300)"
-    )
+    part = Part("part", deaf)
     again = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
     again.start()
-    code, _said = run(deaf, stop_when="deaf")
+    code, _said = run(part, stop_when="deaf")
     again.join()
     assert code == 0
-    assert deaf.process is not None
-    assert deaf.process.returncode == -signal.SIGKILL
+    assert part.process is not None
+    assert part.process.exitcode == -signal.SIGKILL
 
 
 def test_children_of_a_part_go_with_it():
-    parent = python(
-        "import subprocess, time; child = subprocess.Popen(['sleep', '300']); "
-        "print('child', child.pid); time.sleep(300)"
-    )
-    _code, said = run(parent, stop_when="child")
+    def parent(_alive: Alive) -> None:
+        child = subprocess.Popen(["sleep", "300"])
+        print("child", child.pid)  # noqa: T201 (what a part says)
+        time.sleep(300)
+
+    _code, said = run(Part("part", parent), stop_when="child")
     pid = int(next(line for line in said if "child" in line).split()[-1])
     deadline = time.monotonic() + 30
     while _is_alive(pid) and time.monotonic() < deadline:

@@ -41,7 +41,7 @@ def site(django_db_blocker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture(scope="module")
 def worker(site: Site) -> Iterator[Worker]:
     """One for the tests that leave it alive: a worker takes seconds to start."""
-    with site.worker(concurrency=2) as worker:
+    with site.worker(processes=2) as worker:
         yield worker
 
 
@@ -93,7 +93,7 @@ def test_no_run_is_lost_with_the_broker(site: Site):
     assert site.messages() >= 6
     site.empty_broker()
     assert site.messages() == 0
-    with site.worker(concurrency=2):
+    with site.worker(processes=2):
         wait_until(lambda: all(has_ended(run.pk) for run in runs), what="the end of all")
     for run in runs:
         (only,) = check_history(run.pk)

@@ -207,12 +207,15 @@ USE_TZ = True
 
 # The database is the queue of record; a message only says "look at this row".
 QUEUE_APP = "webagent.celery"
-# The scheduler's notes lie here, too.
 QUEUE_DIR = make_folder(DATA_DIR / "queue")
 CELERY_BROKER_URL = ENV.REDIS_URL or "filesystem://localhost"
 # Redis that has no room answers so; a worker that had a message in hand would end by it.
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True
-CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"socket_connect_timeout": 3}
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
+    "socket_connect_timeout": 3,
+    # A broker whose machine is gone says nothing any more; who waits for it is to notice.
+    "socket_keepalive": True,
+}
 if not ENV.REDIS_URL:
     CELERY_BROKER_TRANSPORT = "runs.broker:FileTransport"
     for name in ("messages", "control"):
@@ -229,29 +232,21 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# Of a worker that is not told otherwise: browsers, each in a process of its own.
+# A worker is one process that takes one task after the other. In a pool of processes that share a
+# queue, one that is killed while it waits may take the queue's lock with it, and all others wait.
+CELERY_WORKER_POOL = "solo"
+CELERY_WORKER_CONCURRENCY = 1
+# Nobody asks workers anything: they say in the database how they are.
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 BROWSERS = ENV.BROWSERS or browsers_that_fit()
-CELERY_WORKER_CONCURRENCY = BROWSERS
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {
-    # Behind no other work: however much of that waits, dead workers are noticed.
-    "runs.tasks.sweep": {"queue": "sweep"},
     "runs.tasks.execute_next_run": {"queue": "browser"},
     "judging.tasks.evaluate_batch": {"queue": "judge"},
 }
 # Between two machines, at most. Messages carry the time at which they are void.
 CLOCKS_DIFFER_S = 900
-CELERY_BEAT_SCHEDULER = "runs.beat:SteadyScheduler"
-CELERY_BEAT_SCHEDULE_FILENAME = str(QUEUE_DIR / "beat")
-CELERY_BEAT_SCHEDULE = {
-    "sweep": {
-        "task": "runs.tasks.sweep",
-        "schedule": float(ENV.SWEEP_INTERVAL_S),
-        "options": {"expires": float(ENV.SWEEP_INTERVAL_S + CLOCKS_DIFFER_S)},
-    },
-}
-
 # Where the sites are that tasks name by placeholders such as __REDDIT__.
 SITE_HOSTS = ENV.SITE_HOSTS
 # What stands behind the map, so that it can be asked whether it is ready.

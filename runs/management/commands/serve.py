@@ -1,11 +1,10 @@
-"""The whole site by one command: web server, workers and beat, started and stopped together."""
+"""The whole site by one command: web server, workers and sweep, started and stopped together."""
 
 from __future__ import annotations
 
 import errno
 import http.client
 import socket
-import sys
 import time
 from argparse import ArgumentParser
 from typing import Any
@@ -14,10 +13,12 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.supervisor import Part, Supervisor
-from runs.workers import all_queues
+from runs.management.database_waits import wait_for_database
+from runs.supervisor import Supervisor
+from runs.web_part import web_part
+from runs.worker_parts import metrics_parts, prepare_to_fork, worker_parts
+from runs.workers import BROWSER, JUDGE, SWEEP, all_queues
 
-BROWSER, JUDGE = "browser", "judge"
 HEALTH_EVERY_S = 0.5
 
 
@@ -36,18 +37,21 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
         _demand_free_port(host, port)
+        wait_for_database(self._say)
         call_command("migrate", interactive=False, verbosity=0)
+        prepare_to_fork([BROWSER])
         announcement = _Announcement(host, port, self._say)
-        # Runs take minutes and judges hours; a worker apart keeps imports, verdicts and the sweep
-        # going meanwhile.
+        # Runs take minutes and judges hours; workers apart keep imports and verdicts going
+        # meanwhile.
         others = sorted(all_queues() - {BROWSER, JUDGE})
         parts = [
-            Part("web", _web(host, port)),
-            # Two, so that the sweep need not wait until a large import is through.
-            Part("worker", _worker("worker", others, 2, "--beat")),
-            Part("browser", _worker("browser", [BROWSER], options["browsers"])),
+            web_part(host, port),
+            # Two, so that verdicts need not wait until a large import is through.
+            *worker_parts([*others, SWEEP], processes=2),
+            *worker_parts([BROWSER], processes=options["browsers"]),
             # Judges wait for models and need no processor: threads do.
-            Part("judge", _worker("judge", [JUDGE], 2, "--pool", "threads")),
+            *worker_parts([JUDGE], threads=2),
+            *metrics_parts(),
         ]
         code = Supervisor(parts, say=self._say, look=announcement.look).run()
         if code:
@@ -102,23 +106,3 @@ def _demand_free_port(host: str, port: int) -> None:
                     "Stop that one, or choose another port: PORT=8001 make run"
                 ) from None
             raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}") from None
-
-
-def _web(host: str, port: int) -> list[str]:
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return [
-        *(sys.executable, "-m", "gunicorn", "webagent.wsgi"),
-        *("--bind", address, "--workers", "2", "--threads", "4"),
-        *("--graceful-timeout", "5", "--log-level", "warning", "--no-control-socket"),
-    ]
-
-
-def _worker(name: str, queues: list[str], concurrency: int, *more: str) -> list[str]:
-    return [
-        # In a container root is all there is; the browser is what meets strangers.
-        *(sys.executable, "-W", "ignore:You're running the worker with superuser"),
-        *("-m", "celery", "--app", settings.QUEUE_APP, "--quiet", "worker"),
-        *("--hostname", f"{name}@%h", "--queues", ",".join(queues)),
-        *("--concurrency", str(concurrency), "--loglevel", "WARNING"),
-        *("--without-gossip", "--without-mingle", "--without-heartbeat", *more),
-    ]

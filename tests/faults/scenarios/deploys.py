@@ -83,6 +83,7 @@ def _roll_workers(storm: Storm) -> None:
     """New ones first; what the former had under way is handed back, none of it left behind."""
     wait_until(lambda: under_way(storm), what="a run under way")
     former = storm.worker, storm.other_worker
+    pids = [pid for worker in former for pid in worker.children]
     storm.start_worker()
     storm.start_other_worker()
     begun = time.monotonic()
@@ -92,7 +93,7 @@ def _roll_workers(storm: Storm) -> None:
         if worker.process.wait(WORKER_LIMIT_S) != 0:
             storm.findings.complain([f"a worker ended with {worker.process.returncode}"])
     storm.findings.recoveries_s.append(time.monotonic() - begun)
-    again(lambda: _complain_of_lost(storm, [worker.process.pid for worker in former]))
+    again(lambda: _complain_of_lost(storm, pids))
 
 
 def _complain_of_lost(storm: Storm, pids: list[int]) -> None:

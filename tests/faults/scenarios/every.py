@@ -2,6 +2,7 @@
 
 from tests.faults.scenarios.deploys import DEPLOYS
 from tests.faults.scenarios.evaluations import EVALUATIONS
+from tests.faults.scenarios.liveness import LIVENESS
 from tests.faults.scenarios.providers import PROVIDERS
 from tests.faults.scenarios.races import RACES
 from tests.faults.scenarios.restarts import RESTARTS
@@ -19,4 +20,5 @@ SCENARIOS = (
     *PROVIDERS,
     *DEPLOYS,
     *RESTARTS,
+    *LIVENESS,
 )

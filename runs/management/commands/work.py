@@ -1,0 +1,47 @@
+"""The workers of some queues, kept running by one supervisor."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from runs.management.database_waits import wait_for_database
+from runs.supervisor import Supervisor
+from runs.worker_parts import metrics_parts, prepare_to_fork, worker_parts
+from runs.workers import BROWSER, all_duties
+
+
+class Command(BaseCommand):
+    """Works until Ctrl-C or TERM."""
+
+    help = "Carry out what is queued; `sweep` brings back the work of workers that died."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("queues", nargs="+", choices=sorted(all_duties()))
+        parser.add_argument(
+            "--processes",
+            type=int,
+            help="how many, each of one task at a time; by default one, or of browsers BROWSERS",
+        )
+        parser.add_argument("--threads", type=int, default=1, help="tasks at a time of each")
+        parser.add_argument("--name", default="", help="of the processes, where it must differ")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        queues, processes = options["queues"], options["processes"]
+        if processes is None:
+            processes = settings.BROWSERS if BROWSER in queues else 1
+        wait_for_database(self._say)
+        prepare_to_fork(queues)
+        parts = worker_parts(
+            queues, name=options["name"], processes=processes, threads=options["threads"]
+        )
+        code = Supervisor([*parts, *metrics_parts()], say=self._say, look=lambda: None).run()
+        if code:
+            raise CommandError("The workers stopped: see above.", returncode=code)
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()

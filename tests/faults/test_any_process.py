@@ -1,0 +1,50 @@
+"""Whatever process of the site is killed: what is queued afterwards is carried out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.findings import Findings
+from tests.faults.liveness import Liveness
+from tests.faults.queued_work import judges_answer
+from tests.runs.live_workers import Site, live_site
+
+pytestmark = pytest.mark.worker
+
+
+@pytest.fixture
+def site(django_db_blocker, tmp_path: Path) -> Iterator[Site]:
+    directory = tmp_path / "data"
+    directory.mkdir()
+    with django_db_blocker.unblock(), live_site(directory) as site, judges_answer(site):
+        yield site
+
+
+KINDS = ("web", "default", "sweep", "browser", "judge")
+
+
+@pytest.mark.fault(1, "kill -9 of a process of each kind, while it is idle, and the supervisor")
+def test_work_goes_on_whichever_process_is_killed(site: Site, findings: Findings) -> None:
+    with Liveness(site, findings) as liveness:
+        for kind in random.sample(KINDS, len(KINDS)):
+            named = liveness.processes()
+            liveness.kill(
+                random.choice([pid for pid, name in named.items() if name.startswith(kind)])
+            )
+        liveness.kill(liveness.supervisor)
+        liveness.come_to_rest()
+    findings.check()
+
+
+@pytest.mark.fault(5, "SIGSTOP, for good, of the only process that takes runs")
+def test_a_process_that_stands_still_is_seen_and_replaced(site: Site, findings: Findings) -> None:
+    site.environment["BROWSERS"] = "1"
+    with Liveness(site, findings) as liveness:
+        (browser,) = [pid for pid, name in liveness.processes().items() if name == "browser-1"]
+        liveness.freeze(browser)
+        liveness.come_to_rest()
+    findings.check()
