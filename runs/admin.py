@@ -47,6 +47,17 @@ def _words(value: object) -> str:
     return str(value)
 
 
+_LOOKUPS = ("__exact", "__id__exact", "__isnull")
+
+
+def is_offered(lookup: str, filters: Iterable[object]) -> bool:
+    """Whether a list's own filters ask this.
+
+    Django allows every lookup of the model's fields, patterns that a database cannot read too.
+    """
+    return any(lookup == f"{name}{end}" for name in filters for end in _LOOKUPS)
+
+
 @admin.register(User)
 class AccountAdmin(AccountAdminBase):
     """Accounts with their roles (groups)."""
@@ -61,6 +72,9 @@ class AccountAdmin(AccountAdminBase):
 
     list_display = ("username", "first_name", "last_name", "is_active", "is_staff")
     list_filter = ("is_active", "is_staff", "groups")
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        return is_offered(lookup, self.list_filter)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Never; see above."""
@@ -80,6 +94,9 @@ class RoleAdmin(GroupAdmin):
         """Also where the log of acts hears of it."""
         record_form(ROLE_CHANGED, form.instance, form)
         return super().construct_change_message(request, form, formsets, add)
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        return is_offered(lookup, self.list_filter)
 
     def delete_model(self, request: HttpRequest, obj: Group) -> None:
         """Written down before it goes."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from csp.utils import build_policy
 from django.conf import settings
-from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.dispatch import receiver
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,7 +14,7 @@ from django.shortcuts import resolve_url
 
 from runs.acting import acting_as, of_request
 from runs.services.acts import record_download
-from runs.views.errors import not_found, server_error
+from runs.views.errors import bad_request, not_found, server_error
 from runs.views.probes import PROBES
 
 logger = logging.getLogger("django.request")
@@ -143,7 +143,10 @@ class OwnErrorPagesMiddleware:
         """The page for what a view raised; None for what Django shows no technical page of."""
         if isinstance(error, Http404):
             return not_found(request, error)
-        if isinstance(error, PermissionDenied | SuspiciousOperation):
+        if isinstance(error, PermissionDenied):
             return None
+        if isinstance(error, BadRequest | SuspiciousOperation):
+            logger.warning("Bad Request: %s", request.path, exc_info=error)
+            return bad_request(request, error)
         logger.error("Internal Server Error: %s", request.path, exc_info=error)
         return server_error(request, error)

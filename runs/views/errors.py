@@ -3,7 +3,6 @@
 import math
 import sys
 
-from axes.helpers import get_cool_off
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,7 +10,10 @@ from django.template import loader
 
 from runs.acting import acting
 from runs.addresses import QueryError
+from runs.log_in_limits import wait_of
 from runs.outages import RETRY_AFTER_S, Outage, outage
+
+A_MINUTE = 60
 
 
 class BadQueryError(Http404):
@@ -79,9 +81,12 @@ def server_error(request: HttpRequest, error: BaseException | None = None) -> Ht
 
 def locked_out(request: HttpRequest, *_: object) -> HttpResponse:
     """429 after too many failed tries to log in; called by django-axes."""
-    cool_off = get_cool_off(request)
-    seconds = math.ceil(cool_off.total_seconds()) if cool_off else 0
-    context = {"minutes": math.ceil(seconds / 60)}
+    seconds = wait_of(request)
+    context = {
+        "is_pause": seconds < A_MINUTE,
+        "seconds": seconds,
+        "minutes": math.ceil(seconds / A_MINUTE),
+    }
     answer = render(request, "errors/locked.html", context, status=429)
     answer["Retry-After"] = str(seconds)
     return answer

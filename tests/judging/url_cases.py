@@ -150,7 +150,6 @@ for bare in (
     "logout",
     "password_change",
     "password_change_done",
-    "autocomplete",
     "jsi18n",
     "auth_group_changelist",
     "auth_group_add",
@@ -162,7 +161,6 @@ for page in ("history", "delete", "change"):
     case(f"admin:auth_group_{page}", object_id=lambda _: [1, 3])
     case(f"admin:runs_user_{page}", object_id=lambda w: [w.others[0].pk, w.annotator.pk])
 case("admin:auth_user_password_change", id=lambda w: w.others[0].pk)
-case("admin:view_on_site", content_type_id=lambda _: [1, 5, 9], object_id=RUNS)
 case("admin:app_list", app_label=lambda _: ["auth", "runs"])
 _paths("admin/auth/group/<path:object_id>/", "/admin/auth/group/1/")
 _paths("admin/runs/user/<path:object_id>/", "/admin/runs/user/1/")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
 from django.core.exceptions import ValidationError
+from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
@@ -166,12 +169,70 @@ def test_one_address_gets_ten_tries_at_a_name(guarded) -> None:
     assert Client().post("/login/", right, headers=elsewhere).status_code == 302
 
 
+def log_in(name: str, address: str, password: str = PASSWORD, proxies: int = 1) -> Any:
+    """The answer to a try from that address, whatever the visitor claims, behind our proxies."""
+    hops = ["192.0.2.1", address, *["10.0.0.2"] * (proxies - 1)]
+    return Client().post(
+        "/login/",
+        {"username": name, "password": password},
+        headers={"X-Forwarded-For": ", ".join(hops)},
+    )
+
+
+def let_pass(pause: timedelta) -> None:
+    """As if so much time had gone by since the failed tries."""
+    AccessAttempt.objects.update(attempt_time=F("attempt_time") - pause)
+
+
 @pytest.mark.django_db
-def test_one_name_is_not_tried_from_everywhere(guarded) -> None:
+def test_an_attacker_from_one_address_does_not_lock_the_owner_out(guarded) -> None:
     make_user("annotator", "ann")
+    codes = tries(MOST_TRIES * 2, name="ann", address="198.51.100.1")
+    assert codes.count(200) < MOST_TRIES
+    assert log_in("ann", "198.51.100.2").status_code == 302
+
+
+@pytest.mark.django_db
+def test_many_addresses_slow_a_name_down_and_lock_nobody_out(guarded) -> None:
+    make_user("annotator", "ann")
+    assert log_in("ann", "198.51.100.200").status_code == 302
     codes = tries(MOST_TRIES + 5, name="ann", address="198.51.100.{n}")
     assert codes == [200] * MOST_TRIES + [429] * 5
     assert Act.objects.filter(kind="account.login_failed").count() == MOST_TRIES
+    refused = log_in("ann", "203.0.113.1")
+    assert refused.status_code == 429
+    assert 0 < int(refused["Retry-After"]) <= log_in_limits.PAUSE.total_seconds()
+    assert f"Try again in {refused['Retry-After']} second" in refused.content.decode()
+    # The owner's own address is known, that of others and a claimed one are not.
+    assert log_in("ann", "198.51.100.200").status_code == 302
+    assert log_in("bob", "203.0.113.1", "guess").status_code == 200
+    # A try in each pause is looked at, whoever's it is.
+    for number in range(3):
+        let_pass(log_in_limits.PAUSE)
+        codes = [log_in("ann", f"203.0.113.{number}{n}", "guess").status_code for n in range(3)]
+        assert codes == [200, 429, 429]
+    let_pass(log_in_limits.PAUSE)
+    assert log_in("ann", "203.0.113.99").status_code == 302
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("proxies", [1, 2])
+def test_limits_go_by_the_address_that_our_proxies_saw(guarded, settings, proxies: int) -> None:
+    """Claiming the owner's address, or another one with each try, helps nobody."""
+    settings.PROXIES = proxies
+    make_user("annotator", "ann")
+    assert log_in("ann", "192.0.2.9", proxies=proxies).status_code == 302
+    guesses = [log_in("ann", "192.0.2.8", "guess", proxies).status_code for _ in range(12)]
+    assert guesses == [200] * 9 + [429] * 3
+    for n in range(MOST_TRIES):
+        log_in("ann", f"198.51.100.{n}", "guess", proxies)
+    claimed = Client().post(
+        "/login/",
+        {"username": "ann", "password": PASSWORD},
+        headers={"X-Forwarded-For": ", ".join(["192.0.2.9"] + ["203.0.113.1"] * proxies)},
+    )
+    assert claimed.status_code == 429
+    assert log_in("ann", "192.0.2.9", proxies=proxies).status_code == 302
 
 
 @pytest.mark.django_db

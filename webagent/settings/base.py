@@ -31,7 +31,7 @@ LOGOUT_REDIRECT_URL = "login"
 INSTALLED_APPS = [
     "judging",
     "runs",
-    "django.contrib.admin",
+    "runs.administration.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
