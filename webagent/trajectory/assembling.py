@@ -15,12 +15,11 @@ from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.moments import is_of_a_calendar
 from webagent.trajectory.records import BlobRecord, GoalPart, SourceRecord, StepRecord, TextPart
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.texts import storable_json, storable_text
+from webagent.trajectory.texts import bounded_name, storable_json, storable_text
 from webagent.trajectory.untyped import text
 
 log = logging.getLogger(__name__)
 
-NAME_CHARS = 200
 URL_CHARS = 4_000
 _PATH_CHARS = 1_000
 _MOST_ISO_CHARS = 40
@@ -49,7 +48,7 @@ def unreadable(
 
 def model_names(names: Iterable[str | None]) -> tuple[str, ...]:
     """Each name of a model once, as it can be stored."""
-    return tuple(dict.fromkeys(storable_text(name, NAME_CHARS) for name in names if name))
+    return tuple(dict.fromkeys(bounded_name(name) for name in names if name))
 
 
 def guarded(source: str, file: str, read: Callable[[], RunBundle]) -> RunBundle | Rejection:
@@ -97,6 +96,11 @@ def clean(files: RunFiles, words: object, limit: int | None = None) -> str | Non
         return None
     bound = files.bounds.text_chars if limit is None else limit
     return storable_text(files.redactor.text(words), bound)
+
+
+def clean_name(files: RunFiles, name: object) -> str | None:
+    """A name without secrets, as an identifier; None if it is none or empty."""
+    return bounded_name(files.redactor.text(name)) if isinstance(name, str) and name else None
 
 
 def clean_json(files: RunFiles, value: Any) -> Any:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Rejection, RunBundle, blobs_of
 from webagent.trajectory.records import BlobRecord, EventRecord, Record, StepRecord
-from webagent.trajectory.texts import UNSTORABLE
+from webagent.trajectory.texts import NAME_CHARS, UNSTORABLE
 
-_NAME_CHARS = 200
 _INT32 = 2**31 - 1
 _INT64 = 2**63 - 1
 _MEDIA_TYPE = re.compile(r"^[\w.+-]{1,40}/[\w.+-]{1,60}$", re.ASCII)
@@ -39,8 +38,8 @@ def _faults(bundle: RunBundle, bounds: Bounds) -> Iterator[tuple[str, str]]:
         "run.source.format": run.source.format,
     } | {f"run.models.{i}": name for i, name in enumerate(run.models)}
     for field, name in names.items():
-        if not 0 < len(name) <= _NAME_CHARS:
-            yield field, f"empty or more than {_NAME_CHARS} characters"
+        if not 0 < len(name) <= NAME_CHARS:
+            yield field, f"empty or more than {NAME_CHARS} characters"
     small = {"run.trial": run.trial, "run.attempt": run.attempt}
     for field, number in small.items():
         if not 1 <= number <= _INT32:

@@ -19,12 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.moments import Moment
+from webagent.trajectory.texts import NAME_CHARS
 
 FORMAT_NAME = "crosscheck-runs"
 FORMAT_VERSION = 1
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=NAME_CHARS)]
 Json = dict[str, JsonValue]
 
 

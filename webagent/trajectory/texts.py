@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Any
 
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 """What neither databases nor UTF-8 hold."""
 _REPLACEMENT = "\ufffd"
+NAME_CHARS = 200
+"""The longest identifier: of runs, tasks, verdicts, agents, models and experiments."""
+_HASH_CHARS = 16
+_HEAD_CHARS = 60
 
 
 def storable_text(text: str, limit: int) -> str:
@@ -18,6 +23,20 @@ def storable_text(text: str, limit: int) -> str:
     if len(text) > limit:
         text = text[: limit - 1] + "…"
     return UNSTORABLE.sub(_REPLACEMENT, text)
+
+
+def bounded_name(name: str) -> str:
+    """The name as an identifier: at most `NAME_CHARS` characters, equal only for equal names.
+
+    A longer one keeps its beginning and its end, with a hash of the whole between them. Every
+    identifier that is built from names of the source goes through here.
+    """
+    clean = UNSTORABLE.sub(_REPLACEMENT, name)
+    if len(clean) <= NAME_CHARS:
+        return clean
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
+    head = f"{clean[:_HEAD_CHARS]}~{digest}~"
+    return head + clean[len(head) - NAME_CHARS :]
 
 
 def storable_json(value: Any, limit: int, depth: int = 64) -> Any:

@@ -58,7 +58,7 @@ from webagent.trajectory.records import (
     Totals,
 )
 from webagent.trajectory.task_sets import read_packages, task_set_of
-from webagent.trajectory.texts import storable_json, storable_text
+from webagent.trajectory.texts import bounded_name, storable_json, storable_text
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import cost, count, mapping, moment, number
 
@@ -205,12 +205,12 @@ class RunInFolder:
         self, first: StepFile | None, packages: dict[str, str], goal: tuple[GoalPart, ...]
     ) -> TaskRecord:
         exp = self.exp_args
-        name = storable_text(exp.task_name, 200)
+        name = bounded_name(exp.task_name)
         task_set = task_set_of(name, packages)
         url = first.obs.get("url") if first else None
         web = isinstance(url, str) and url.startswith(("http://", "https://"))
         return TaskRecord(
-            id=f"{task_set.name}@{task_set.version}:{name}"[:200],
+            id=bounded_name(f"{task_set.name}@{task_set.version}:{name}"),
             task_set=task_set,
             external_id=name,
             goal=goal or goal_from_observation(self._files, first),
@@ -249,10 +249,10 @@ class RunInFolder:
             task_id=task.id,
             source=self._source(packages),
             agent=AgentRecord(
-                name=storable_text(exp.agent_name, 200),
+                name=bounded_name(exp.agent_name),
                 config=storable_json(exp.agent_config, limit, files.bounds.json_depth - 8),
             ),
-            models=tuple(storable_text(model, 200) for model in exp.models),
+            models=tuple(bounded_name(model) for model in exp.models),
             experiment=self._experiment(),
             seed=exp.seed,
             trial=place.trial,
@@ -298,7 +298,7 @@ class RunInFolder:
         if not self.folder.path:
             return None
         study = self.folder.parent.rpartition("/")[2] or self._files.given_name
-        return storable_text(study, 200) or None
+        return bounded_name(study) or None
 
     def _environment(self, packages: dict[str, str]) -> EnvironmentRecord:
         width, height = self.exp_args.viewport or (None, None)
@@ -351,7 +351,7 @@ def reward_evaluation(run: RunRecord, end: Ending) -> EvaluationRecord:
     if end.outcome in (Outcome.ERROR, Outcome.INCOMPLETE) or end.reward is None:
         why = "the run ended in an error" if end.outcome is Outcome.ERROR else "the run broke off"
         return EvaluationRecord(
-            id=f"{run.id}-reward",
+            id=bounded_name(f"{run.id}-reward"),
             run_id=run.id,
             evaluator=REWARD_EVALUATOR,
             verdict="error",
@@ -359,7 +359,7 @@ def reward_evaluation(run: RunRecord, end: Ending) -> EvaluationRecord:
             rationale=why,
         )
     return EvaluationRecord(
-        id=f"{run.id}-reward",
+        id=bounded_name(f"{run.id}-reward"),
         run_id=run.id,
         evaluator=REWARD_EVALUATOR,
         verdict="passed" if end.reward > SUCCESS_ABOVE else "failed",

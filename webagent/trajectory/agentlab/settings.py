@@ -8,6 +8,7 @@ from typing import Any
 
 from webagent.trajectory.records import Json
 from webagent.trajectory.redaction import REDACTED, is_secret_key
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.untyped import mapping, text, whole
 
 UNKNOWN = "unknown"
@@ -47,10 +48,10 @@ def read_exp_args(value: Any) -> ExpArgs:
     return ExpArgs(
         readable=True,
         loop=(text(fields.get("$class")) or "").rpartition(".")[0] or None,
-        task_name=str(env["task_name"])[:200],
+        task_name=bounded_name(str(env["task_name"])),
         seed=whole(env.get("task_seed")),
         max_steps=whole(env.get("max_steps")),
-        agent_name=(name or _agent_of(text(fields.get("exp_name"))) or UNKNOWN)[:200],
+        agent_name=bounded_name(name or _agent_of(text(fields.get("exp_name"))) or UNKNOWN),
         agent_config=without_secrets(agent) or None,
         models=_models(agent),
         exp_id=text(fields.get("exp_id")),
@@ -68,8 +69,8 @@ def exp_args_from_name(folder_name: str, log: str) -> ExpArgs:
         return ExpArgs(readable=False)
     return ExpArgs(
         readable=False,
-        task_name=match["task"][:200],
-        agent_name=match["agent"][:200],
+        task_name=bounded_name(match["task"]),
+        agent_name=bounded_name(match["agent"]),
         seed=whole(int(match["seed"][:18])),
     )
 
@@ -104,7 +105,7 @@ def _models(agent: dict[str, Any]) -> tuple[str, ...]:
     def look(value: Any) -> None:
         if isinstance(value, dict):
             if name := text(value.get("model_name")):
-                found.setdefault(name[:200])
+                found.setdefault(bounded_name(name))
             for item in value.values():
                 look(item)
         elif isinstance(value, list):

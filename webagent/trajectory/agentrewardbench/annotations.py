@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from webagent.trajectory.assembling import NAME_CHARS
 from webagent.trajectory.records import AdjudicationRecord, LabelRecord
-from webagent.trajectory.texts import storable_text
+from webagent.trajectory.texts import bounded_name, storable_text
 from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError
 
 Word = Literal["success", "failure", "unsure", "not_executable"]
@@ -96,9 +95,9 @@ def label(annotation: Annotation, run_id: str) -> LabelRecord | None:
         return None
     row = annotation.row
     return LabelRecord(
-        id=f"{run_id}-{annotation.annotator}"[-NAME_CHARS:],
+        id=bounded_name(f"{run_id}-{annotation.annotator}"),
         run_id=run_id,
-        annotator=storable_text(f"{annotation.annotator}@{PROTOCOL}", NAME_CHARS),
+        annotator=bounded_name(f"{annotation.annotator}@{PROTOCOL}"),
         success=annotation.success,
         side_effect=_one_of(row.get("trajectory_side_effect"), _YES_NO),
         optimality=optimality(row.get("trajectory_optimality")),
@@ -115,7 +114,7 @@ def primary_verdict(labels: tuple[LabelRecord, ...], run_id: str) -> Adjudicatio
         return None
     first = labels[0]
     return AdjudicationRecord(
-        id=f"{run_id}-verdict"[-NAME_CHARS:],
+        id=bounded_name(f"{run_id}-verdict"),
         run_id=run_id,
         label_ids=tuple(each.id for each in labels),
         verdict="success" if first.success == "success" else "failure",

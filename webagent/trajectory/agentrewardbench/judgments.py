@@ -9,9 +9,8 @@ from typing import Any
 from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE
 from webagent.trajectory.agentrewardbench.annotations import optimality
 from webagent.trajectory.agentrewardbench.layout import is_refused
-from webagent.trajectory.assembling import NAME_CHARS
 from webagent.trajectory.records import BlobRecord, EvaluationRecord, EvaluatorRecord, Json
-from webagent.trajectory.texts import storable_text
+from webagent.trajectory.texts import bounded_name, storable_text
 from webagent.trajectory.untyped import cost, items, mapping, moment, number, text
 
 BY_RULE = "functional"
@@ -80,7 +79,7 @@ def evaluation(
         judgment: its file without secrets; anything, where the judge failed.
         place: its path, of which the judge's folder is part.
     """
-    judge = (text(judgment.get("judge")) or _folder(place) or UNKNOWN)[:NAME_CHARS]
+    judge = bounded_name(text(judgment.get("judge")) or _folder(place) or UNKNOWN)
     if judge == BY_RULE:
         return _by_rule(judgment, run_id, raw)
     response = mapping(judgment.get("response"))
@@ -94,7 +93,7 @@ def evaluation(
     }
     price = _price(judgment)
     return EvaluationRecord(
-        id=f"{run_id}-{judge}{'-refused' * is_refused(place)}"[-NAME_CHARS:],
+        id=bounded_name(f"{run_id}-{judge}{'-refused' * is_refused(place)}"),
         run_id=run_id,
         evaluator=_evaluator(judge, judgment),
         verdict="error" if said.success is None else "passed" if said.success else "failed",
@@ -112,7 +111,7 @@ def _by_rule(judgment: dict[str, Any], run_id: str, raw: BlobRecord) -> Evaluati
     reward = number(mapping(info.get("summary_info")).get("cum_reward"))
     passed = reward is not None and reward > SUCCESS_ABOVE
     return EvaluationRecord(
-        id=f"{run_id}-{BY_RULE}"[-NAME_CHARS:],
+        id=bounded_name(f"{run_id}-{BY_RULE}"),
         run_id=run_id,
         evaluator=EvaluatorRecord(
             name=f"AgentRewardBench {BY_RULE}", kind="reward", version=IMPORTED

@@ -34,7 +34,6 @@ from webagent.trajectory.agentrewardbench.steps import (
     tell_dropped,
 )
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     goal_of,
     guarded,
     last_url,
@@ -56,7 +55,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.task_sets import read_packages, task_set_of
-from webagent.trajectory.texts import storable_json, storable_text
+from webagent.trajectory.texts import bounded_name, storable_json, storable_text
 from webagent.trajectory.trees import Tree, TreeError, read_file
 from webagent.trajectory.untyped import flag, mapping, text, whole
 
@@ -155,7 +154,7 @@ class _Run:
         listed = numbered(document, self._bounds.steps_per_run)
         files.folder.steps.update({number: f"step {number}" for number in listed})
         tell_dropped(files, listed)
-        run_id = f"{FORMAT}:{trajectory.name}"[-NAME_CHARS:]
+        run_id = bounded_name(f"{FORMAT}:{trajectory.name}")
         summary = mapping(document.get("summary_info"))
         model = text(document.get("model"))
         steps = JsonSteps(files, run_id, (model,) if model else (), listed, summary)
@@ -203,13 +202,13 @@ class _Run:
             yield evaluation(mapping(judgment), run_id, raw, name)
 
     def _task(self, files: RunFiles, document: dict[str, Any], steps: JsonSteps) -> TaskRecord:
-        name = storable_text(self._trajectory.task_id, NAME_CHARS)
+        name = bounded_name(self._trajectory.task_id)
         task_set = task_set_of(name, read_packages(text(document.get("package_version")) or ""))
         url = steps.first.obs.get("url") if steps.first else None
         web = isinstance(url, str) and url.startswith(("http://", "https://"))
         goal = (text(document.get("goal")) or "").removesuffix("\n")
         return TaskRecord(
-            id=f"{task_set.name}@{task_set.version}:{name}"[:NAME_CHARS],
+            id=bounded_name(f"{task_set.name}@{task_set.version}:{name}"),
             task_set=task_set,
             external_id=name,
             goal=goal_of(goal, files.bounds.text_chars),
@@ -246,11 +245,11 @@ class _Run:
                 originals=originals,
             ),
             agent=AgentRecord(
-                name=storable_text(text(document.get("agent")) or "unknown", NAME_CHARS),
+                name=bounded_name(text(document.get("agent")) or "unknown"),
                 config=storable_json(config, files.bounds.text_chars, depth) or None,
             ),
             models=model_names([model]),
-            experiment=storable_text(text(document.get("experiment")) or "", NAME_CHARS) or None,
+            experiment=bounded_name(text(document.get("experiment")) or "") or None,
             goal=task.goal,
             seed=whole(document.get("seed")),
             outcome=end.outcome,

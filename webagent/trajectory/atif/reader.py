@@ -10,10 +10,10 @@ from typing import Any
 from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE, ended_as
 from webagent.trajectory.agentlab.reader import reward_evaluation
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     UnreadableError,
     clean,
     clean_json,
+    clean_name,
     goal_of,
     guarded,
     last_url,
@@ -50,6 +50,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION, task_set_of
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import cost, count, flag, items, mapping, number, text, whole
 
@@ -102,7 +103,7 @@ def _bundle(tree: Tree, files: RunFiles, document: Document) -> RunBundle:
 def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunBundle:
     """A document of another tool."""
     agent, extra = mapping(value.get("agent")), mapping(value.get("extra"))
-    run_id = document.place[-NAME_CHARS:]
+    run_id = bounded_name(document.place)
     model = text(agent.get("model_name"))
     turns = items(value.get("steps"))
     if not turns:
@@ -121,7 +122,7 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
     changes = {
         "source": source,
         "gaps": tuple(files.gaps),
-        "experiment": experiment[:NAME_CHARS] or None,
+        "experiment": bounded_name(experiment) or None,
     }
     return RunBundle(
         source=files.source,
@@ -173,9 +174,7 @@ def _task(
     files: RunFiles, goal: str, pictures: list[BlobRecord], extra: dict[str, Any]
 ) -> TaskRecord:
     """The task by its name, where the writer gave one; else by the words of its goal."""
-    named = clean(files, extra.get("task"), NAME_CHARS) or clean(
-        files, extra.get("task_id"), NAME_CHARS
-    )
+    named = clean_name(files, extra.get("task")) or clean_name(files, extra.get("task_id"))
     if named:
         task_set = task_set_of(named, {})
     else:
@@ -183,7 +182,7 @@ def _task(
         task_set = TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION)
     shown = (BlobPart(blob=p.model_copy(update={"role": "goal_image"})) for p in pictures)
     return TaskRecord(
-        id=f"{task_set.name}@{task_set.version}:{named}"[:NAME_CHARS],
+        id=bounded_name(f"{task_set.name}@{task_set.version}:{named}"),
         task_set=task_set,
         external_id=named,
         goal=(*goal_of(goal, files.bounds.text_chars), *shown),
@@ -218,8 +217,8 @@ def _run(
         task_id=task.id,
         source=SourceRecord(format=FORMAT),
         agent=AgentRecord(
-            name=clean(files, agent.get("name"), NAME_CHARS) or "unknown",
-            version=version[:NAME_CHARS] if version else None,
+            name=clean_name(files, agent.get("name")) or "unknown",
+            version=bounded_name(version) if version else None,
             config=clean_json(files, config) or None,
         ),
         models=model_names(models),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     URL_CHARS,
     UnreadableError,
     clean,
@@ -24,6 +23,7 @@ from webagent.trajectory.records import (
     Target,
 )
 from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.untyped import cost, count, flag, items, mapping, number, text, whole
 
 DIALECT = "atif"
@@ -239,7 +239,7 @@ class Steps:
             return ()
         return (
             LlmCall(
-                model=model[:NAME_CHARS],
+                model=bounded_name(model),
                 input_tokens=count(metrics.get("prompt_tokens")),
                 cached_tokens=count(metrics.get("cached_tokens")),
                 output_tokens=count(metrics.get("completion_tokens")),
@@ -287,7 +287,7 @@ def _target(files: RunFiles, arguments: dict[str, Any]) -> Target | None:
     if not isinstance(bid, str) and selector is None:
         return None
     return Target(
-        bid=bid[:NAME_CHARS] if isinstance(bid, str) else None,
+        bid=bounded_name(bid) if isinstance(bid, str) else None,
         selector=clean(files, selector) if selector else None,
     )
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     goal_of,
     guarded,
     last_url,
@@ -40,7 +39,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION
-from webagent.trajectory.texts import storable_text
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import cost, count, flag, items, mapping, text
 
@@ -105,7 +104,7 @@ class _Run:
         document = files.redactor.json(document)
         original = files.original(self._history.name, document)
         listed = [mapping(item) for item in _with_pictures(document, pictures)["history"]]
-        run_id = f"{FORMAT}:{self._place}"[-NAME_CHARS:]
+        run_id = bounded_name(f"{FORMAT}:{self._place}")
         steps = Steps(files, self._history, run_id).read(
             [item for item in listed if not is_last_word(item)]
         )
@@ -148,11 +147,11 @@ class _Run:
             why = "this generation does not save what the agent was told"
             files.note("task", self._history.name, why)
             folder = self._history.folder.rstrip("/").rpartition("/")[2] or files.given_name
-            external_id = storable_text(folder or self._history.name, NAME_CHARS)
+            external_id = bounded_name(folder or self._history.name)
         else:
             external_id = task_name_of(goal)
         return TaskRecord(
-            id=f"{TOOL}@{UNKNOWN_VERSION}:{external_id}"[:NAME_CHARS],
+            id=bounded_name(f"{TOOL}@{UNKNOWN_VERSION}:{external_id}"),
             task_set=TaskSetRecord(name=TOOL, version=UNKNOWN_VERSION),
             external_id=external_id,
             goal=goal_of(goal, files.bounds.text_chars),
@@ -182,7 +181,7 @@ class _Run:
                 originals=(original,),
             ),
             agent=AgentRecord(name=TOOL, version=made_by),
-            experiment=storable_text(self._experiment, NAME_CHARS) or None,
+            experiment=bounded_name(self._experiment) or None,
             goal=task.goal,
             started_at=next((step.started_at for step in steps if step.started_at), None),
             ended_at=next((s.ended_at for s in reversed(steps) if s.ended_at), None),
@@ -286,7 +285,7 @@ def _evaluations(run: RunRecord, history: list[dict[str, Any]]) -> tuple[Evaluat
     beside = {k: v for k, v in said.items() if k not in ("reasoning", "verdict") and v is not None}
     return (
         EvaluationRecord(
-            id=f"{run.id}-judge"[-NAME_CHARS:],
+            id=bounded_name(f"{run.id}-judge"),
             run_id=run.id,
             evaluator=OWN_JUDGE,
             verdict="error" if verdict is None else "passed" if verdict else "failed",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webagent.trajectory.assembling import NAME_CHARS, URL_CHARS
+from webagent.trajectory.assembling import URL_CHARS
 from webagent.trajectory.browser_use.folders import HistoryFile
 from webagent.trajectory.browser_use.generations import actions_of, brain, results_of, thought
 from webagent.trajectory.records import (
@@ -19,7 +19,7 @@ from webagent.trajectory.records import (
     Target,
 )
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.texts import storable_json, storable_text
+from webagent.trajectory.texts import bounded_name, storable_json
 from webagent.trajectory.untyped import count, items, mapping, moment, number, text, whole
 
 DIALECT = "browser_use"
@@ -167,7 +167,7 @@ class Steps:
                 ActionRecord(
                     raw=storable_json(action, self._files.bounds.text_chars),
                     dialect=DIALECT,
-                    name=storable_text(name, NAME_CHARS) if name else None,
+                    name=bounded_name(name) if name else None,
                     named_args=mapping(action.get(name or "")) or None,
                     target=_target(element, point),
                     point=point or _middle(_box(element)),

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     UnreadableError,
     clean,
     clean_json,
@@ -43,6 +42,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import count, mapping
 
@@ -87,7 +87,7 @@ def _bundle(tree: Tree, files: RunFiles, name: str) -> RunBundle:
     files.redactor = Redactor(read_conversation(stripped).goal)
     messages = clean_json(files, stripped)
     talk = read_conversation(messages)
-    run_id = name[-NAME_CHARS:]
+    run_id = bounded_name(name)
     task = _task(files, talk, pictures)
     steps = tuple(step_records(files, talk, dump, run_id, pictures))
     if not steps:
@@ -185,7 +185,7 @@ def _run(
             config=clean_json(files, {k: v for k, v in config.items() if v}) or None,
         ),
         models=model_names([dump.model]),
-        experiment=folder[:NAME_CHARS] or None,
+        experiment=bounded_name(folder) or None,
         goal=task.goal,
         end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
         final_answer=clean(files, answer),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.assembling import NAME_CHARS, UnreadableError, clean_json
+from webagent.trajectory.assembling import UnreadableError, clean_json
 from webagent.trajectory.computer_use.dumps import Dump
 from webagent.trajectory.computer_use.turns import Call, Conversation, Turn
 from webagent.trajectory.records import (
@@ -18,6 +18,7 @@ from webagent.trajectory.records import (
     StepRecord,
 )
 from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.untyped import count, items, mapping, number, whole
 
 
@@ -89,7 +90,7 @@ def _step(
         if reasoning and words and not same
         else None,
         actions=tuple(a for call in turn.calls for a in _actions(talk.dialect, call, space)),
-        llm_calls=(llm_call((dump.model or "unknown")[:NAME_CHARS], usage),) if usage else (),
+        llm_calls=(llm_call(bounded_name(dump.model or "unknown"), usage),) if usage else (),
         metrics=files.free_form({"usage": usage}, f"turn {index}") if usage else None,
         events=tuple({"type": "chat", "role": "user", "text": said} for said in turn.asked),
         extra=files.free_form({k: v for k, v in safety.items() if v}, f"turn {index}"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webagent.trajectory.assembling import NAME_CHARS, UnreadableError, iso_moment
+from webagent.trajectory.assembling import UnreadableError, iso_moment
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -16,6 +16,7 @@ from webagent.trajectory.records import (
     StepRecord,
 )
 from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.untyped import cost, count, flag, items, mapping, number, text
 
 DIALECT = "inspect"
@@ -228,7 +229,7 @@ def _llm_calls(message: dict[str, Any], event: dict[str, Any]) -> tuple[LlmCall,
         return ()
     return (
         LlmCall(
-            model=model[:NAME_CHARS],
+            model=bounded_name(model),
             input_tokens=input_tokens(usage),
             cached_tokens=count(usage.get("input_tokens_cache_read")),
             cache_write_tokens=count(usage.get("input_tokens_cache_write")),

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     UnreadableError,
     clean_json,
     goal_of,
@@ -46,6 +45,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import cost, count, items, mapping, number, text, whole
 
@@ -114,7 +114,7 @@ def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
     sample = mapping(clean_json(files, stripped))
     header = mapping(clean_json(files, log.header))
     messages = Messages(files, sample, pictures)
-    run_id = f"{log.place.path or files.given_name}#{key}"[-NAME_CHARS:]
+    run_id = bounded_name(f"{log.place.path or files.given_name}#{key}")
     told = _input(messages, sample)
     task = _task(files, sample, header, key, told)
     steps = messages.steps(run_id)
@@ -172,11 +172,11 @@ def _task(
     files: RunFiles, sample: dict[str, Any], header: dict[str, Any], key: str, told: Content
 ) -> TaskRecord:
     evaluated = mapping(header.get("eval"))
-    name = (text(evaluated.get("task")) or FORMAT)[:NAME_CHARS]
+    name = bounded_name(text(evaluated.get("task")) or FORMAT)
     version = evaluated.get("task_version")
     shown = str(version)[:100] if version not in (None, "") else UNKNOWN_VERSION
     sample_id = sample.get("id")
-    external_id = (str(sample_id) if sample_id not in (None, "") else key)[:NAME_CHARS]
+    external_id = bounded_name(str(sample_id) if sample_id not in (None, "") else key)
     specification = {
         "scorers": evaluated.get("scorers"),
         "metadata": sample.get("metadata"),
@@ -186,7 +186,7 @@ def _task(
         for picture in told.pictures
     )
     return TaskRecord(
-        id=f"{name}@{shown}:{external_id}"[:NAME_CHARS],
+        id=bounded_name(f"{name}@{shown}:{external_id}"),
         task_set=TaskSetRecord(name=name, version=shown),
         external_id=external_id,
         goal=goal_of(told.words, files.bounds.text_chars) + pictures,
@@ -225,7 +225,7 @@ def _run(
         task_id=task.id,
         source=SourceRecord(format=FORMAT),
         agent=AgentRecord(
-            name=("+".join(filter(None, solvers)) or "inspect")[:NAME_CHARS],
+            name=bounded_name("+".join(filter(None, solvers)) or "inspect"),
             config={key: value for key, value in config.items() if value} or None,
         ),
         models=model_names(models),
@@ -257,7 +257,7 @@ def _run(
 def _experiment(files: RunFiles, log: Log, evaluated: dict[str, Any]) -> str | None:
     created = text(evaluated.get("created")) or ""
     name = text(evaluated.get("task")) or log.place.path.rpartition("/")[2] or files.given_name
-    return f"{name} {created}".strip()[:NAME_CHARS] or None
+    return bounded_name(f"{name} {created}".strip()) or None
 
 
 def _answer(messages: Messages, sample: dict[str, Any]) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from webagent.trajectory.assembling import NAME_CHARS
 from webagent.trajectory.records import (
     EndReason,
     ErrorRecord,
@@ -13,6 +12,7 @@ from webagent.trajectory.records import (
     EvaluatorRecord,
     Outcome,
 )
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.untyped import items, mapping, number, text
 
 PASSED_ABOVE = 0.5
@@ -87,7 +87,7 @@ def evaluations(
         points = score_number(value)
         found.append(
             EvaluationRecord(
-                id=f"{run_id}-{name}"[-NAME_CHARS:],
+                id=bounded_name(f"{run_id}-{name}"),
                 run_id=run_id,
                 evaluator=EvaluatorRecord.model_validate(
                     {

@@ -7,8 +7,8 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from webagent.trajectory.assembling import NAME_CHARS
 from webagent.trajectory.records import BlobRecord, EvaluationRecord, EvaluatorRecord
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.untyped import mapping, text, whole
 
 _FILE = re.compile(
@@ -40,7 +40,7 @@ def evaluation(
         predicted = whole(details.get("predicted_label"))
     beside = {"key_points": entry["key_points"]} if entry.get("key_points") else {}
     return EvaluationRecord(
-        id=f"{run_id}-{file_name}"[-NAME_CHARS:],
+        id=bounded_name(f"{run_id}-{file_name}"),
         run_id=run_id,
         evaluator=_evaluator(file_name),
         verdict={1: "passed", 0: "failed"}.get(-1 if predicted is None else predicted, "error"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from webagent.trajectory.assembling import NAME_CHARS
 from webagent.trajectory.online_mind2web.layout import LABEL_KEY
 from webagent.trajectory.recognition import Question
 from webagent.trajectory.records import AdjudicationRecord, LabelRecord
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.untyped import items, mapping, text, whole
 
 Word = Literal["success", "failure", "not_executable"]
@@ -68,7 +68,7 @@ def meaning(number: int, answer: str | None) -> Word | None:
 def label(number: int, said: Word, run_id: str, entry: dict[str, Any]) -> LabelRecord:
     """The label as a person's."""
     return LabelRecord(
-        id=f"{run_id}-label"[-NAME_CHARS:],
+        id=bounded_name(f"{run_id}-label"),
         run_id=run_id,
         annotator=ANNOTATOR,
         success=said,
@@ -83,7 +83,7 @@ def label(number: int, said: Word, run_id: str, entry: dict[str, Any]) -> LabelR
 def verdict(given: LabelRecord, said: Word) -> AdjudicationRecord:
     """The same as a settled verdict: that is what the benchmark's protocol ends in."""
     return AdjudicationRecord(
-        id=f"{given.run_id}-verdict"[-NAME_CHARS:],
+        id=bounded_name(f"{given.run_id}-verdict"),
         run_id=given.run_id,
         label_ids=(given.id,),
         verdict=said,

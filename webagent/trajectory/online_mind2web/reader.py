@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     goal_of,
     guarded,
     last_url,
@@ -38,7 +37,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION
-from webagent.trajectory.texts import storable_text
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree, TreeError, given_name, read_file
 from webagent.trajectory.untyped import items, mapping, text, whole
 
@@ -167,7 +166,7 @@ class _Run:
         files.redactor = Redactor(text(document.get("task")) or "")
         _learn_passwords(files.redactor, document)
         document = mapping(files.redactor.json(document))
-        run_id = f"{FORMAT}:{result.name}"[-NAME_CHARS:]
+        run_id = bounded_name(f"{FORMAT}:{result.name}")
         pictures = [path.removeprefix(result.folder) for path in result.pictures]
         steps = Steps(files, run_id, pictures)
         is_v2 = result.version == V2
@@ -234,9 +233,9 @@ class _Run:
         return tuple(evaluations), tuple(kept)
 
     def _task(self, document: dict[str, Any], task_id: str) -> TaskRecord:
-        external_id = storable_text(task_id, NAME_CHARS)
+        external_id = bounded_name(task_id)
         return TaskRecord(
-            id=f"{TASK_SET}@{UNKNOWN_VERSION}:{external_id}"[:NAME_CHARS],
+            id=bounded_name(f"{TASK_SET}@{UNKNOWN_VERSION}:{external_id}"),
             task_set=TaskSetRecord(name=TASK_SET, version=UNKNOWN_VERSION),
             external_id=external_id,
             goal=goal_of(text(document.get("task")), self._files.bounds.text_chars),
@@ -254,7 +253,7 @@ class _Run:
     ) -> RunRecord:
         files, result = self._files, self._result
         above = result.folder.rstrip("/").rpartition("/")[0].rpartition("/")[2]
-        group = storable_text(above or given_name(self._tree), NAME_CHARS)
+        group = bounded_name(above or given_name(self._tree))
         answer = self._answer_of(document, steps)
         hit_limit = text(document.get("result_status")) in _STEP_LIMIT
         says_so = answer is not None or _last_answer(steps) is not None
@@ -272,7 +271,7 @@ class _Run:
                 format_version=text(document.get("schema_version")) or result.version,
                 originals=originals,
             ),
-            agent=AgentRecord(name=storable_text(agent or group or "unknown", NAME_CHARS)),
+            agent=AgentRecord(name=bounded_name(agent or group or "unknown")),
             experiment=group or None,
             goal=task.goal,
             outcome=Outcome.INCOMPLETE if hit_limit else Outcome.UNKNOWN,

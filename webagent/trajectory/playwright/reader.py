@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     clean,
+    clean_name,
     guarded,
     last_url,
     source_record,
@@ -34,6 +34,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree, TreeError, given_name
 from webagent.trajectory.untyped import mapping, moment, text, whole
 
@@ -84,13 +85,11 @@ def _read(tree: Tree, place: Place, bounds: Bounds) -> RunBundle | Rejection:
 def _bundle(tree: Tree, files: RunFiles, path: str, shown: str) -> RunBundle:
     trace = events_of(tree, files, shown)
     learn_passwords(files, trace.calls)
-    run_id = shown[-NAME_CHARS:]
+    run_id = bounded_name(shown)
     title = text(trace.context.get("title"))
-    name = (clean(files, title, NAME_CHARS) or shown.rpartition("/")[2].removesuffix(".zip"))[
-        :NAME_CHARS
-    ]
+    name = clean_name(files, title) or bounded_name(shown.rpartition("/")[2].removesuffix(".zip"))
     task = TaskRecord(
-        id=f"{FORMAT}:{name}"[:NAME_CHARS],
+        id=bounded_name(f"{FORMAT}:{name}"),
         task_set=TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION),
         external_id=name,
     )
@@ -127,8 +126,8 @@ def _run(
     return RunRecord(
         id=run_id,
         task_id=task.id,
-        agent=AgentRecord(name="playwright", version=version[:NAME_CHARS] if version else None),
-        experiment=experiment[:NAME_CHARS] or None,
+        agent=AgentRecord(name="playwright", version=bounded_name(version) if version else None),
+        experiment=bounded_name(experiment) or None,
         started_at=started,
         ended_at=ended,
         final_url=last_url(steps),
@@ -136,7 +135,7 @@ def _run(
         environment=EnvironmentRecord(
             viewport_width=whole(viewport.get("width")),
             viewport_height=whole(viewport.get("height")),
-            browser=(text(context.get("browserName")) or "")[:NAME_CHARS] or None,
+            browser=bounded_name(text(context.get("browserName")) or "") or None,
         ),
         logs=(console,) if trace.console else (),
         gaps=tuple(files.gaps),

@@ -27,6 +27,7 @@ from webagent.trajectory.records import (
     Totals,
 )
 from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.texts import bounded_name
 
 PUSH_FORMAT = "push"
 """Source format of runs that were sent while they happened."""
@@ -39,7 +40,7 @@ def new_task_record(task: PushedTask) -> TaskRecord:
     external_id = task.id or hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:16]
     version = task.version or AD_HOC_VERSION
     return TaskRecord(
-        id=f"{task.task_set}/{version}/{external_id}"[:200],
+        id=bounded_name(f"{task.task_set}/{version}/{external_id}"),
         task_set=TaskSetRecord(name=task.task_set, version=version),
         external_id=external_id,
         sites=task.sites,

@@ -14,7 +14,6 @@ from typing import Any
 from webagent.trajectory.agentlab.endings import ended_as
 from webagent.trajectory.agentlab.reader import reward_evaluation
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     URL_CHARS,
     UnreadableError,
     clean,
@@ -44,6 +43,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import items, mapping, text, whole
 from webagent.trajectory.webarena.actions import stop_answer
@@ -122,7 +122,7 @@ class _Run:
         logged = self._logged.get(task.external_id)
         if logged is None:
             files.note("outcome", self._path, "no log says whether the task passed")
-        run_id = f"{self._folder.place(self._path)}"[-NAME_CHARS:] or task.external_id
+        run_id = bounded_name(self._folder.place(self._path)) or task.external_id
         kept = partial(kept_picture, self._tree, files, self._folder.place(""), role="screenshot")
         steps = tuple(step_records(files, rendered.steps, run_id, self._path, kept))
         end = ending(steps, logged)
@@ -139,21 +139,21 @@ class _Run:
 
     def _task(self, rendered: Rendered) -> TaskRecord:
         files, config = self._files, rendered.config
-        external_id = str(config["task_id"])[:NAME_CHARS]
+        external_id = bounded_name(str(config["task_id"]))
         given = self._folder.task_config(self._tree, external_id, files.bounds)
         if given and text(given.get("intent")) == text(config.get("intent")):
             config = given
         intent = text(config.get("intent")) or ""
         # What the goal itself says is told to everybody, so it is no secret.
         files.redactor = Redactor(intent)
-        sites = tuple(str(site)[:NAME_CHARS] for site in items(config.get("sites")))
+        sites = tuple(bounded_name(str(site)) for site in items(config.get("sites")))
         name = "visualwebarena" if _VISUAL_SITES & set(sites) or config.get("image") else "webarena"
         if config.get("image"):
             files.note("goal", self._path, "its picture is named only: links are not fetched")
         starts = (text(config.get("start_url")) or "").split(_START_SEPARATOR)
         extra = {key: value for key, value in config.items() if key not in _OWN_COLUMNS}
         return TaskRecord(
-            id=f"{name}@{UNKNOWN_VERSION}:{external_id}"[:NAME_CHARS],
+            id=bounded_name(f"{name}@{UNKNOWN_VERSION}:{external_id}"),
             task_set=TaskSetRecord(name=name, version=UNKNOWN_VERSION),
             external_id=external_id,
             sites=sites,
@@ -190,7 +190,7 @@ class _Run:
                 config=clean_json(files, settings) or None,
             ),
             models=model_names([model]),
-            experiment=self._folder.name[:NAME_CHARS] or None,
+            experiment=bounded_name(self._folder.name) or None,
             goal=task.goal,
             outcome=end.outcome,
             end_reason=end.end_reason,
@@ -251,7 +251,7 @@ def _agent_name(settings: dict[str, Any]) -> str:
     """The prompt that made the agent, or the kind of agent."""
     prompt = (text(settings.get("instruction_path")) or "").replace("\\", "/")
     name = prompt.rpartition("/")[2].removesuffix(".json")
-    return (name or text(settings.get("agent_type")) or "webarena")[:NAME_CHARS]
+    return bounded_name(name or text(settings.get("agent_type")) or "webarena")
 
 
 def _evaluation(run: RunRecord, logged: Logged | None) -> tuple[EvaluationRecord, ...]:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     UnreadableError,
     clean,
     clean_json,
@@ -36,6 +35,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import mapping
 from webagent.trajectory.webarena_verified.folders import (
@@ -101,7 +101,7 @@ def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
     if answer is None and result is None and not har and folder.trace is None:
         raise UnreadableError(folder.path, "", "neither a response nor a result nor a trace")
     task = _task(folder, result)
-    run_id = (folder.path or folder.name)[-NAME_CHARS:]
+    run_id = bounded_name(folder.path or folder.name)
     traced = read_trace(tree, files, folder.trace, run_id) if folder.trace else None
     steps = _steps(files, har, traced, run_id)
     if not har and not traced:
@@ -166,14 +166,14 @@ def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:
         extra["intent_template_id"] = result.intent_template_id
     if result and result.task_revision is not None:
         extra["revision"] = result.task_revision
-    version = result.version[:NAME_CHARS] if result else UNKNOWN_VERSION
+    version = bounded_name(result.version) if result else UNKNOWN_VERSION
     # A HAR by itself does not tell of which benchmark its run is.
     task_set = HAR_TASK_SET if folder.is_lone else TASK_SET
     return TaskRecord(
-        id=f"{task_set}@{version}:{external_id}"[:NAME_CHARS],
+        id=bounded_name(f"{task_set}@{version}:{external_id}"),
         task_set=TaskSetRecord(name=task_set, version=version),
-        external_id=external_id[:NAME_CHARS],
-        sites=tuple(site[:NAME_CHARS] for site in result.sites) if result else (),
+        external_id=bounded_name(external_id),
+        sites=tuple(bounded_name(site) for site in result.sites) if result else (),
         reference=expected[0] if len(expected) == 1 else expected or None,
         extra=extra or None,
     )
@@ -203,7 +203,7 @@ def _run(
         task_id=task.id,
         source=source_record(files, FORMAT, folder.path),
         agent=AgentRecord(name="unknown"),
-        experiment=experiment[:NAME_CHARS] or None,
+        experiment=bounded_name(experiment) or None,
         started_at=min(times, default=None),
         ended_at=max(ends, default=None),
         outcome=_outcome(answer, result),
@@ -246,7 +246,7 @@ def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[Evalua
     )
     checks = tuple(
         CheckRecord(
-            name=check.name[:NAME_CHARS],
+            name=bounded_name(check.name),
             verdict=check.verdict,
             expected=clean_json(files, check.expected),
             actual=clean_json(files, check.actual),
@@ -255,7 +255,7 @@ def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[Evalua
         for check in result.checks
     )
     record = EvaluationRecord(
-        id=f"{run.id}-verified"[-NAME_CHARS:],
+        id=bounded_name(f"{run.id}-verified"),
         run_id=run.id,
         evaluator=evaluator,
         verdict=result.verdict,

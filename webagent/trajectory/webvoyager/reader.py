@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     URL_CHARS,
     UnreadableError,
     clean,
@@ -38,6 +37,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree, given_name
 from webagent.trajectory.untyped import items
 from webagent.trajectory.webvoyager.talk import (
@@ -128,17 +128,17 @@ def _bundle(files: RunFiles, folder: TaskFolder) -> RunBundle:
         raise UnreadableError(MESSAGES, "role", reason)
     log = files.redactor.text(files.read_text(LOG))
     tokens = read_tokens(log)
-    name = folder.name.removeprefix("task")[:NAME_CHARS] or folder.name
+    name = bounded_name(folder.name.removeprefix("task") or folder.name)
     site, separator, _ = name.partition("--")
     task = TaskRecord(
-        id=f"{FORMAT}:{name}"[:NAME_CHARS],
+        id=bounded_name(f"{FORMAT}:{name}"),
         task_set=TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION),
         external_id=name,
         sites=(site,) if separator and site else (),
         goal=goal_of(told.goal, files.bounds.text_chars),
         start_urls=(url,) if (url := clean(files, told.url, URL_CHARS)) else (),
     )
-    run_id = (folder.path or folder.name)[-NAME_CHARS:]
+    run_id = bounded_name(folder.path or folder.name)
     steps = tuple(_steps(files, folder, replies, run_id, tokens))
     last = replies[-1].action
     answer = str(last.args[0]) if last and last.name == ANSWER and last.args else None
@@ -150,7 +150,7 @@ def _bundle(files: RunFiles, folder: TaskFolder) -> RunBundle:
         id=run_id,
         task_id=task.id,
         agent=AgentRecord(name=FORMAT),
-        experiment=experiment[:NAME_CHARS] or None,
+        experiment=bounded_name(experiment) or None,
         goal=task.goal,
         outcome=Outcome.UNKNOWN if answered else Outcome.INCOMPLETE,
         end_reason=EndReason.AGENT_STOPPED if answered else EndReason.UNKNOWN,

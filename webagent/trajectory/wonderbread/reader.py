@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    NAME_CHARS,
     URL_CHARS,
     UnreadableError,
     clean,
@@ -35,6 +34,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import items, mapping, moment, number, text
 from webagent.trajectory.wonderbread.trace import Moment, action_of, moments, without_passwords
@@ -107,12 +107,12 @@ def _bundle(files: RunFiles, each: Demonstration) -> RunBundle:
     if not trace:
         why = files.gaps[-1].why if files.gaps else "no states and actions"
         raise UnreadableError(each.trace, "trace", why)
-    run_id = f"{each.path or each.name}"[-NAME_CHARS:]
+    run_id = bounded_name(each.path or each.name)
     steps = tuple(_steps(files, trace, run_id))
     found = _TASK.match(each.name)
-    external_id = (found["task"] if found else each.name)[:NAME_CHARS]
+    external_id = bounded_name(found["task"] if found else each.name)
     task = TaskRecord(
-        id=f"webarena@{UNKNOWN_VERSION}:{external_id}",
+        id=bounded_name(f"webarena@{UNKNOWN_VERSION}:{external_id}"),
         task_set=TaskSetRecord(name="webarena", version=UNKNOWN_VERSION),
         external_id=external_id,
     )
@@ -124,7 +124,7 @@ def _bundle(files: RunFiles, each: Demonstration) -> RunBundle:
         task_id=task.id,
         source=source_record(files, FORMAT, each.path),
         agent=AgentRecord(name=PERSON),
-        experiment=each.path.rpartition("/")[0].rpartition("/")[2][:NAME_CHARS] or None,
+        experiment=bounded_name(each.path.rpartition("/")[0].rpartition("/")[2]) or None,
         started_at=min(times, default=None),
         ended_at=max(times, default=None),
         end_reason=EndReason.AGENT_STOPPED,
