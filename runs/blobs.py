@@ -24,7 +24,7 @@ from runs.querysets.prepared import Prepared
 from runs.row_writes import insert_all
 from runs.storage import blob_storage
 from runs.thumbnails import make_thumbnail
-from webagent.trajectory.images import ImageError, look_at_image, why_cut
+from webagent.trajectory.images import ImageError, look_at_image
 
 UNKNOWN_TYPE = "application/octet-stream"
 TEXT_TYPES = {"application/json", "application/x-ndjson", "application/xml", "application/har+json"}
@@ -170,10 +170,8 @@ class BlobBatch:
             return
         blob.media_type, blob.width, blob.height = facts.media_type, facts.width, facts.height
         if self._thumbnails_follow:
-            if reason := why_cut(content, facts):
-                self.undecodable[blob.pk] = reason
-            else:
-                blob.awaits_thumbnail = True
+            # Readers decode every picture before they count it.
+            blob.awaits_thumbnail = True
             return
         try:
             self.add_thumbnail(blob, content)

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from webagent.trajectory.bounds import BoundError
 from webagent.trajectory.bundles import BlobError, Problem, RunBundle, blobs_of
-from webagent.trajectory.images import ImageError, look_at_image
+from webagent.trajectory.images import ImageError, decode_image
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.trees import Tree, TreeError, read_file
@@ -61,7 +61,7 @@ def kept_picture(
         return None
     try:
         content = read_file(tree, name, files.bounds.image_bytes)
-        facts = look_at_image(content, files.bounds)
+        facts = decode_image(content, files.bounds)
     except (BoundError, ImageError, TreeError):
         return None
     if hashlib.sha256(content).hexdigest() != sha256:

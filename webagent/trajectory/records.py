@@ -120,6 +120,8 @@ class Gap(Record):
     what: str
     where: str
     why: str
+    count: int | None = Field(default=None, ge=2)
+    """How many are missing alike; one where it is not given."""
 
 
 class TaskSetRecord(Record):

@@ -10,9 +10,19 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import BlobStash, Problem
-from webagent.trajectory.images import ImageError, look_at_image
-from webagent.trajectory.records import BlobRecord, Gap
+from webagent.trajectory.bundles import BlobStash, Problem, RunBundle, blobs_of
+from webagent.trajectory.images import ImageError, ImageFacts, decode_image
+from webagent.trajectory.inventory import NOT_THERE, Inventory
+from webagent.trajectory.records import (
+    AdjudicationRecord,
+    BlobRecord,
+    EvaluationRecord,
+    Gap,
+    LabelRecord,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+)
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import storable_json, storable_text
 from webagent.trajectory.trees import Tree, TreeError, given_name, read_file
@@ -43,8 +53,10 @@ class RunFiles:
         self.source = f"{tree.label}/{path}".rstrip("/")
         self.redactor = Redactor(goal)
         self.stash = BlobStash()
-        self.gaps: list[Gap] = []
+        self.inventory = Inventory(bounds.problems)
         self.problems: list[Problem] = []
+        """What the report alone tells; gaps are told by themselves."""
+        self._decoded: dict[str, ImageFacts] = {}
         self.imported: list[str] = []
         """Hashes of the files that were read, but are not kept as blobs."""
         self.dropped: list[Gap] = []
@@ -52,20 +64,43 @@ class RunFiles:
         """What is called a picture and is none, kept for whoever can read it."""
 
     def inside(self, tree: Tree) -> RunFiles:
-        """The same run's files in an archive that is one of them: one stash, one list of gaps."""
+        """The same run's files in an archive that is one of them: one stash, one inventory."""
         inner = RunFiles(tree, "", {name: name for name in tree.names}, self.bounds)
         inner.source, inner.redactor, inner.stash = self.source, self.redactor, self.stash
-        inner.gaps, inner.problems = self.gaps, self.problems
+        inner.inventory, inner.problems = self.inventory, self.problems
         inner.imported, inner.dropped, inner.spoilt = self.imported, self.dropped, self.spoilt
         return inner
 
     def note(self, what: str, where: str, why: str) -> None:
-        """Say that something is missing or not understood, in the run and in the report."""
-        if len(self.gaps) < self.bounds.problems:
-            why = storable_text(why, _MAX_SHOWN)
-            where = storable_text(where, _MAX_SHOWN)
-            self.gaps.append(Gap(what=what, where=where, why=why))
-            self.problems.append(Problem(self.source, where, what, why))
+        """Say that something was not understood, or that the format does not hold it."""
+        self.inventory.note(what, where, why)
+
+    def bundle(
+        self,
+        *,
+        task: TaskRecord,
+        run: RunRecord,
+        steps: tuple[StepRecord, ...],
+        evaluations: tuple[EvaluationRecord, ...] = (),
+        labels: tuple[LabelRecord, ...] = (),
+        adjudications: tuple[AdjudicationRecord, ...] = (),
+    ) -> RunBundle:
+        """The run, with a gap for everything that its source names and its records lack."""
+        records = (task, run, *steps, *evaluations, *labels, *adjudications)
+        held = {blob.sha256 for record in records for blob in blobs_of(record)}
+        gaps = self.inventory.gaps(held)
+        told = (Problem(self.source, gap.where, gap.what, gap.why) for gap in gaps)
+        return RunBundle(
+            source=self.source,
+            task=task,
+            run=run.model_copy(update={"gaps": gaps}),
+            steps=steps,
+            evaluations=evaluations,
+            labels=labels,
+            adjudications=adjudications,
+            blobs=self.stash,
+            problems=(*told, *self.problems),
+        )
 
     def drop(self, what: str, where: str, why: str) -> None:
         """Say that something is left out on purpose; nothing is missing for it."""
@@ -81,13 +116,12 @@ class RunFiles:
             value = json.loads(content.decode("utf-8-sig", "replace"))
             return storable_json(value, self.bounds.blob_bytes, self.bounds.json_depth)
         except (ValueError, RecursionError) as error:
-            self.note("file", path, f"not readable as JSON: {error}")
+            self.inventory.miss("file", path, f"not readable as JSON: {error}")
             return None
 
     def why_unread(self, path: str) -> str | None:
         """Why a file could not be read; None if it could."""
-        noted = (gap.why for gap in self.gaps if gap.what == "file" and gap.where == path)
-        return next(noted, None)
+        return self.inventory.why("file", path)
 
     def original(self, path: str, value: Any) -> BlobRecord:
         """A source file as it is kept for a better importer: its JSON, without secrets.
@@ -101,11 +135,18 @@ class RunFiles:
 
     def read(self, path: str, limit: int) -> bytes | None:
         """The bytes of a file; None, with a note, if it cannot be read."""
+        content = self._content(path, limit)
+        if isinstance(content, str):
+            self.inventory.miss("file", path, content)
+            return None
+        return content
+
+    def _content(self, path: str, limit: int) -> bytes | str:
+        """The bytes of a file, or why they cannot be read."""
         try:
             content = read_file(self._tree, self.files[path], limit)
         except (BoundError, TreeError) as error:
-            self.note("file", path, str(error))
-            return None
+            return str(error)
         self.imported.append(hashlib.sha256(content).hexdigest())
         return content
 
@@ -149,37 +190,60 @@ class RunFiles:
                 return self.text_blob(kept, role, path[: self.bounds.path_chars], media_type)
         return self._kept(path, content, role, media_type)
 
-    def picture(self, path: str, role: str) -> BlobRecord | None:
-        """A blob of a picture file; None, with a note, if it is no picture."""
-        content = self.read(path, self.bounds.image_bytes)
-        if content is None:
+    def picture(
+        self, path: str | None, role: str, *, where: str = "", why: str = NOT_THERE
+    ) -> BlobRecord | None:
+        """A blob of a picture that the source names; None, with a gap, if it cannot be had.
+
+        Args:
+            path: the file; None if none of the upload is the one that is named.
+            where: what the source calls it, for one that is not there; the path by default.
+            why: there is no such file.
+        """
+        if path is None or path not in self.files:
+            self.inventory.miss(role, where or path or "", why)
+            return None
+        where = path
+        content = self._content(path, self.bounds.image_bytes)
+        if isinstance(content, str):
+            self.inventory.miss(role, where, content)
             return None
         try:
-            facts = look_at_image(content, self.bounds)
+            facts = self._facts(content)
         except ImageError as error:
-            self.note(role, path, str(error))
+            self.inventory.miss(role, where, str(error))
             if len(content) <= _MAX_SPOILT:
                 self.spoilt.append(self._kept(path, content, "source", "application/octet-stream"))
             return None
         blob = self._kept(path, content, role, facts.media_type)
+        self.inventory.keep(role, where, blob.sha256)
         return blob.model_copy(update={"width": facts.width, "height": facts.height})
 
     def embedded_picture(self, data_url: str, role: str, where: str) -> BlobRecord | None:
-        """A blob of a picture that stands in the text as base64."""
+        """A blob of a picture that stands in the text as base64; None, with a gap, if broken."""
         try:
             content = base64.b64decode(data_url.partition("base64,")[2], validate=False)
-            facts = look_at_image(content, self.bounds)
+            facts = self._facts(content)
         except ValueError as error:  # no base64, or no picture
             self.note(role, where, str(error))
             return None
+        sha256 = self.stash.add_bytes(content)
+        self.inventory.keep(role, f"{where}: {sha256}", sha256)
         return BlobRecord(
-            sha256=self.stash.add_bytes(content),
+            sha256=sha256,
             media_type=facts.media_type,
             bytes=len(content),
             role=role,
             width=facts.width,
             height=facts.height,
         )
+
+    def _facts(self, content: bytes) -> ImageFacts:
+        """Of a picture that can be decoded; one that comes again is not decoded again."""
+        sha256 = hashlib.sha256(content).hexdigest()
+        if sha256 not in self._decoded:
+            self._decoded[sha256] = decode_image(content, self.bounds)
+        return self._decoded[sha256]
 
     def without_pictures(self, value: Any, where: str) -> tuple[Any, tuple[BlobRecord, ...]]:
         """JSON with `{"$blob": hash}` in place of base64 pictures, and those pictures."""

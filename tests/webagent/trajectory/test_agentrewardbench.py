@@ -157,7 +157,7 @@ def test_a_missing_step_and_a_missing_picture_are_gaps(tmp_path: Path) -> None:
     (bundle,) = _read(tmp_path)
     assert [(gap.what, gap.where) for gap in bundle.run.gaps] == [
         ("step", "step 1"),
-        ("screenshot", "screenshot_step_2"),
+        ("screenshot", "screenshot_step_2.png"),
         ("valid", "valid"),
     ]
 

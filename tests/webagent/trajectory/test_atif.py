@@ -14,6 +14,7 @@ from tests.webagent.trajectory.formats import DATA, copied, read, rejections, ru
 from tests.webagent.trajectory.samples import png, run_bundle
 from webagent.trajectory.atif.writer import write_atif
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.inventory import NOT_HELD
 from webagent.trajectory.native.blinding import Blinding
 from webagent.trajectory.records import EndReason, Outcome
 
@@ -263,7 +264,13 @@ def test_nothing_that_a_turn_says_or_shows_is_lost(tmp_path):
     assert (run.totals.input_tokens, run.totals.cached_tokens) == (9, 4)
     assert (run.agent.version, run.agent.config) == ("2", {"tool_definitions": [{"t": 1}]})
     assert run.extra == {"session_id": "s", "notes": "a note", "final_metrics": {"f": 1}}
-    assert [gap.what for gap in run.gaps] == ["message", "screenshot", "subagent", "step"]
+    # The user's picture stands in the place of the result's, and its turn has two.
+    lost = [
+        ("images/4.png", NOT_HELD),
+        ("steps.2: images/5.png", "not the last picture of its turn"),
+    ]
+    assert [(gap.where, gap.why) for gap in run.gaps if gap.what == "screenshot"] == lost
+    assert {gap.what for gap in run.gaps} == {"message", "screenshot", "subagent", "step"}
     [kept] = run.source.originals
     assert json.loads(bundle.read_blob(kept.sha256)) == value  # token ids and all
 

@@ -94,8 +94,9 @@ def test_elements_are_drawn_where_they_were_clicked(bundles: dict[str, RunBundle
 
 def test_a_history_without_its_folder_says_what_to_give(bundles: dict[str, RunBundle]) -> None:
     gaps = [gap for gap in bundles["loop"].run.gaps if gap.what == "screenshot"]
-    assert [gap.where for gap in gaps] == ["history.json", "step 0"]
-    assert "give the folder with the screenshots, not the file alone" in gaps[0].why
+    assert [gap.where for gap in gaps] == ["step 0", "step 1: step_2.png … step 22: step_23.png"]
+    assert [gap.count for gap in gaps] == [None, 22]
+    assert "give the folder with the screenshots" in gaps[1].why
     alone = DATA / "loop" / "history.json"
     with open_runs(alone) as source:
         (bundle,) = source

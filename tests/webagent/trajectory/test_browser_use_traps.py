@@ -14,6 +14,7 @@ import pytest
 from tests.webagent.trajectory.formats import DATA, runs, truth
 from tests.webagent.trajectory.samples import png
 from webagent.trajectory.actions import action_kind
+from webagent.trajectory.browser_use.steps import NOT_IN_UPLOAD
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.records import ActionRecord, Box
 
@@ -62,7 +63,7 @@ class TestPictures:
 
         bundle = changed(tmp_path / "given", change)
         assert bundle.n_screenshots == 1
-        assert ("step 1", "own.png is not in the upload") in [
+        assert ("step 1: own.png", NOT_IN_UPLOAD) in [
             (gap.where, gap.why) for gap in bundle.run.gaps
         ]
 

@@ -138,7 +138,7 @@ def test_pictures_are_found_by_name_and_number_and_missing_ones_told(tmp_path: P
     assert first.steps[1].before is None
     assert ("screenshot", "step 1") in [(gap.what, gap.where) for gap in first.run.gaps]
     assert [(gap.where, gap.why) for gap in second.run.gaps] == [
-        ("step 1", "0001.png is not there"),
+        ("step 1: 0001.png", "missing"),
         ("trajectory/0002.png", "a git-lfs pointer, not the picture itself"),
         ("trajectory/9999.png", "no step names it"),
     ]

@@ -53,7 +53,7 @@ def test_positions_written_as_lists_and_missing_pictures(tmp_path):
     [found] = runs(recorded(tmp_path, trace)).values()
     action = found.steps[0].actions[0]
     assert (action.point.x, action.coordinate_space) == (2, None)
-    assert [gap.why for gap in found.run.gaps if gap.what == "screenshot"] == ["7.png: not there"]
+    assert [gap.where for gap in found.run.gaps if gap.what == "screenshot"] == ["trace.0: 7.png"]
 
 
 def test_times_and_places_of_the_recording_machine_are_not_taken_for_ours(tmp_path):

@@ -15,7 +15,7 @@ PACKAGES = "package_versions.txt"
 GOAL = "goal_object.pkl.gz"
 
 _STEP = re.compile(r"^step_(\d{1,9})\.pkl\.gz$")
-_SCREENSHOT = re.compile(r"^screenshot_(som_)?step_(\d{1,9})\.(png|jpe?g|webp)$")
+_SCREENSHOT = re.compile(r"^screenshot_(som_)?step_(\d{1,9})\.(png|jpe?g|webp|gif)$")
 _HIDDEN = ("_", ".")
 
 
@@ -40,6 +40,13 @@ class RunFolder:
     @property
     def parent(self) -> str:
         return self.path.rpartition("/")[0]
+
+    @property
+    def spare_pictures(self) -> Iterator[str]:
+        """Pictures of steps after the last one that has a file."""
+        last = max(self.steps, default=-1)
+        for kind in (self.screenshots, self.marked):
+            yield from (path for number, path in sorted(kind.items()) if number > last)
 
     def rest(self) -> Iterator[str]:
         """Paths of the files that are neither steps nor pictures of steps."""

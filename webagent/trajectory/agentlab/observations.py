@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webagent.trajectory.agentlab.axtree import flatten_axtree
+from webagent.trajectory.agentlab.folders import GOAL
 from webagent.trajectory.agentlab.runfiles import RunFiles
 from webagent.trajectory.agentlab.stepfiles import HEAVY_KEYS, StepFile
 from webagent.trajectory.records import (
@@ -38,10 +39,10 @@ def observation(files: RunFiles, number: int, step: StepFile | None) -> Observat
     """What was seen at step `number`; only its pictures if the step file is unreadable."""
     folder = files.folder
     pictures: dict[str, Any] = {}
-    if path := folder.screenshots.get(number):
-        pictures["screenshot"] = files.picture(path, "screenshot")
-    elif step is not None and folder.screenshots:
-        files.note("screenshot", f"screenshot_step_{number}", "missing")
+    named = step.picture if step is not None and files.takes_pictures else None
+    path = folder.screenshots.get(number)
+    if path or named:
+        pictures["screenshot"] = files.picture(path, "screenshot", where=named or "")
     if path := folder.marked.get(number):
         pictures["marked_screenshot"] = files.picture(path, "marked_screenshot")
     if step is None:
@@ -107,6 +108,8 @@ def goal_parts(files: RunFiles, value: Any, where: str) -> tuple[GoalPart, ...]:
         elif url:
             files.note("goal_image", where, "a link, and links are not fetched")
             parts.append(TextPart(text=storable_text(url, files.bounds.text_chars)))
+        else:
+            files.note("goal", where, "a part that is neither text nor a picture")
     return tuple(parts)
 
 
@@ -115,6 +118,9 @@ def goal_from_observation(files: RunFiles, step: StepFile | None) -> tuple[GoalP
     obs = step.obs if step else {}
     if parts := goal_parts(files, obs.get("goal_object"), "obs.goal_object"):
         return parts
+    if obs.get("goal_object", ()) is None and GOAL not in files.folder.files:
+        # The loop moves the goal into a file of its own.
+        files.inventory.miss("goal", GOAL)
     words = text(obs.get("goal"))
     if not words:
         return ()

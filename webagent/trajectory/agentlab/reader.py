@@ -159,22 +159,20 @@ class RunInFolder:
         summary = self._summary()
         goal = self._goal_file()
         files.redactor.public = "\n".join(p.text for p in goal if isinstance(p, TextPart))
+        files.takes_pictures = exp.save_screenshot
         steps = Steps(files, self._pickles, place.run_id, exp.models)
         records = steps.read()
-        self._check_count(summary, records)
+        check_count(files, summary, SUMMARY)
         log_text = files.redactor.apart().text(files.read_text(LOG))
         started = bool(self.folder.steps or log_text)
         end = ending(summary, steps.last, started, log_text)
         task = self._task(steps.first, packages, goal)
         run = self._run(place, task, steps, records, summary, end, packages)
-        return RunBundle(
-            source=files.source,
+        return files.bundle(
             task=task,
             run=run.model_copy(update={"goal": task.goal}),
             steps=records,
             evaluations=(reward_evaluation(run, end),),
-            blobs=files.stash,
-            problems=tuple(files.problems),
         )
 
     def _summary(self) -> dict[str, Any]:
@@ -192,14 +190,6 @@ class RunInFolder:
         if not summary:
             self._files.note("summary", SUMMARY, "empty or not readable")
         return summary
-
-    def _check_count(self, summary: dict[str, Any], records: tuple[StepRecord, ...]) -> None:
-        """Say if the summary knows of more steps than there are files."""
-        claimed = count(summary.get("n_steps"))
-        files_there = max(self.folder.steps, default=-1)
-        if claimed is not None and claimed > files_there and (records or claimed):
-            why = f"the summary counts {claimed}, the last file is step {files_there}"
-            self._files.note("step", SUMMARY, why)
 
     def _task(
         self, first: StepFile | None, packages: dict[str, str], goal: tuple[GoalPart, ...]
@@ -225,8 +215,9 @@ class RunInFolder:
                 pickled = self._pickles.read(content or b"")
                 if parts := goal_parts(self._files, pickled.value, GOAL):
                     return parts
+                self._files.inventory.miss("goal", GOAL, "holds no goal")
             except PickleError as error:
-                self._files.note("goal", GOAL, str(error))
+                self._files.inventory.miss("goal", GOAL, str(error))
         return ()
 
     def _run(
@@ -274,7 +265,6 @@ class RunInFolder:
             logs=logs,
             videos=videos,
             artefacts=artefacts,
-            gaps=tuple(files.gaps),
             extra=self._last_words(steps.last),
         )
 
@@ -340,6 +330,16 @@ class RunInFolder:
         return self._files.free_form(
             {"gave_up": {"thought": last.thought, "metrics": last.stats}}, "last step"
         )
+
+
+def check_count(files: RunFiles, summary: dict[str, Any], where: str) -> None:
+    """Say if the summary knows of more steps than there are, or a picture is of none of them."""
+    claimed, last = count(summary.get("n_steps")), max(files.folder.steps, default=-1)
+    if claimed is not None and claimed > max(last, 0):
+        why = f"the summary counts {claimed}, the last file is step {last}"
+        files.inventory.miss("step", where, why)
+    for path in files.folder.spare_pictures:
+        files.inventory.miss("screenshot", path, "its step is not here")
 
 
 def _present(blobs: list[BlobRecord | None]) -> tuple[BlobRecord, ...]:

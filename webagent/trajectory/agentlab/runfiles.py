@@ -14,3 +14,5 @@ class RunFiles(run_files.RunFiles):
     def __init__(self, tree: Tree, folder: RunFolder, bounds: Bounds) -> None:
         super().__init__(tree, folder.path, folder.files, bounds)
         self.folder = folder
+        self.takes_pictures = True
+        """Whether the loop was told to keep a picture of each step; it is unless told not to."""

@@ -9,7 +9,7 @@ from typing import Any
 from webagent.trajectory.records import Json
 from webagent.trajectory.redaction import REDACTED, is_secret_key
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.untyped import mapping, text, whole
+from webagent.trajectory.untyped import flag, mapping, text, whole
 
 UNKNOWN = "unknown"
 _RUN_NAME = re.compile(
@@ -34,6 +34,8 @@ class ExpArgs:
     exp_id: str | None = None
     exp_date: str = ""
     viewport: tuple[int, int] | None = None
+    save_screenshot: bool = True
+    """The loop's own default."""
 
 
 def read_exp_args(value: Any) -> ExpArgs:
@@ -57,6 +59,7 @@ def read_exp_args(value: Any) -> ExpArgs:
         exp_id=text(fields.get("exp_id")),
         exp_date=text(fields.get("exp_date")) or "",
         viewport=(width, height) if width and height else None,
+        save_screenshot=flag(fields.get("save_screenshot")) is not False,
     )
 
 

@@ -37,6 +37,8 @@ class StepFile:
     boxes: dict[str, Box] = field(default_factory=dict)
     axtree: Any = None
     """The raw accessibility tree, where no text of it was kept."""
+    picture: str | None = None
+    """What the picture of this step is called; None if none was taken."""
 
     @property
     def gave_up(self) -> bool:
@@ -94,6 +96,8 @@ def read_step_file(
         truncated=flag(value.get("truncated")),
         boxes=_boxes(pickles, obs, actions),
         axtree=pickles.get("obs", "axtree_object") if wants_tree else None,
+        # Environments of other kinds have no picture.
+        picture=f"screenshot_step_{number_}" if raw_obs is None else None,
     )
     return step, pickled.suspicious
 

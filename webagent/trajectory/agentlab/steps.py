@@ -70,7 +70,7 @@ class Steps:
         """One step file; None, with a note, if it is missing or unreadable."""
         path = self._files.folder.steps.get(number_)
         if path is None:
-            self._files.note("step", f"step_{number_}.pkl.gz", "missing")
+            self._files.inventory.miss("step", f"step_{number_}.pkl.gz")
             return None
         content = self._files.read(path, self._files.bounds.pickle_bytes)
         if content is None or self._pickles is None:
@@ -78,7 +78,7 @@ class Steps:
         try:
             step, suspicious = read_step_file(self._pickles, content, number_)
         except PickleError as error:
-            self._files.note("step", path, str(error))
+            self._files.inventory.miss("step", path, str(error))
             return None
         if suspicious:
             names = ", ".join(suspicious)

@@ -8,7 +8,7 @@ from typing import Any
 
 from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
 from webagent.trajectory.agentlab.endings import Ending, ending
-from webagent.trajectory.agentlab.reader import reported_totals, reward_evaluation
+from webagent.trajectory.agentlab.reader import check_count, reported_totals, reward_evaluation
 from webagent.trajectory.agentlab.runfiles import RunFiles
 from webagent.trajectory.agentrewardbench.annotations import (
     Annotation,
@@ -159,6 +159,7 @@ class _Run:
         model = text(document.get("model"))
         steps = JsonSteps(files, run_id, (model,) if model else (), listed, summary)
         records = steps.read()
+        check_count(files, summary, last)
         end = ending(summary, steps.last, bool(listed), "")
         task = self._task(files, document, steps)
         originals = [files.original(last, document)]
@@ -171,16 +172,13 @@ class _Run:
             originals.append(files.text_blob(words, "source", "annotations.csv", "text/csv"))
         run = self._run(files, run_id, task, document, records, steps, end, originals)
         verdict = primary_verdict(labels, run_id)
-        return RunBundle(
-            source=files.source,
+        return files.bundle(
             task=task,
             run=run,
             steps=records,
             evaluations=(reward_evaluation(run, end), *evaluations),
             labels=labels,
             adjudications=(verdict,) if verdict else (),
-            blobs=files.stash,
-            problems=tuple(files.problems),
         )
 
     def _judged(
@@ -263,7 +261,6 @@ class _Run:
             environment=EnvironmentRecord(
                 packages=tuple(f"{name}=={packages[name]}" for name in shown)
             ),
-            gaps=tuple(files.gaps),
         )
 
 

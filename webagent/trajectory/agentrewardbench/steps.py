@@ -44,7 +44,7 @@ class JsonSteps(Steps):
     def _file(self, number_: int) -> StepFile | None:
         item = self._listed.get(number_)
         if item is None:
-            self._files.note("step", f"step {number_}", "missing")
+            self._files.inventory.miss("step", f"step {number_}")
             return None
         is_last = number_ == max(self._listed)
         step = step_file(item, number_, truncated=self._truncated if is_last else None)
@@ -78,6 +78,8 @@ def step_file(item: dict[str, Any], number_: int, *, truncated: bool | None) -> 
         truncated=truncated,
         boxes=_boxes(item, actions),
         axtree=None if text(item.get("axtree")) else item.get("axtree_obj"),
+        picture=(text(item.get("screenshot_path")) or "").replace("\\", "/").rpartition("/")[2]
+        or None,
     )
 
 

@@ -20,6 +20,7 @@ from webagent.trajectory.assembling import (
     model_names,
     source_record,
     task_name_of,
+    unreadable,
 )
 from webagent.trajectory.atif.documents import (
     SCHEMA,
@@ -92,8 +93,8 @@ def _folder_above(name: str) -> str | None:
 def _bundle(tree: Tree, files: RunFiles, document: Document) -> RunBundle:
     value = mapping(files.read_json(document.name))
     if not (text(value.get("schema_version")) or "").startswith(SCHEMA):
-        why = files.gaps[-1].why if files.gaps else "no ATIF document"
-        raise UnreadableError(document.name, "schema_version", why)
+        why = "no ATIF document"
+        raise unreadable(files, document.name, document.name, "schema_version", why)
     paths = {path: file_beside(tree, document, path) for path in named_paths(value)}
     files.files = {document.name: document.name} | {p: n for p, n in paths.items() if n}
     own = restored(tree, files, value, partial(_source, files, document, value, is_ours=True))
@@ -121,17 +122,13 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
     )
     changes = {
         "source": source,
-        "gaps": tuple(files.gaps),
         "experiment": bounded_name(experiment) or None,
     }
-    return RunBundle(
-        source=files.source,
+    return files.bundle(
         task=task,
         run=run.model_copy(update=changes),
         steps=steps,
         evaluations=(reward_evaluation(run, ended_as(run)),) if run.reward is not None else (),
-        blobs=files.stash,
-        problems=tuple(files.problems),
     )
 
 
@@ -279,7 +276,5 @@ def _note_what_is_elsewhere(files: RunFiles, value: dict[str, Any]) -> None:
 
 
 def _picture(files: RunFiles, path: str, where: str) -> BlobRecord | None:
-    if path not in files.files:
-        files.note("screenshot", f"{where}: {path}", "not in the document's folder")
-        return None
-    return files.picture(path, "screenshot")
+    why = "not in the document's folder"
+    return files.picture(path, "screenshot", where=f"{where}: {path}", why=why)

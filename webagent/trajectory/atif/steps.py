@@ -123,10 +123,9 @@ class Steps:
         if first:
             found = (self._picture(path, where) for path in more)
             self.told.pictures += [picture for picture in found if picture]
-        elif more:
-            self._files.note(
-                "screenshot", where, f"{len(more)} more pictures stand in the original"
-            )
+        for path in () if first else more:
+            why = "not the last picture of its turn"
+            self._files.inventory.miss("screenshot", f"{where}: {path}", why)
         if content.others:
             self._files.note("message", where, "parts that are neither text nor pictures")
         return self._observation(turn, content.pictures, where, "url")

@@ -110,14 +110,11 @@ class _Run:
         )
         task = self._task(goal)
         run = self._run(run_id, task, document, listed, steps, original)
-        return RunBundle(
-            source=files.source,
+        return files.bundle(
             task=task,
             run=run,
             steps=steps,
             evaluations=_evaluations(run, listed),
-            blobs=files.stash,
-            problems=tuple(files.problems),
         )
 
     def _take_pictures(self, document: dict[str, Any]) -> dict[str, BlobRecord]:
@@ -193,7 +190,6 @@ class _Run:
             error=end.error,
             totals=totals,
             artefacts=artefacts,
-            gaps=tuple(files.gaps),
             extra=self._extra(document, end),
         )
 

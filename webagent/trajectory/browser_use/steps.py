@@ -27,6 +27,8 @@ UNKNOWN_MODEL = "unknown"
 KEPT_PICTURE = "$blob"
 """In place of a picture's base64: the hash of the blob that it became."""
 
+NOT_IN_UPLOAD = "not in the upload: give the folder with the screenshots"
+
 _POINTS = (("click_x", "click_y"), ("input_x", "input_y"), ("x", "y"))
 _MAX_TABS = 100
 _TARGET_CHARS = 300
@@ -39,14 +41,10 @@ class Steps:
         self._files = files
         self._history = history
         self._run_id = run_id
-        self._missing: list[tuple[str, str]] = []
-        self._n_pictures = 0
 
     def read(self, listed: list[dict[str, Any]]) -> tuple[StepRecord, ...]:
         """The steps in order."""
-        steps = tuple(self._step(index, item) for index, item in enumerate(listed))
-        self._tell_missing()
-        return steps
+        return tuple(self._step(index, item) for index, item in enumerate(listed))
 
     def _step(self, index: int, item: dict[str, Any]) -> StepRecord:
         metadata, output = mapping(item.get("metadata")), mapping(item.get("model_output"))
@@ -102,40 +100,21 @@ class Steps:
         )
 
     def _picture(self, index: int, state: dict[str, Any]) -> BlobRecord | None:
+        where = f"step {index}"
         embedded = mapping(state.get("screenshot"))
         if isinstance(kept := embedded.get("record"), BlobRecord):
-            self._n_pictures += 1
             return kept
         if sha256 := text(embedded.get(KEPT_PICTURE)):
-            found = self._found(f"step {index}", f"blobs/{sha256}")
+            found = self._files.picture(f"blobs/{sha256}", "screenshot", where=where)
             return found.model_copy(update={"name": None}) if found else None
         path = text(state.get("screenshot_path"))
         if path is None:
-            self._missing.append((f"step {index}", "the history has none"))
+            self._files.inventory.miss("screenshot", where, "the history has none")
             return None
+        called = path.replace("\\", "/").rpartition("/")[2]
         own = self._history.picture(path)
-        return self._found(f"step {index}", own, path.replace("\\", "/").rpartition("/")[2])
-
-    def _found(self, where: str, own: str | None, called: str = "") -> BlobRecord | None:
-        if own is None or own not in self._files.files:
-            self._missing.append((where, f"{called or own} is not in the upload"))
-            return None
-        blob = self._files.picture(own, "screenshot")
-        self._n_pictures += blob is not None
-        return blob
-
-    def _tell_missing(self) -> None:
-        """Each missing picture; all in one where the history came alone."""
-        lost = [where for where, why in self._missing if why.endswith("is not in the upload")]
-        if lost and not self._n_pictures:
-            why = (
-                f"the {len(lost)} pictures it names are not in the upload: "
-                "give the folder with the screenshots, not the file alone"
-            )
-            self._files.note("screenshot", self._history.name, why)
-        for where, why in self._missing:
-            if where not in lost or self._n_pictures:
-                self._files.note("screenshot", where, why)
+        where = f"{where}: {called}"
+        return self._files.picture(own, "screenshot", where=where, why=NOT_IN_UPLOAD)
 
     def _messages(
         self, index: int, item: dict[str, Any], results: list[dict[str, Any]]

@@ -107,13 +107,10 @@ def _bundle(tree: Tree, files: RunFiles, name: str) -> RunBundle:
         tool=talk.dialect,
         originals=(files.original(name.rpartition("/")[2], clean_json(files, kept)),),
     )
-    return RunBundle(
-        source=files.source,
+    return files.bundle(
         task=task,
-        run=run.model_copy(update={"source": source, "gaps": tuple(files.gaps)}),
+        run=run.model_copy(update={"source": source}),
         steps=steps,
-        blobs=files.stash,
-        problems=tuple(files.problems),
     )
 
 

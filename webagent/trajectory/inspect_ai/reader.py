@@ -134,14 +134,11 @@ def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
             files.original(HEADER if log.has_header else START, header),
         ),
     )
-    return RunBundle(
-        source=files.source,
+    return files.bundle(
         task=task,
-        run=run.model_copy(update={"source": source, "gaps": tuple(files.gaps)}),
+        run=run.model_copy(update={"source": source}),
         steps=steps,
         evaluations=evaluations(run_id, sample, header, version or UNKNOWN_VERSION),
-        blobs=files.stash,
-        problems=tuple(files.problems),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.images import ImageError, look_at_image
+from webagent.trajectory.images import ImageError, decode_image
 from webagent.trajectory.records import BlobPart, BlobRecord, Gap, Record
 from webagent.trajectory.trees import TreeError
 
@@ -74,6 +74,6 @@ def verify(blob: BlobRecord, content: bytes, bounds: Bounds) -> None:
     if len(content) != blob.bytes:
         raise TreeError(f"{len(content)} bytes instead of {blob.bytes}")
     if blob.media_type.startswith("image/"):
-        facts = look_at_image(content, bounds)
+        facts = decode_image(content, bounds)
         if facts.media_type != blob.media_type:
             raise ImageError(f"{facts.media_type} instead of {blob.media_type}")

@@ -175,16 +175,13 @@ class _Run:
         evaluations, judged = self._judged(task_id, run_id)
         originals = (files.original(name, document), *said.originals, *judged)
         task = self._task(document, task_id)
-        return RunBundle(
-            source=files.source,
+        return files.bundle(
             task=task,
             run=self._run(run_id, task, document, records, said.agent, originals),
             steps=records,
             evaluations=evaluations,
             labels=said.labels,
             adjudications=said.adjudications,
-            blobs=files.stash,
-            problems=tuple(files.problems),
         )
 
     def _said(self, task_id: str, run_id: str) -> _Said:
@@ -278,7 +275,6 @@ class _Run:
             end_reason=EndReason.MAX_STEPS if hit_limit else stopped,
             final_answer=answer,
             final_url=last_url(steps),
-            gaps=tuple(files.gaps),
             extra=files.free_form(beside, result.name.rpartition("/")[2]),
         )
 

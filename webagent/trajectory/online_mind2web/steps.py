@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webagent.trajectory.assembling import URL_CHARS
+from webagent.trajectory.inventory import NOT_THERE
 from webagent.trajectory.online_mind2web.actions import action_records
 from webagent.trajectory.online_mind2web.layout import number_in
 from webagent.trajectory.records import ActionRecord, BlobRecord, Observation, StepRecord
@@ -53,9 +54,8 @@ class Steps:
                     after=after,
                 )
             )
-        missing = set(range(len(actions))) - set(pictures)
-        for index in sorted(missing) if pictures else []:
-            self._files.note("screenshot", f"step {index}", "no picture has this number")
+        for index in sorted(set(range(len(actions))) - set(pictures)):
+            self._files.inventory.miss("screenshot", f"step {index}", "no picture has this number")
         return tuple(steps)
 
     def in_entries(self, document: dict[str, Any]) -> tuple[StepRecord, ...]:
@@ -66,14 +66,13 @@ class Steps:
         for index, entry in enumerate(map(mapping, entries)):
             name = text(entry.get("screenshot"))
             path = by_name.pop(name.rpartition("/")[2], None) if name else None
-            if path is None:
-                why = f"{name} is not there" if name else "the step names no picture"
-                self._files.note("screenshot", f"step {index}", why)
             own = whole(entry.get("step"))
             if own != index:
                 self._files.note("step", f"step {index}", f"its own number is {entry.get('step')}")
             url = (text(entry.get("url")) or "")[:URL_CHARS] or None
-            picture = self._files.picture(path, "screenshot") if path else None
+            why = NOT_THERE if name else "the step names no picture"
+            where = f"step {index}: {name}" if name else f"step {index}"
+            picture = self._files.picture(path, "screenshot", where=where, why=why)
             extra = {key: value for key, value in entry.items() if key not in _KNOWN}
             steps.append(
                 StepRecord(
@@ -87,7 +86,7 @@ class Steps:
                 )
             )
         for path in by_name.values():
-            self._files.note("screenshot", path, "no step names it")
+            self._files.inventory.miss("screenshot", path, "no step names it")
         return tuple(steps)
 
     def _numbered(self) -> dict[int, BlobRecord | None]:
@@ -96,21 +95,19 @@ class Steps:
         for path in self._pictures:
             number = number_in(path)
             if number is None:
-                self._files.note("screenshot", path, "no number in its name")
+                self._files.inventory.miss("screenshot", path, "no number in its name")
             else:
                 numbers.setdefault(number, []).append(path)
         first = 1 if numbers and 0 not in numbers and 1 in numbers else 0
         found = {}
         for number, paths in sorted(numbers.items()):
             for path in paths[1:]:
-                self._files.note("screenshot", path, f"{paths[0]} has the same number")
+                self._files.inventory.miss("screenshot", path, f"{paths[0]} has the same number")
             if number - first < self._files.bounds.steps_per_run:
                 found[number - first] = self._files.picture(paths[0], "screenshot")
         return found
 
     def _tell_counts(self, n_actions: int, n_thoughts: int, n_pictures: int) -> None:
-        if n_pictures == 0:
-            self._files.note("screenshot", "trajectory/", "no pictures are in the upload")
         if n_actions == n_thoughts and n_pictures in (0, n_actions, n_actions + 1):
             return
         why = f"{n_actions} actions, {n_thoughts} thoughts and {n_pictures} pictures"

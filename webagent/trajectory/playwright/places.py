@@ -99,13 +99,14 @@ def events_of(tree: Tree, files: RunFiles, shown: str) -> TraceEvents:
             with tree.open(files.files[name]) as stream:
                 events = read_events(lines_of(files, stream))
         except (TraceError, TreeError, BoundError, *READ_ERRORS) as error:
-            files.note("trace", name, str(error))
+            files.inventory.miss("trace", name, str(error))
             continue
         if events.bad_lines:
             files.note("trace", name, f"{events.bad_lines} lines are no JSON, or cut short")
         found.append(events)
     if not found:
-        reason = files.gaps[-1].why if files.gaps else "no trace that can be read"
+        why = (files.inventory.why("trace", name) for name in names)
+        reason = next(filter(None, why), "no trace that can be read")
         raise UnreadableError(shown, "trace", reason)
     return _together(found)
 

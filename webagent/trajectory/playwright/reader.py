@@ -96,13 +96,10 @@ def _bundle(tree: Tree, files: RunFiles, path: str, shown: str) -> RunBundle:
     steps = tuple(Steps(files, trace, run_id).records())
     files.note("goal", "trace", "a trace does not say what was to be done")
     kept = kept_tree(tree, files, f"{name}.zip")
-    return RunBundle(
-        source=files.source,
+    return files.bundle(
         task=task,
         run=_run(files, trace, task, run_id, steps, path, kept),
         steps=steps,
-        blobs=files.stash,
-        problems=tuple(files.problems),
     )
 
 
@@ -138,7 +135,6 @@ def _run(
             browser=bounded_name(text(context.get("browserName")) or "") or None,
         ),
         logs=(console,) if trace.console else (),
-        gaps=tuple(files.gaps),
         source=source_record(
             files,
             FORMAT,

@@ -107,9 +107,5 @@ class Steps:
 
     def _picture(self, name: str) -> BlobRecord | None:
         if name not in self._pictures:
-            if name in self._files.files:
-                self._pictures[name] = self._files.picture(name, "screenshot")
-            else:
-                self._files.note("screenshot", name, "missing")
-                self._pictures[name] = None
+            self._pictures[name] = self._files.picture(name, "screenshot")
         return self._pictures[name]

@@ -16,7 +16,7 @@ from typing import Any
 from webagent.trajectory import live
 from webagent.trajectory.actions import DIALECT
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.images import ImageError, look_at_image
+from webagent.trajectory.images import ImageError, decode_image
 from webagent.trajectory.outcomes import with_outcome
 from webagent.trajectory.pushed.cleaning import PushError, cleaned
 from webagent.trajectory.pushed.schema import PushedCall, PushedObservation, PushedStep
@@ -177,7 +177,7 @@ def _observation(
 
 def _picture(content: bytes, field: str, number: int, blobs: Blobs, bounds: Bounds) -> BlobRecord:
     try:
-        facts = look_at_image(content, bounds)
+        facts = decode_image(content, bounds)
     except ImageError as error:
         raise PushError(field, str(error)) from None
     role = field.rpartition(".")[2]

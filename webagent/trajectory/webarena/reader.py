@@ -127,14 +127,11 @@ class _Run:
         steps = tuple(step_records(files, rendered.steps, run_id, self._path, kept))
         end = ending(steps, logged)
         run = self._run(run_id, task, steps, end, logged, self._kept(content))
-        return RunBundle(
-            source=files.source,
+        return files.bundle(
             task=task,
             run=run,
             steps=steps,
             evaluations=_evaluation(run, logged),
-            blobs=files.stash,
-            problems=tuple(files.problems),
         )
 
     def _task(self, rendered: Rendered) -> TaskRecord:
@@ -205,7 +202,6 @@ class _Run:
             logs=(files.text_blob(clean(files, log) or "", "log", "log.txt", "text/plain"),)
             if log
             else (),
-            gaps=tuple(files.gaps),
             extra={"logged": {"started": logged.started, "ended": logged.ended}}
             if logged and logged.started
             else None,

@@ -48,7 +48,7 @@ def step_records(
         if not step.whole:
             files.note("step", place, "cut short by the page's own text, or not written to its end")
         elif has_pictures and not (step.picture or step.kept):
-            files.note("screenshot", place, "missing")
+            files.inventory.miss("screenshot", place)
         picture = kept(step.kept) if step.kept else None
         if step.picture:
             data = f"data:image/png;base64,{step.picture}"

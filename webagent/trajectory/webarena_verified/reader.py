@@ -133,14 +133,11 @@ def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
         tool_version=result.version if result else None,
         originals=originals,
     )
-    return RunBundle(
-        source=files.source,
+    return files.bundle(
         task=task,
-        run=run.model_copy(update={"source": source, "gaps": tuple(files.gaps)}),
+        run=run.model_copy(update={"source": source}),
         steps=steps,
         evaluations=_evaluation(files, run, result) if result else (),
-        blobs=files.stash,
-        problems=tuple(files.problems),
     )
 
 

@@ -161,7 +161,6 @@ def _bundle(files: RunFiles, folder: TaskFolder) -> RunBundle:
             llm_calls=len(tokens) or None,
         ),
         logs=(files.text_blob(log, "log", LOG, "text/plain"),) if log else (),
-        gaps=tuple(files.gaps),
         source=source_record(
             files,
             FORMAT,
@@ -169,13 +168,10 @@ def _bundle(files: RunFiles, folder: TaskFolder) -> RunBundle:
             originals=(files.original(MESSAGES, messages), *_trees(files, folder)),
         ),
     )
-    return RunBundle(
-        source=files.source,
+    return files.bundle(
         task=task,
         run=run,
         steps=steps,
-        blobs=files.stash,
-        problems=tuple(files.problems),
     )
 
 
@@ -212,7 +208,7 @@ def _steps(
             else (),
         )
     for number in sorted((folder.marked.keys() | folder.clean.keys()) - _numbers(replies)):
-        files.note("screenshot", f"screenshot{number}", "no reply of this number")
+        files.inventory.miss("screenshot", f"screenshot{number}", "no reply of this number")
 
 
 def _trees(files: RunFiles, folder: TaskFolder) -> Iterator[BlobRecord]:
@@ -229,15 +225,10 @@ def _numbers(replies: list[Reply]) -> set[int]:
 def _observation(files: RunFiles, folder: TaskFolder, number: int) -> Observation | None:
     """What was shown: with numbered marks drawn over it, and without where that was kept."""
     shown, without = folder.marked.get(number), folder.clean.get(number)
-    pictures: dict[str, BlobRecord | None] = {}
-    if without:
-        pictures["screenshot"] = files.picture(without, "screenshot")
-        if shown:
-            pictures["marked_screenshot"] = files.picture(shown, "marked_screenshot")
-    elif shown:
-        pictures["screenshot"] = files.picture(shown, "screenshot")
-    else:
-        files.note("screenshot", f"screenshot{number}.png", "missing")
+    where = f"screenshot{number}.png"
+    pictures = {"screenshot": files.picture(without or shown, "screenshot", where=where)}
+    if without and shown:
+        pictures["marked_screenshot"] = files.picture(shown, "marked_screenshot")
     tree = None
     if path := folder.trees.get(number):
         words = files.redactor.text(files.read_text(path))

@@ -17,6 +17,7 @@ from webagent.trajectory.assembling import (
     iso_moment,
     last_url,
     source_record,
+    unreadable,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
@@ -105,8 +106,7 @@ def _bundle(files: RunFiles, each: Demonstration) -> RunBundle:
     value = mapping(files.read_json(each.trace))
     trace = without_passwords(files, items(value.get("trace")))
     if not trace:
-        why = files.gaps[-1].why if files.gaps else "no states and actions"
-        raise UnreadableError(each.trace, "trace", why)
+        raise unreadable(files, each.trace, each.trace, "trace", "no states and actions")
     run_id = bounded_name(each.path or each.name)
     steps = tuple(_steps(files, trace, run_id))
     found = _TASK.match(each.name)
@@ -139,13 +139,10 @@ def _bundle(files: RunFiles, each: Demonstration) -> RunBundle:
         tool=FORMAT,
         originals=(files.original(each.trace, clean_json(files, value | {"trace": trace})),),
     )
-    return RunBundle(
-        source=files.source,
+    return files.bundle(
         task=task,
-        run=run.model_copy(update={"source": source, "gaps": tuple(files.gaps)}),
+        run=run.model_copy(update={"source": source}),
         steps=steps,
-        blobs=files.stash,
-        problems=tuple(files.problems),
     )
 
 
@@ -221,10 +218,7 @@ def _picture(files: RunFiles, path: str | None, where: str) -> BlobRecord | None
         return None
     last = path.replace("\\", "/").rpartition("/")[2]
     name = f"{_SCREENSHOTS}/{last}"
-    if name not in files.files:
-        files.note("screenshot", where, f"{last}: not there")
-        return None
-    return files.picture(name, "screenshot")
+    return files.picture(name, "screenshot", where=f"{where}: {last}")
 
 
 def _beside(

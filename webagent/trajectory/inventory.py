@@ -1,0 +1,113 @@
+"""What a run's source names, and what became of it: held by the run, or a gap.
+
+Readers declare what a source names (pictures, steps, trees, values) and hand in what they could
+read of it. What is missing is worked out here and nowhere else, from the records that were made:
+what is named is either held by them or written down as a gap.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container
+from dataclasses import dataclass
+
+from webagent.trajectory.records import Gap
+from webagent.trajectory.texts import storable_text
+
+NOT_THERE = "missing"
+NOT_HELD = "read, but in none of the run's records"
+_MAX_SHOWN = 300
+
+
+@dataclass(slots=True)
+class _Named:
+    """One thing that the source names."""
+
+    what: str
+    where: str
+    why: str = NOT_THERE
+    """Why it is missing; empty once it was read."""
+    sha256: str = ""
+    """Of the blob that it became."""
+    is_note: bool = False
+    """Something that is said of the run, and never held."""
+
+
+class Inventory:
+    """Everything that one run's source names."""
+
+    def __init__(self, most: int) -> None:
+        """`most` gaps are listed one by one; the rest is counted."""
+        self._most = most
+        self._entries: list[_Named] = []
+        self._open: dict[tuple[str, str], _Named] = {}
+
+    def name(self, what: str, where: str) -> None:
+        """The source names something; unless it is kept, it is missing."""
+        self._entry(what, where)
+
+    def keep(self, what: str, where: str, sha256: str = "") -> None:
+        """It was read; where it became a blob, the run's records must hold that."""
+        entry = self._entry(what, where)
+        entry.why, entry.sha256 = "", sha256
+
+    def miss(self, what: str, where: str, why: str = NOT_THERE) -> None:
+        """It cannot be had, for this reason."""
+        self._entry(what, where).why = why
+
+    def note(self, what: str, where: str, why: str) -> None:
+        """Something of the source was not understood, or its format does not hold it."""
+        self._entries.append(_Named(what, where, why, is_note=True))
+
+    def why(self, what: str, where: str) -> str | None:
+        """Why something is missing; None if nothing is known of that."""
+        found = (each.why for each in self._entries if (each.what, each.where) == (what, where))
+        return next((why for why in found if why), None)
+
+    def gaps(self, held: Container[str]) -> tuple[Gap, ...]:
+        """What is named and not held.
+
+        Where all of a kind are missing for one reason, one gap counts them.
+
+        Args:
+            held: hashes of the blobs that the run's records mention.
+        """
+        missing = [each for each in self._entries if self._why_missing(each, held)]
+        kept = {each.what for each in self._entries if not self._why_missing(each, held)}
+        alike = Counter(self._kind(each, held) for each in missing)
+        found: dict[object, list[_Named]] = {}
+        for place, each in enumerate(missing):
+            kind = self._kind(each, held)
+            together = alike[kind] > 1 and each.what not in kept and not each.is_note
+            found.setdefault(kind if together else place, []).append(each)
+        gaps = [self._gap(group, held) for group in found.values()]
+        if len(gaps) > self._most:
+            rest = sum(gap.count or 1 for gap in gaps[self._most :])
+            why = f"more than {self._most} gaps"
+            gaps = [*gaps[: self._most], Gap(what="gap", where="run", why=why, count=rest)]
+        return tuple(gaps)
+
+    def _entry(self, what: str, where: str) -> _Named:
+        entry = self._open.get((what, where))
+        if entry is None:
+            entry = self._open[what, where] = _Named(what, where)
+            self._entries.append(entry)
+        return entry
+
+    def _why_missing(self, entry: _Named, held: Container[str]) -> str:
+        if entry.sha256 and entry.sha256 not in held:
+            return NOT_HELD
+        return entry.why
+
+    def _kind(self, entry: _Named, held: Container[str]) -> tuple[str, str]:
+        return entry.what, self._why_missing(entry, held)
+
+    def _gap(self, group: list[_Named], held: Container[str]) -> Gap:
+        first, last = group[0], group[-1]
+        where = first.where if first is last else f"{first.where} … {last.where}"
+        return Gap(
+            what=first.what,
+            where=storable_text(where, _MAX_SHOWN),
+            why=storable_text(self._why_missing(first, held), _MAX_SHOWN),
+            count=len(group) if len(group) > 1 else None,
+        )
