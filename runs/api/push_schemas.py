@@ -39,6 +39,15 @@ class RunRejected(BaseModel):
     reason: str
 
 
+class ImportProblem(BaseModel):
+    """Something that is missing in a run that was taken, or was left out of it."""
+
+    source: str
+    file: str
+    field: str
+    reason: str
+
+
 class ImportOut(BaseModel):
     """How far an import is, and what became of its runs."""
 
@@ -50,6 +59,10 @@ class ImportOut(BaseModel):
     imported: list[RunImported] = Field(description="New here; the first 200.")
     already_there: list[RunImported] = Field(description="Here before; the first 200.")
     rejected: list[RunRejected] = Field(description="Not taken; the first 200.")
+    problems: list[ImportProblem] = Field(
+        description="Missing in or left out of runs that were taken; the first 200."
+    )
+    n_problems: int = Field(description="How many problems there are in all.")
 
 
 def pushed_run_out(run: Run, heard: Heard | None = None) -> PushedRunOut:
@@ -76,4 +89,6 @@ def import_out(job: ImportJob) -> ImportOut:
         imported=[RunImported(**run) for run in report.get("imported", ())],
         already_there=[RunImported(**run) for run in report.get("already_there", ())],
         rejected=[RunRejected(**run) for run in report.get("rejected", ())],
+        problems=[ImportProblem(**problem) for problem in report.get("problems", ())],
+        n_problems=report.get("counts", {}).get("problems", 0),
     )

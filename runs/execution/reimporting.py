@@ -20,6 +20,7 @@ from runs.interchange import Verdicts, run_extensions
 from runs.models import Run
 from runs.run_bundles import bundle_of
 from webagent.trajectory.bundles import Rejection, RunBundle
+from webagent.trajectory.inventory import NOT_IN_ORIGINALS
 from webagent.trajectory.originals import KeptTree, has_original
 from webagent.trajectory.reading import AUTO, format_names, source_of
 from webagent.trajectory.recognition import Answers
@@ -109,7 +110,9 @@ def _read(run: Run, stored: RunBundle, answers: Answers) -> RunBundle | str:
     read = placed_like(bundles[0], stored)
     imported = stored.run.source.imported_files
     origin = read.run.source.model_copy(update={"imported_files": imported})
-    return replace(read, run=read.run.model_copy(update={"source": origin}))
+    cleaned = (gap for gap in stored.run.gaps if gap.what in NOT_IN_ORIGINALS)
+    gaps = tuple(dict.fromkeys((*read.run.gaps, *cleaned)))
+    return replace(read, run=read.run.model_copy(update={"source": origin, "gaps": gaps}))
 
 
 def placed_like(read: RunBundle, stored: RunBundle) -> RunBundle:

@@ -180,7 +180,7 @@ def import_bundle(
         n_screenshots=bundle.n_screenshots,
         n_labels=len(bundle.labels),
         n_evaluations=len(bundle.evaluations),
-        n_gaps=len(bundle.run.gaps),
+        n_gaps=sum(gap.count or 1 for gap in bundle.run.gaps),
         n_dropped=len(bundle.run.source.dropped),
         n_redacted=sum(bundle.run.source.redacted.values()),
         problems=(*bundle.problems, *_undecodable(bundle, blobs), *problems),

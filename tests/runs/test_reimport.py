@@ -73,15 +73,20 @@ def test_annotations_and_judgments_come_with_their_runs_and_once(store, capsys):
     assert (first["labels"], first["evaluations"], first["gaps"]) == (2, 3, 0)
 
 
-def test_a_dry_run_says_that_a_zip_is_cut_short(store, capsys, tmp_path):
+def test_a_cut_zip_leaves_its_place_to_the_whole_one(store, capsys, tmp_path):
     folder = DATA / "online_mind2web" / "v2"
     with zipfile.ZipFile(whole := tmp_path / "whole.zip", "w") as archive:
         for path in sorted(folder.rglob("*.*")):
             archive.write(path, path.relative_to(folder))
     cut = tmp_path / "cut.zip"
     cut.write_bytes(whole.read_bytes()[:-200])
-    call_command("import_runs", str(cut), "--dry-run")
+    with pytest.raises(SystemExit):
+        call_command("import_runs", str(cut), "--dry-run")
     assert "archive: cut short: the end is missing" in capsys.readouterr().out
+    for given, n_rejected, n_runs in ((cut, 1, 0), (whole, 0, 1), (cut, 1, 1)):
+        code, report = import_json(capsys, given)
+        assert (code, len(report["rejected"])) == (n_rejected, n_rejected)
+        assert Run.objects.count() == n_runs
 
 
 def test_a_dry_run_stores_nothing_and_asks(store, capsys):

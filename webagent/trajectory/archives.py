@@ -18,6 +18,7 @@ from webagent.trajectory.trees import (
     READ_CHUNK,
     READ_ERRORS,
     TreeError,
+    text_in_utf8,
     why_name_is_refused,
 )
 from webagent.trajectory.zstd_members import start_of_member
@@ -69,15 +70,17 @@ class ZipTree:
         member = self._members[name]
         try:
             if member.compress_type == zstd_members.METHOD:
-                return zstd_members.open_member(self._file, member)
-            if member.compress_type == zipfile.ZIP_STORED and member.file_size <= AT_ONCE_BYTES:
-                return io.BytesIO(self._stored(member))
-            stream = self._zip.open(member)
+                stream = zstd_members.open_member(self._file, member)
+            elif member.compress_type == zipfile.ZIP_STORED and member.file_size <= AT_ONCE_BYTES:
+                stream = io.BytesIO(self._stored(member))
+            else:
+                # zipfile never hands out more than the declared size, which was checked on
+                # opening. It looks for the end of a line a few bytes at a time.
+                packed = cast(io.RawIOBase, self._zip.open(member))
+                stream = cast(BinaryIO, io.BufferedReader(packed, READ_CHUNK))
         except (*READ_ERRORS, RuntimeError) as error:
             raise TreeError(f"damaged: {error}") from error
-        # zipfile never hands out more than the declared size, which was checked on opening. It
-        # looks for the end of a line a few bytes at a time.
-        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream), READ_CHUNK))
+        return text_in_utf8(name, stream)
 
     def close(self) -> None:
         self._zip.close()

@@ -16,7 +16,7 @@ from webagent.trajectory.moments import is_of_a_calendar
 from webagent.trajectory.records import BlobRecord, GoalPart, SourceRecord, StepRecord, TextPart
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
-from webagent.trajectory.untyped import text
+from webagent.trajectory.untyped import noting_refused_numbers, text
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,8 @@ def model_names(names: Iterable[str | None]) -> tuple[str, ...]:
 def guarded(source: str, file: str, read: Callable[[], RunBundle]) -> RunBundle | Rejection:
     """The run, or why there is none: one run's odd content must not cost the others."""
     try:
-        return read()
+        with noting_refused_numbers():
+            return read()
     except UnreadableError as error:
         return Rejection(source, error.file or file, error.field, str(error))
     except ValidationError as error:

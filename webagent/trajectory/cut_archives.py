@@ -12,7 +12,7 @@ from typing import BinaryIO
 from webagent.trajectory.archives import check_ratio
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
-from webagent.trajectory.trees import TreeError, why_name_is_refused
+from webagent.trajectory.trees import TreeError, text_in_utf8, why_name_is_refused
 
 LOCAL_MAGIC = b"PK\x03\x04"
 _LOCAL = struct.Struct("<4s5H3L2H")
@@ -80,11 +80,11 @@ class CutZipTree:
         self._file.seek(member.start)
         packed = self._file.read(min(member.packed, self._end - member.start))
         if not member.deflated:
-            return io.BytesIO(packed)
+            return text_in_utf8(name, io.BytesIO(packed))
         try:
             # For zlib a limit of 0 is none at all, and sizes may lie.
             unpacked = zlib.decompressobj(-15).decompress(packed, max(member.size, 1))
-            return io.BytesIO(unpacked[: member.size])
+            return text_in_utf8(name, io.BytesIO(unpacked[: member.size]))
         except zlib.error as error:
             raise TreeError(f"damaged: {error}") from error
 

@@ -131,6 +131,8 @@ class Plain:
         self._nodes = nodes
         self._chars = chars
         self._leave = leave
+        self.unkept = 0
+        """Numbers that are none or infinite."""
 
     def write(self, value: Any, depth: int = 0) -> Any:
         """The JSON value. Raises Refused where a budget is spent."""
@@ -147,7 +149,10 @@ class Plain:
         if kind is int:
             return value if value.bit_length() < 64 else _large_int(value)
         if kind is float:
-            return value if math.isfinite(value) else None
+            if math.isfinite(value):
+                return value
+            self.unkept += 1
+            return None
         if kind is dict:
             return self._mapping(list(value.items()), depth)
         if kind in (list, tuple, set, frozenset):
@@ -354,7 +359,9 @@ class Server:
             self._value, named = load(content)
         finally:
             self.loading = False
-        return {"value": self._plain(request).write(self._value), "globals": named}
+        plain = self._plain(request)
+        value = plain.write(self._value)
+        return {"value": value, "globals": named, "unkept": plain.unkept}
 
     def _get(self, request: dict[str, Any]) -> dict[str, Any]:
         value = self._value

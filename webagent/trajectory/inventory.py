@@ -8,14 +8,18 @@ what is named is either held by them or written down as a gap.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
+from webagent.trajectory.bundles import Problem
 from webagent.trajectory.records import Gap
 from webagent.trajectory.texts import storable_text
 
 NOT_THERE = "missing"
+NO_NUMBER = "no number that can be kept"
 NOT_HELD = "read, but in none of the run's records"
+NOT_IN_ORIGINALS = frozenset(("value", "encoding"))
+"""What only the sent file shows: kept originals were cleaned of it."""
 _MAX_SHOWN = 300
 
 
@@ -54,6 +58,16 @@ class Inventory:
     def miss(self, what: str, where: str, why: str = NOT_THERE) -> None:
         """It cannot be had, for this reason."""
         self._entry(what, where).why = why
+
+    def numbered(
+        self, what: str, where: str, numbers: Iterable[int | None], *, first: int | None = None
+    ) -> None:
+        """Things that the source numbers, from `first` on or from the lowest that is there."""
+        known = {number for number in numbers if number is not None}
+        first = min(known, default=0) if first is None else first
+        for number in range(first, min(max(known, default=first), first + self._most)):
+            if number not in known:
+                self.miss(what, f"{where} {number}", "its number is left out")
 
     def note(self, what: str, where: str, why: str) -> None:
         """Something of the source was not understood, or its format does not hold it."""
@@ -111,3 +125,10 @@ class Inventory:
             why=storable_text(self._why_missing(first, held), _MAX_SHOWN),
             count=len(group) if len(group) > 1 else None,
         )
+
+
+def problems_of(gaps: Iterable[Gap], source: str) -> Iterator[Problem]:
+    """The gaps of a run as the import's report tells them."""
+    for gap in gaps:
+        why = f"{gap.why} ({gap.count} in all)" if gap.count else gap.why
+        yield Problem(source, gap.where, gap.what, why)

@@ -9,24 +9,32 @@ from typing import BinaryIO
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
-from webagent.trajectory.trees import READ_CHUNK, Tree, TreeError
+from webagent.trajectory.encodings import EncodingError, decoded, legible
+from webagent.trajectory.trees import Tree, TreeError, text_in_utf8
 
-_STARTS = (b"{", b"[")
-_MARK = b"\xef\xbb\xbf"
+_STARTS = ("{", "[")
+_MOST_SCALAR = 1 << 16
 
 
-def starts_like_json(given: Path | BinaryIO) -> bool:
-    """Whether the first character that is no space opens an object or an array."""
+def is_json(given: Path | BinaryIO) -> bool:
+    """Whether a file begins like a JSON object or array, or is a JSON value as a whole."""
     try:
         if isinstance(given, Path):
             with given.open("rb") as stream:
-                head = stream.read(READ_CHUNK)
+                head = stream.read(_MOST_SCALAR)
         else:
             given.seek(0)
-            head = given.read(READ_CHUNK)
+            head = given.read(_MOST_SCALAR)
     except OSError:
         return False
-    return head.removeprefix(_MARK).lstrip().startswith(_STARTS)
+    words = legible(head)[0].strip()
+    if words.startswith(_STARTS):
+        return True
+    try:
+        json.loads(words)
+    except (ValueError, RecursionError):
+        return False
+    return len(head) < _MOST_SCALAR
 
 
 def why_unreadable(tree: Tree, bounds: Bounds) -> str | None:
@@ -36,22 +44,21 @@ def why_unreadable(tree: Tree, bounds: Bounds) -> str | None:
     """
     if not isinstance(tree, LoneFileTree) or tree.size(tree.names[0]) > bounds.json_bytes:
         return None
-    with tree.open(tree.names[0]) as stream:
-        content = stream.read()
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return f"no valid JSON: byte {error.start} is no UTF-8"
+        with tree.open(tree.names[0]) as stream:
+            text = decoded(stream.read())
+    except (EncodingError, TreeError) as error:
+        return str(error)
     first: ValueError | None = None
     for written in (text, text.lstrip().partition("\n")[0]):
         try:
-            json.loads(written)
+            value = json.loads(written)
         except RecursionError:
             return "no valid JSON: too deep"
         except ValueError as error:
             first = first or error
         else:
-            return None
+            return None if isinstance(value, dict | list) else "neither an object nor an array"
     return f"no valid JSON: {first}"
 
 
@@ -85,10 +92,10 @@ class LoneFileTree:
         if name not in self.names:
             raise TreeError("not there")
         if isinstance(self._given, Path):
-            return self._given.open("rb")
+            return text_in_utf8(name, self._given.open("rb"))
         self._given.seek(0)
         # A copy: readers close what they open, and the file that was given is not theirs.
-        return io.BytesIO(self._given.read())
+        return text_in_utf8(name, io.BytesIO(self._given.read()))
 
     def close(self) -> None:
         """Nothing is kept open."""

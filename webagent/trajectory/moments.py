@@ -6,15 +6,25 @@ could show in the zone of its site: nothing that comes from outside may be such 
 
 from __future__ import annotations
 
+import re
 from datetime import MAXYEAR, MINYEAR, date, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:", re.ASCII)
 
 
 def is_of_a_calendar(at: date) -> bool:
     """Whether the day or time is far enough from both ends."""
     return MINYEAR < at.year < MAXYEAR
+
+
+def _written(value: object) -> object:
+    """A time in words; numbers may count from anywhere."""
+    if isinstance(value, datetime) or (isinstance(value, str) and _DATE.match(value)):
+        return value
+    raise ValueError("a time as RFC 3339 writes it is needed")
 
 
 def _checked(at: datetime) -> datetime:
@@ -23,5 +33,5 @@ def _checked(at: datetime) -> datetime:
     return at
 
 
-Moment = Annotated[datetime, AfterValidator(_checked)]
+Moment = Annotated[datetime, BeforeValidator(_written), AfterValidator(_checked)]
 """A time from outside."""

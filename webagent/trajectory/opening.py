@@ -9,7 +9,7 @@ from typing import BinaryIO
 from webagent.trajectory.archives import ZipTree
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.cut_archives import CutZipTree, starts_like_zip
-from webagent.trajectory.lone_files import LoneFileTree, starts_like_json
+from webagent.trajectory.lone_files import LoneFileTree, is_json
 from webagent.trajectory.trees import FolderTree, Tree, TreeError
 
 
@@ -31,7 +31,7 @@ def open_tree(given: Path | BinaryIO, bounds: Bounds, label: str | None = None) 
         return ZipTree(given, bounds, label)
     except TreeError as error:
         if not starts_like_zip(given):
-            if starts_like_json(given):
+            if is_json(given):
                 return LoneFileTree(given, bounds, label)
             is_empty = _size(given) == 0
             why = "the file is empty" if is_empty else "neither a readable zip nor JSON"

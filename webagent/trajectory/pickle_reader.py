@@ -53,6 +53,8 @@ class Pickled:
 
     value: Any
     globals: tuple[str, ...]
+    unkept: int = 0
+    """Numbers in it that are none or infinite: nothing stands in their place."""
 
     @property
     def suspicious(self) -> tuple[str, ...]:
@@ -92,7 +94,7 @@ class PickleReader:
         }
         head = {"op": "load", "bytes": len(content), "leave": list(leave), "budget": budget}
         answer = self._ask(head, content)
-        return Pickled(answer["value"], tuple(answer["globals"]))
+        return Pickled(answer["value"], tuple(answer["globals"]), answer["unkept"])
 
     def get(self, *path: str) -> Any:
         """A value inside the pickle read last, by keys or field names; None if not there.

@@ -18,6 +18,7 @@ from webagent.trajectory.browser_use.reader import BrowserUseReader
 from webagent.trajectory.bundles import BlobError, Problem, Rejection, RunBundle
 from webagent.trajectory.checking import why_refused
 from webagent.trajectory.computer_use.reader import ComputerUseReader
+from webagent.trajectory.cut_archives import CutZipTree
 from webagent.trajectory.inspect_ai.reader import InspectReader
 from webagent.trajectory.lone_files import why_unreadable
 from webagent.trajectory.native.reader import NativeReader
@@ -51,6 +52,8 @@ AUTO = "auto"
 QUESTIONS: Mapping[str, Question] = {LABEL_QUESTION.key: LABEL_QUESTION}
 """All that readers may ask, by key."""
 
+CUT_SHORT = "cut short: what is missing of this run is not known; send the whole archive"
+
 Found = RunBundle | Problem
 """A run; the `Rejection` of one; or a `Problem` that belongs to no single run."""
 
@@ -63,6 +66,9 @@ class Reader(Protocol):
 
     signs: str
     """What it is recognised by, in words: told where nothing is recognised."""
+
+    knows_what_is_cut: bool
+    """Whether the format itself tells which runs of an archive without its end are whole."""
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """What is in there of this format, judged by content. Never raises over a file."""
@@ -216,9 +222,15 @@ class RunSource:
         for reader in self._found:
             for found in self._read(reader):
                 if isinstance(found, RunBundle):
-                    yield why_refused(found, self._bounds) or found
+                    yield self._why_refused(reader, found) or found
                 else:
                     yield found
+
+    def _why_refused(self, reader: Reader, run: RunBundle) -> Rejection | None:
+        """Why a run that was read is not taken; None if it is."""
+        if isinstance(self._tree, CutZipTree) and not reader.knows_what_is_cut:
+            return Rejection(run.source, self._tree.label, "archive", CUT_SHORT)
+        return why_refused(run, self._bounds)
 
     def _read(self, reader: Reader) -> Iterator[Found]:
         """What one reader makes of the tree, without the files that belong to others."""

@@ -11,8 +11,9 @@ from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobStash, Problem, RunBundle, blobs_of
+from webagent.trajectory.encodings import decoded, legible
 from webagent.trajectory.images import ImageError, ImageFacts, decode_image
-from webagent.trajectory.inventory import NOT_THERE, Inventory
+from webagent.trajectory.inventory import NO_NUMBER, NOT_THERE, Inventory, problems_of
 from webagent.trajectory.records import (
     AdjudicationRecord,
     BlobRecord,
@@ -24,8 +25,9 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 from webagent.trajectory.redaction import Redactor
-from webagent.trajectory.texts import storable_json, storable_text
+from webagent.trajectory.texts import storable_json, storable_text, unstorable_numbers
 from webagent.trajectory.trees import Tree, TreeError, given_name, read_file
+from webagent.trajectory.untyped import refused_numbers
 
 _DATA_URL = "data:image/"
 _MAX_SHOWN = 300
@@ -88,8 +90,10 @@ class RunFiles:
         """The run, with a gap for everything that its source names and its records lack."""
         records = (task, run, *steps, *evaluations, *labels, *adjudications)
         held = {blob.sha256 for record in records for blob in blobs_of(record)}
+        for shown in refused_numbers():
+            self.inventory.miss("value", shown, NO_NUMBER)
         gaps = self.inventory.gaps(held)
-        told = (Problem(self.source, gap.where, gap.what, gap.why) for gap in gaps)
+        told = problems_of(gaps, self.source)
         return RunBundle(
             source=self.source,
             task=task,
@@ -102,6 +106,11 @@ class RunFiles:
             problems=(*told, *self.problems),
         )
 
+    def check_numbers(self, value: Any, where: str) -> None:
+        """Say which numbers of a document no record can hold."""
+        for place in unstorable_numbers(value):
+            self.inventory.miss("value", f"{where}: {place}", NO_NUMBER)
+
     def drop(self, what: str, where: str, why: str) -> None:
         """Say that something is left out on purpose; nothing is missing for it."""
         if len(self.dropped) < self.bounds.problems:
@@ -113,7 +122,8 @@ class RunFiles:
         if content is None:
             return None
         try:
-            value = json.loads(content.decode("utf-8-sig", "replace"))
+            value = json.loads(decoded(content))
+            self.check_numbers(value, path)
             return storable_json(value, self.bounds.blob_bytes, self.bounds.json_depth)
         except (ValueError, RecursionError) as error:
             self.inventory.miss("file", path, f"not readable as JSON: {error}")
@@ -155,7 +165,10 @@ class RunFiles:
         if path not in self.files:
             return ""
         content = self.read(path, self.bounds.json_bytes) or b""
-        return storable_text(content.decode("utf-8", "replace"), len(content) + 1)
+        words, why = legible(content)
+        if why:
+            self.inventory.miss("encoding", path, why)
+        return storable_text(words, len(content) + 1)
 
     def text_blob(self, text: str, role: str, name: str, media_type: str) -> BlobRecord:
         """A blob of text that exists inside a larger file only."""

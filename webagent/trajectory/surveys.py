@@ -54,7 +54,7 @@ class FormatSurvey:
         for evaluation in bundle.evaluations:
             self.evaluators[f"{evaluation.evaluator.name} ({evaluation.evaluator.kind})"] += 1
         for gap in bundle.run.gaps:
-            self.gaps[gap.what] += 1
+            self.gaps[gap.what] += gap.count or 1
         for gap in source.dropped:
             self.dropped[f"{gap.what}: {gap.why}"] += 1
         self.redacted.update(source.redacted)

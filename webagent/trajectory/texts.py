@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from typing import Any
 
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -37,6 +38,21 @@ def bounded_name(name: str) -> str:
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
     head = f"{clean[:_HEAD_CHARS]}~{digest}~"
     return head + clean[len(head) - NAME_CHARS :]
+
+
+def unstorable_numbers(value: Any, where: str = "") -> Iterator[str]:
+    """Paths of the numbers in a JSON value that no record holds: NaN and infinite ones."""
+    if isinstance(value, float):
+        if value - value != 0:
+            yield where
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(item, str):
+                yield from unstorable_numbers(item, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            if not isinstance(item, str):
+                yield from unstorable_numbers(item, f"{where}.{place}" if where else str(place))
 
 
 def storable_json(value: Any, limit: int, depth: int = 64) -> Any:

@@ -14,6 +14,7 @@ from typing import BinaryIO, Protocol
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
+from webagent.trajectory.encodings import EncodingError, in_utf8
 
 READ_CHUNK = 1 << 16
 AT_ONCE_BYTES = 1 << 20
@@ -79,6 +80,16 @@ def read_file(tree: Tree, name: str, limit: int) -> bytes:
     return b"".join(chunks)
 
 
+def text_in_utf8(name: str, stream: BinaryIO) -> BinaryIO:
+    """The stream of a file, as UTF-8 where it is a text in UTF-16 or UTF-32. Raises TreeError."""
+    try:
+        return in_utf8(name, stream)
+    except EncodingError as error:
+        raise TreeError(str(error)) from error
+    except READ_ERRORS as error:
+        raise TreeError(f"damaged: {error}") from error
+
+
 def _read_some(stream: BinaryIO) -> bytes:
     try:
         return stream.read(AT_ONCE_BYTES)
@@ -134,7 +145,7 @@ class FolderTree:
             descriptor = os.open(self._paths[name], os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
             raise TreeError(f"cannot be opened: {error.strerror}") from error
-        return os.fdopen(descriptor, "rb")
+        return text_in_utf8(name, os.fdopen(descriptor, "rb"))
 
     def close(self) -> None:
         """Nothing is kept open."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -10,6 +13,26 @@ from typing import Any
 _MAX_COUNT = 2**53
 _MAX_SECONDS = 253_402_300_799.0  # the end of the year 9999
 _MAX_COST = 10**8
+_MOST_BITS = 200
+_MOST_SHOWN = 80
+
+
+_refused: ContextVar[dict[str, None] | None] = ContextVar("refused", default=None)
+
+
+@contextmanager
+def noting_refused_numbers() -> Iterator[None]:
+    """While one run is read: what is no number where a source should have one is noted."""
+    token = _refused.set({})
+    try:
+        yield
+    finally:
+        _refused.reset(token)
+
+
+def refused_numbers() -> tuple[str, ...]:
+    """What was refused as a number so far, while this run is read."""
+    return tuple(_refused.get() or ())
 
 
 def mapping(value: Any) -> dict[str, Any]:
@@ -33,6 +56,48 @@ def flag(value: Any) -> bool | None:
 
 def number(value: Any) -> float | None:
     """The finite number as a float."""
+    as_float = _finite(value)
+    if as_float is None:
+        _refuse(value)
+    return as_float
+
+
+def count(value: Any) -> int | None:
+    """The number as a whole one that is not negative."""
+    as_float = _finite(value)
+    if as_float is None or not 0 <= as_float <= _MAX_COUNT:
+        _refuse(value)
+        return None
+    return round(as_float)
+
+
+def whole(value: Any) -> int | None:
+    """The whole number, if it fits 63 bits."""
+    if isinstance(value, bool) or not isinstance(value, int) or value.bit_length() > 63:
+        _refuse(value)
+        return None
+    return value
+
+
+def cost(value: Any) -> Decimal | None:
+    """An amount of money; what floating point added at the end is rounded away."""
+    as_float = _finite(value)
+    if as_float is None or not 0 <= as_float <= _MAX_COST:
+        _refuse(value)
+        return None
+    return Decimal(repr(round(as_float, 10))).normalize()
+
+
+def moment(value: Any) -> datetime | None:
+    """Seconds since 1970 as a UTC time; 0 and nonsense are None."""
+    seconds = _finite(value)
+    if seconds is None or not 0 <= seconds < _MAX_SECONDS:
+        _refuse(value)
+        return None
+    return datetime.fromtimestamp(seconds, UTC) if seconds else None
+
+
+def _finite(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -42,32 +107,14 @@ def number(value: Any) -> float | None:
     return as_float if math.isfinite(as_float) else None
 
 
-def count(value: Any) -> int | None:
-    """The number as a whole one that is not negative."""
-    as_float = number(value)
-    if as_float is None or not 0 <= as_float <= _MAX_COUNT:
-        return None
-    return round(as_float)
+def _refuse(value: Any) -> None:
+    """Note a value that is given where a number is looked for, and is none that can be kept."""
+    refused = _refused.get()
+    if refused is not None and value is not None and value != "":
+        refused.setdefault(_shown(value))
 
 
-def whole(value: Any) -> int | None:
-    """The whole number, if it fits 63 bits."""
-    if isinstance(value, bool) or not isinstance(value, int) or value.bit_length() > 63:
-        return None
-    return value
-
-
-def cost(value: Any) -> Decimal | None:
-    """An amount of money; what floating point added at the end is rounded away."""
-    as_float = number(value)
-    if as_float is None or not 0 <= as_float <= _MAX_COST:
-        return None
-    return Decimal(repr(round(as_float, 10))).normalize()
-
-
-def moment(value: Any) -> datetime | None:
-    """Seconds since 1970 as a UTC time; 0 and nonsense are None."""
-    seconds = number(value)
-    if seconds is None or not 0 < seconds < _MAX_SECONDS:
-        return None
-    return datetime.fromtimestamp(seconds, UTC)
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"a number of {value.bit_length()} bits"
+    return repr(value)[:_MOST_SHOWN]

@@ -12,8 +12,9 @@ from runs.models import ImportJob, Run
 from tests.runs.api.pushing import Pusher
 from tests.runs.factories import make_user
 from tests.runs.stores import use_store
+from tests.webagent.trajectory.formats import zipped
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.native.writer import write_zip
+from webagent.trajectory.native.writer import write_folder, write_zip
 
 pytestmark = pytest.mark.django_db
 
@@ -46,6 +47,21 @@ def test_an_archive_is_imported_in_the_background(pusher: Pusher, tmp_path: Path
     assert (told["state"], told["n_done"]) == ("finished", 2)
     assert {one["run"] for one in told["imported"]} == {str(run.pk) for run in Run.objects.all()}
     assert all(run.created_by == ImportJob.objects.get().created_by for run in Run.objects.all())
+
+
+def test_what_is_missing_is_told_as_on_the_page(pusher: Pusher, tmp_path: Path) -> None:
+    folder = tmp_path / "sent"
+    write_folder(folder, [run_bundle(1)])
+    picture = next(folder.glob("blobs/*/*.png"))
+    picture.unlink()
+    answer = send(pusher, zipped(folder, tmp_path / "sent.zip").read_bytes())
+    import_upload(ImportJob.objects.get().pk)
+    told = pusher.client.get(answer["Location"]).json()
+    report = ImportJob.objects.get().report
+    assert report is not None
+    assert told["problems"] == report["problems"] != []
+    assert told["n_problems"] == report["counts"]["problems"]
+    assert (told["problems"][0]["field"], told["rejected"]) == ("screenshot", [])
 
 
 def test_sent_twice_under_one_key_it_is_one_import(pusher: Pusher, tmp_path: Path) -> None:

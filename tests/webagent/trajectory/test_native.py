@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection
 from webagent.trajectory.native.blinding import Blinding
 from webagent.trajectory.native.writer import write_folder, write_zip
 from webagent.trajectory.reading import Found, open_runs
-from webagent.trajectory.records import Outcome, RunRecord
+from webagent.trajectory.records import BlobRecord, Observation, Outcome, RunRecord
 
 SAMPLES = Path(__file__).parents[2] / "data"
 FORMATS = sorted(truth.parent.name for truth in SAMPLES.glob("*/truth.json"))
@@ -41,6 +42,11 @@ def edit(path: Path, name: str, change: Callable[[list[bytes]], list[bytes]]) ->
     """Change the lines of one file inside a native folder."""
     file = path / name
     file.write_bytes(b"".join(change(file.read_bytes().splitlines(keepends=True))))
+
+
+def with_key(line: bytes, key: str, spelled: str) -> bytes:
+    """The line with one more key, whose value is spelled like this."""
+    return line.rstrip().removesuffix(b"}") + f',"{key}":{spelled}}}\n'.encode()
 
 
 @pytest.fixture
@@ -310,6 +316,51 @@ class TestDamage:
         runs = [item for item in found if isinstance(item, RunBundle)]
         assert all(expected[run.run.id] == run.content_hash for run in runs)
         assert len(runs) == {0.3: 0, 0.5: 2, 0.7: 4, 0.9: 4}[share]
+
+    @pytest.mark.parametrize(
+        "written", [1700000000, 1.5, True, "1700000000", "2026-11-21", "20261121T030405Z"]
+    )
+    def test_a_time_that_is_not_written_as_one_is_refused(self, folder: Path, written: Any) -> None:
+        def change(lines: list[bytes]) -> list[bytes]:
+            first = json.loads(lines[0]) | {"started_at": written}
+            return [json.dumps(first).encode() + b"\n", *lines[1:]]
+
+        edit(folder, "runs.jsonl", change)
+        (rejected,) = (item for item in read(folder) if isinstance(item, Rejection))
+        assert "started_at" in rejected.field
+
+    def test_a_number_that_is_none_is_a_gap(self, folder: Path) -> None:
+        edit(folder, "steps.jsonl", lambda lines: [with_key(lines[0], "odd", "1e400"), *lines[1:]])
+        found = next(item for item in read(folder) if isinstance(item, RunBundle))
+        last = found.run.gaps[-1]
+        assert (last.what, last.where) == ("value", "steps.jsonl: line 1: odd")
+
+    @pytest.mark.parametrize("role", ["screenshot", "log"])
+    def test_what_is_shown_as_a_picture_must_be_one(self, tmp_path: Path, role: str) -> None:
+        given = run_bundle(0)
+        stash = BlobStash()
+        for blob in given.blob_records():
+            stash.add_bytes(given.read_blob(blob.sha256))
+        sha256 = stash.add_bytes(b"These are words.")
+        words = BlobRecord(sha256=sha256, media_type="text/plain", bytes=16, role=role)
+        step = given.steps[0].model_copy(update={"before": Observation(screenshot=words)})
+        write_folder(tmp_path, [replace(given, steps=(step, *given.steps[1:]), blobs=stash)])
+        (found,) = read(tmp_path)
+        assert isinstance(found, RunBundle)
+        assert found.n_screenshots == given.n_screenshots - 1
+        last = found.run.gaps[-1]
+        assert (last.what, last.where) == (role, sha256)
+
+    def test_steps_that_nobody_counts_are_not_taken_for_all(self, folder: Path) -> None:
+        def uncounted(lines: list[bytes]) -> list[bytes]:
+            runs = [json.loads(line) for line in lines]
+            return [
+                json.dumps({k: r[k] for k in r if k != "n_steps"}).encode() + b"\n" for r in runs
+            ]
+
+        edit(folder, "runs.jsonl", uncounted)
+        edit(folder, "steps.jsonl", lambda lines: lines[:-1])
+        assert not any(isinstance(item, RunBundle) for item in read(folder))
 
     def test_depth_and_length_are_bounded(self, folder: Path) -> None:
         deep = b'{"id":"x","a":' + b"[" * 5_000 + b"]" * 5_000 + b"}\n"

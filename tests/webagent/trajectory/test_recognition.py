@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.webagent.trajectory.formats import DATA
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory import reading
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Rejection
+from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.native.writer import write_folder
 from webagent.trajectory.outlines import Outline, outline, outline_of
 from webagent.trajectory.reading import Found, open_runs
@@ -25,6 +28,7 @@ class Claiming:
     """A reader that takes every file with an ending for its own."""
 
     signs = "any JSON"
+    knows_what_is_cut = False
 
     def __init__(self, name: str, own: str = ".json", uses: str = "") -> None:
         self.name = name
@@ -111,7 +115,7 @@ def test_a_lone_document_is_looked_at_too(tmp_path: Path) -> None:
         assert refused.reason.startswith("no run of a known format in it. Looked for")
     for words, told in (
         (b'{"a": 1,\n"b": [}', "line 2 column 7"),
-        (b'{"a": "\xff"}', "byte 7 is no UTF-8"),
+        (b'{"a": "\xff"}', "not UTF-8"),
         (b"[" * 100_000, "too deep"),
     ):
         with open_runs(io.BytesIO(words), label="broken.json") as source:
@@ -142,3 +146,46 @@ def test_a_first_look_counts_and_names_what_nobody_reads(tmp_path: Path) -> None
     assert found["counts"] == {"runs": 2, "rejected": 0, "problems": 0, "unread": 1}
     with open_runs(tmp_path / "nothing") as source:
         assert survey(source).to_json()["counts"]["rejected"] == 1
+
+
+def test_a_history_is_known_however_large_its_first_item_is(tmp_path: Path) -> None:
+    source = DATA / "browser_use" / "find_price" / "history.json"
+    document = json.loads(source.read_text())
+    first = {"state_message": "x" * 300_000, "large": [{"n": number} for number in range(30_000)]}
+    document["history"][0] = first | document["history"][0]
+    (tmp_path / "history.json").write_text(json.dumps(document))
+    with open_runs(tmp_path) as source_:
+        assert source_.formats == ("browser_use",)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"benchmark": "speed", "agent": "curl", "goal": "fast", "steps": []},
+        {"benchmark": "speed", "agent": "curl", "goal": "fast", "summary_info": {}, "steps": []},
+        {
+            "benchmark": "b",
+            "agent": "a",
+            "goal": "g",
+            "summary_info": {"x": 1},
+            "steps": [{"y": 1}],
+        },
+    ],
+)
+def test_keys_that_others_have_too_make_no_trajectory(
+    tmp_path: Path, document: dict[str, Any]
+) -> None:
+    (tmp_path / "report.json").write_text(json.dumps(document))
+    with open_runs(tmp_path) as source:
+        assert source.formats == ()
+
+
+def test_documents_of_one_folder_are_told_apart(tmp_path: Path) -> None:
+    source = DATA / "atif" / "find_price"
+    shutil.copytree(source, tmp_path / "given" / "runs")
+    document = tmp_path / "given" / "runs" / "trajectory.json"
+    shutil.copy(document, document.with_name("other.json"))
+    with open_runs(tmp_path / "given") as found:
+        runs = [item for item in found if isinstance(item, RunBundle)]
+    assert {run.source for run in runs} == {"given/runs/trajectory.json", "given/runs/other.json"}
+    assert len({run.run.id for run in runs}) == 2

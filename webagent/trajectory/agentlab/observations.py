@@ -43,8 +43,11 @@ def observation(files: RunFiles, number: int, step: StepFile | None) -> Observat
     path = folder.screenshots.get(number)
     if path or named:
         pictures["screenshot"] = files.picture(path, "screenshot", where=named or "")
-    if path := folder.marked.get(number):
-        pictures["marked_screenshot"] = files.picture(path, "marked_screenshot")
+    # The loop marks the picture of every step, or of none.
+    marked = folder.marked.get(number)
+    if marked or (named and folder.marked):
+        where = f"screenshot_som_step_{number}"
+        pictures["marked_screenshot"] = files.picture(marked, "marked_screenshot", where=where)
     if step is None:
         return Observation(**pictures) if any(pictures.values()) else None
     obs, limit = step.obs, files.bounds.text_chars

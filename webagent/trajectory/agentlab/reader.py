@@ -60,7 +60,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.task_sets import read_packages, task_set_of
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.untyped import cost, count, mapping, moment, number
+from webagent.trajectory.untyped import cost, count, mapping, moment, noting_refused_numbers, number
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +86,7 @@ class AgentLabReader:
 
     name = "agentlab"
     signs = "folders with an exp_args.pkl (AgentLab, BrowserGym)"
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The run folders, with all that is in them."""
@@ -127,7 +128,8 @@ class RunInFolder:
             reason = f"step {last}: more than {files.bounds.steps_per_run} steps"
             return Rejection(source, self.folder.steps[last], "step", reason)
         try:
-            return self._bundle(place)
+            with noting_refused_numbers():
+                return self._bundle(place)
         except ValidationError as error:
             return Rejection(source, self.folder.name, *first_misfit(error))
         # One run's odd content must not cost the other runs of an import.
@@ -143,9 +145,7 @@ class RunInFolder:
             except PickleError as error:
                 self._files.note("settings", EXP_ARGS, str(error))
             else:
-                if pickled.suspicious:
-                    names = ", ".join(pickled.suspicious)
-                    self._files.note("pickle", EXP_ARGS, f"names {names}: nothing of it was run")
+                self._files.check_pickle(pickled, EXP_ARGS)
                 exp_args = read_exp_args(pickled.value)
                 self._settings_json = pickled.value
                 if exp_args.readable:
@@ -183,6 +183,7 @@ class RunInFolder:
         content = self._files.read_text(SUMMARY)
         try:
             read = json.loads(content) if content.strip() else {}
+            self._files.check_numbers(read, SUMMARY)
             summary = mapping(storable_json(read, self._files.bounds.text_chars))
             summary = mapping(self._files.redactor.json(summary))
         except (ValueError, RecursionError):
@@ -213,6 +214,7 @@ class RunInFolder:
             content = self._files.read(GOAL, self._files.bounds.pickle_bytes)
             try:
                 pickled = self._pickles.read(content or b"")
+                self._files.check_pickle(pickled, GOAL)
                 if parts := goal_parts(self._files, pickled.value, GOAL):
                     return parts
                 self._files.inventory.miss("goal", GOAL, "holds no goal")

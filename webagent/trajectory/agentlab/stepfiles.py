@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from webagent.trajectory.actions import parse_browsergym_actions
-from webagent.trajectory.pickle_reader import PickleError, PickleReader
+from webagent.trajectory.pickle_reader import Pickled, PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, Box
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.untyped import flag, items, mapping, number, text
@@ -60,10 +60,8 @@ class StepFile:
         return text(self.obs.get("last_action_error"))
 
 
-def read_step_file(
-    pickles: PickleReader, content: bytes, number_: int
-) -> tuple[StepFile, tuple[str, ...]]:
-    """The step, and the suspicious globals that its pickle names.
+def read_step_file(pickles: PickleReader, content: bytes, number_: int) -> tuple[StepFile, Pickled]:
+    """The step, and the pickle that it was read from.
 
     Raises:
         PickleError: not readable, or no step.
@@ -99,7 +97,7 @@ def read_step_file(
         # Environments of other kinds have no picture.
         picture=f"screenshot_step_{number_}" if raw_obs is None else None,
     )
-    return step, pickled.suspicious
+    return step, pickled
 
 
 def without_secrets(step: StepFile, redactor: Redactor) -> StepFile:

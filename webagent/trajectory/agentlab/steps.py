@@ -76,13 +76,11 @@ class Steps:
         if content is None or self._pickles is None:
             return None
         try:
-            step, suspicious = read_step_file(self._pickles, content, number_)
+            step, pickled = read_step_file(self._pickles, content, number_)
         except PickleError as error:
             self._files.inventory.miss("step", path, str(error))
             return None
-        if suspicious:
-            names = ", ".join(suspicious)
-            self._files.note("pickle", path, f"names {names}: nothing of it was run")
+        self._files.check_pickle(pickled, path)
         return self._taken(step)
 
     def _taken(self, step: StepFile) -> StepFile:

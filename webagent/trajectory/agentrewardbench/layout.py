@@ -13,8 +13,9 @@ from webagent.trajectory.trees import Tree
 Key = tuple[str, str, str]
 """Benchmark, agent, task id as `same_task` spells it: what joins the files of one run."""
 
-_TRAJECTORY = ("benchmark", "agent", "goal")
-_ONE_OF = ("steps", "summary_info")
+_TRAJECTORY = ("benchmark", "agent", "goal", "summary_info", "steps")
+_OF_STEPS = ("num", "action")
+_OF_SUMMARIES = ("n_steps", "cum_reward")
 _JUDGMENT = ("benchmark", "agent", "judge")
 _FAILED = "_error"
 _VARIANT = re.compile(r"\.(?:resized|improved)(?=\.|$)")
@@ -71,7 +72,7 @@ def find_layout(tree: Tree) -> Layout:
             continue
         if (key := _key(tree, name, _JUDGMENT)) or (key := _failed_key(name)):
             judgments[key].append(name)
-        elif (key := _key(tree, name, _TRAJECTORY)) and _holds_steps(tree, name):
+        elif (key := _key(tree, name, _TRAJECTORY)) and _is_of_agentlab(tree, name):
             found.append((name, key))
     if not found:
         return Layout()
@@ -94,8 +95,10 @@ def _key(tree: Tree, name: str, keys: tuple[str, ...]) -> Key | None:
     return seen.texts.get("benchmark", ""), seen.texts.get("agent", ""), same_task(task_id)
 
 
-def _holds_steps(tree: Tree, name: str) -> bool:
-    return any(outline(tree, name).has(key) for key in _ONE_OF)
+def _is_of_agentlab(tree: Tree, name: str) -> bool:
+    """Whether something in it is as AgentLab's steps and summaries are."""
+    inner = outline(tree, name).inner
+    return inner.issuperset(_OF_STEPS) or inner.issuperset(_OF_SUMMARIES)
 
 
 def _failed_key(name: str) -> Key | None:

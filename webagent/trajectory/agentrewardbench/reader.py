@@ -43,6 +43,7 @@ from webagent.trajectory.assembling import (
 )
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.encodings import EncodingError, decoded
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AgentRecord,
@@ -68,6 +69,7 @@ class AgentRewardBenchReader:
 
     name = FORMAT
     signs = "JSON trajectories with benchmark, agent, goal and steps (AgentRewardBench)"
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The trajectories, and what else belongs to them."""
@@ -93,8 +95,8 @@ def _read_annotations(
     tree: Tree, name: str, bounds: Bounds, found: dict[Key, list[Annotation]]
 ) -> Iterator[Problem]:
     try:
-        content = read_file(tree, name, bounds.json_bytes).decode("utf-8-sig", "replace")
-    except (TreeError, BoundError) as error:
+        content = decoded(read_file(tree, name, bounds.json_bytes))
+    except (TreeError, BoundError, EncodingError) as error:
         yield Problem(tree.label, name, "", str(error))
         return
     lacking, unknown = [], []
@@ -189,10 +191,10 @@ class _Run:
             judge = name.rpartition("/")[0].rpartition("/")[2]
             path = f"judgments/{judge}/{name.rpartition('/')[2]}"
             reader = RunFiles(self._tree, run_folder(name, {}), self._bounds)
+            reader.inventory = files.inventory
             content = reader.read_json(name.rpartition("/")[2])
             files.imported += reader.imported
             if content is None:
-                files.note("judgment", path, "not readable as JSON")
                 continue
             judgment = files.redactor.json(content)
             raw = files.json_blob(judgment, "response", path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,8 @@ class Document:
     """One trajectory document of the tree."""
 
     name: str
+    alone: bool = True
+    """Whether its folder holds no other document."""
 
     @property
     def folder(self) -> str:
@@ -29,19 +32,19 @@ class Document:
     @property
     def place(self) -> str:
         """What people would call it: its folder where that holds nothing else of the kind."""
-        return self.folder or self.name
+        return self.folder if self.folder and self.alone else self.name
 
 
 def find_documents(tree: Tree) -> list[Document]:
     """Every JSON file whose `schema_version` is ATIF's."""
-    found = []
+    found: dict[str, list[str]] = defaultdict(list)
     for name in tree.names:
         if not name.endswith(".json"):
             continue
         head = outline(tree, name)
         if head.kind == "object" and head.texts.get("schema_version", "").startswith(SCHEMA):
-            found.append(Document(name))
-    return found
+            found[name.rpartition("/")[0]].append(name)
+    return [Document(name, len(names) == 1) for names in found.values() for name in names]
 
 
 def file_beside(tree: Tree, document: Document, path: str | None) -> str | None:

@@ -63,6 +63,7 @@ class AtifReader:
 
     name = FORMAT
     signs = "JSON documents whose schema_version begins with ATIF"
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The documents, and what lies in their folders."""
@@ -268,6 +269,13 @@ def _ending(
 
 
 def _note_what_is_elsewhere(files: RunFiles, value: dict[str, Any]) -> None:
+    turns = [mapping(turn) for turn in items(value.get("steps"))]
+    numbers = (whole(turn.get("step_id")) for turn in turns)
+    files.inventory.numbered("step", "steps", numbers, first=1)
+    counted = count(mapping(value.get("final_metrics")).get("total_steps"))
+    if counted is not None and counted > len(turns):
+        why = f"final_metrics counts {counted}, {len(turns)} are here"
+        files.inventory.miss("step", "steps", why)
     if others := items(value.get("subagent_trajectories")):
         why = f"{len(others)} agents that were called are kept in the original, not as runs"
         files.note("subagent", "subagent_trajectories", why)

@@ -13,7 +13,7 @@ from webagent.trajectory.atif.documents import EXTRA_KEY, FILES_KEY
 from webagent.trajectory.bounds import BoundError
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.images import ImageError
-from webagent.trajectory.native.blobs import Missing, verify, without_missing
+from webagent.trajectory.native.blobs import Missing, shown_as_pictures, verify, without_missing
 from webagent.trajectory.records import (
     AdjudicationRecord,
     EvaluationRecord,
@@ -59,7 +59,7 @@ def restored(
         files.note("extra", f"extra.{EXTRA_KEY}", f"{detail['loc']}: {detail['msg']}")
         return None
     missing = _take_blobs(tree, files, bundle, mapping(own.get(FILES_KEY)))
-    whole = without_missing(bundle, missing) if missing else bundle
+    whole = without_missing(bundle, missing, files.inventory)
     return replace(whole, run=whole.run.model_copy(update={"source": source()}))
 
 
@@ -72,6 +72,7 @@ def _take_blobs(
 ) -> list[Missing]:
     """Put every blob whose bytes are right into the stash; those that are not come back."""
     missing = []
+    pictures = shown_as_pictures(bundle)
     for blob in bundle.blob_records():
         path = text(paths.get(blob.sha256)) or blob.sha256
         video = blob.media_type.startswith("video/")
@@ -80,7 +81,8 @@ def _take_blobs(
             if path not in files.files:
                 raise TreeError("not in the document's folder")
             name = files.files[path]
-            verify(blob, read_file(tree, name, limit), files.bounds)
+            content = read_file(tree, name, limit)
+            verify(blob, content, files.bounds, is_picture=blob.sha256 in pictures)
         except (TreeError, BoundError, ImageError) as error:
             missing.append(Missing(blob, path, str(error)))
         else:

@@ -6,7 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from webagent.trajectory.outlines import outline
-from webagent.trajectory.trees import Tree, given_name
+from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError, given_name
+
+_BESIDE = frozenset(("state", "result"))
+_LONGEST_KEY = len('"model_output"')
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,29 @@ def experiment_of(tree: Tree, history: HistoryFile) -> str:
 
 def _is_history(tree: Tree, name: str) -> bool:
     seen = outline(tree, name)
-    return seen.has("history") and (
-        {"model_output", "state"} <= seen.inner or {"model_output", "result"} <= seen.inner
-    )
+    if not seen.has("history"):
+        return False
+    known = "model_output" in seen.inner and not seen.inner.isdisjoint(_BESIDE)
+    return known or _names_items(tree, name)
+
+
+def _names_items(tree: Tree, name: str) -> bool:
+    """Whether an item's keys stand anywhere: the first item may be of any size."""
+    wanted = {b'"model_output"': False, b'"result"': False, b'"state"': False}
+    rest = b""
+    try:
+        with tree.open(name) as stream:
+            while chunk := stream.read(READ_CHUNK):
+                words = rest + chunk
+                for key in wanted:
+                    wanted[key] = wanted[key] or key in words
+                output, result, state = wanted.values()
+                if output and (result or state):
+                    return True
+                rest = words[-_LONGEST_KEY:]
+    except (TreeError, *READ_ERRORS):
+        pass
+    return False
 
 
 def _is_picture(path: str) -> bool:

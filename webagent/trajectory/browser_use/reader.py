@@ -56,6 +56,7 @@ class BrowserUseReader:
 
     name = FORMAT
     signs = "a JSON file with a history of model_output, result and state (browser-use)"
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The histories, and what else lies in their folders."""

@@ -44,6 +44,9 @@ class Steps:
 
     def read(self, listed: list[dict[str, Any]]) -> tuple[StepRecord, ...]:
         """The steps in order."""
+        numbers = (whole(mapping(item.get("metadata")).get("step_number")) for item in listed)
+        # Some generations count from 2.
+        self._files.inventory.numbered("step", "step", numbers)
         return tuple(self._step(index, item) for index, item in enumerate(listed))
 
     def _step(self, index: int, item: dict[str, Any]) -> StepRecord:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.encodings import decoded
 from webagent.trajectory.outlines import outline
 from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError, read_file
 from webagent.trajectory.untyped import items, mapping, text
@@ -55,7 +56,7 @@ def read_dump(tree: Tree, name: str, bounds: Bounds) -> Dump:
         ValueError: no JSON, too large, or no messages in it.
     """
     try:
-        content = read_file(tree, name, bounds.json_bytes).decode("utf-8-sig", "replace")
+        content = decoded(read_file(tree, name, bounds.json_bytes))
     except (BoundError, TreeError) as error:
         raise ValueError(str(error)) from error
     try:

@@ -56,6 +56,7 @@ class ComputerUseReader:
 
     name = FORMAT
     signs = "JSON or JSON Lines with computer_call items, or tool_use of a computer"
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The files."""
@@ -78,6 +79,9 @@ def _bundle(tree: Tree, files: RunFiles, name: str) -> RunBundle:
         raise UnreadableError(name, "", str(error)) from error
     if dump.bad_lines:
         files.note("line", name, f"{dump.bad_lines} lines are no JSON, or cut short")
+    files.check_numbers(dump.messages, "messages")
+    files.check_numbers(dump.usage, "usage")
+    files.check_numbers(dump.tools, "tools")
     pictures: dict[str, BlobRecord] = {}
     stripped = _stripped(files, dump.messages, pictures, name, files.bounds.json_depth)
     place = name.removesuffix(name.rpartition("/")[2])

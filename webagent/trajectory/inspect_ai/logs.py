@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.encodings import decoded
 from webagent.trajectory.nested import holds_zip, open_inner
 from webagent.trajectory.outlines import outline
 from webagent.trajectory.trees import Tree, TreeError, read_file
@@ -210,6 +211,6 @@ def _read(tree: Tree, name: str, bounds: Bounds) -> dict[str, Any]:
 
 def _any(tree: Tree, name: str, bounds: Bounds) -> Any:
     try:
-        return json.loads(read_file(tree, name, bounds.json_bytes))
+        return json.loads(decoded(read_file(tree, name, bounds.json_bytes)))
     except (BoundError, TreeError, ValueError, RecursionError) as error:
         raise LogError(name, str(error)[:300]) from error

@@ -63,6 +63,7 @@ class InspectReader:
 
     name = FORMAT
     signs = "an .eval archive or a .json log (Inspect AI)"
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The logs, with their samples counted; at least one each."""
@@ -104,6 +105,8 @@ def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
         raise UnreadableError(error.file, "", str(error)) from error
     if not log.has_header:
         files.note("header", "header.json", "missing: the evaluation was cut short")
+    files.check_numbers(raw, key)
+    files.check_numbers(log.header, HEADER)
     stripped, found = files.without_pictures(raw, key)
     pictures = {blob.sha256: blob.model_copy(update={"role": "screenshot"}) for blob in found}
     for sha256 in hashes_in(stripped) - pictures.keys():

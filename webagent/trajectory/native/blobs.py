@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.images import ImageError, decode_image
-from webagent.trajectory.records import BlobPart, BlobRecord, Gap, Record
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.images import ROLES, ImageError, decode_image
+from webagent.trajectory.inventory import Inventory, problems_of
+from webagent.trajectory.records import BlobPart, BlobRecord, Record
 from webagent.trajectory.trees import TreeError
 
 R = TypeVar("R", bound=Record)
@@ -24,21 +25,26 @@ class Missing:
     why: str
 
 
-def without_missing(bundle: RunBundle, missing: list[Missing]) -> RunBundle:
-    """The run without mention of those blobs, and with a gap and a problem for each."""
+def without_missing(bundle: RunBundle, missing: list[Missing], inventory: Inventory) -> RunBundle:
+    """The run without mention of those blobs, and with what is missing as gaps and problems."""
+    for item in missing:
+        inventory.miss(item.blob.role, item.blob.sha256, item.why)
     hashes = frozenset(item.blob.sha256 for item in missing)
+    for blob in bundle.blob_records():
+        if blob.sha256 not in hashes:
+            inventory.keep(blob.role, blob.sha256)
+    gaps = inventory.gaps(frozenset())
+    if not gaps:
+        return bundle
     run = without_blobs(bundle.run, hashes)
-    gaps = tuple(Gap(what=m.blob.role, where=m.blob.sha256, why=m.why) for m in missing)
+    told = problems_of(gaps, bundle.source)
     return replace(
         bundle,
         task=without_blobs(bundle.task, hashes),
         run=run.model_copy(update={"gaps": (*run.gaps, *gaps)}),
         steps=tuple(without_blobs(step, hashes) for step in bundle.steps),
         evaluations=tuple(without_blobs(item, hashes) for item in bundle.evaluations),
-        problems=(
-            *bundle.problems,
-            *(Problem(bundle.source, m.name, m.blob.role, m.why) for m in missing),
-        ),
+        problems=(*bundle.problems, *told),
     )
 
 
@@ -67,13 +73,31 @@ def _strip(value: Any, hashes: frozenset[str]) -> Any:
     return value
 
 
-def verify(blob: BlobRecord, content: bytes, bounds: Bounds) -> None:
-    """That these are the bytes that the record speaks of. Raises TreeError or ImageError."""
+def verify(blob: BlobRecord, content: bytes, bounds: Bounds, *, is_picture: bool = False) -> None:
+    """That these are the bytes that the record speaks of.
+
+    Args:
+        is_picture: it is shown as one, whatever its role and type say.
+
+    Raises:
+        TreeError: they are others.
+        ImageError: it is no picture that is taken in, and should be one.
+    """
     if hashlib.sha256(content).hexdigest() != blob.sha256:
         raise TreeError("the bytes are not those that the hash names")
     if len(content) != blob.bytes:
         raise TreeError(f"{len(content)} bytes instead of {blob.bytes}")
-    if blob.media_type.startswith("image/"):
+    if is_picture or blob.role in ROLES or blob.media_type.startswith("image/"):
         facts = decode_image(content, bounds)
         if facts.media_type != blob.media_type:
             raise ImageError(f"{facts.media_type} instead of {blob.media_type}")
+
+
+def shown_as_pictures(bundle: RunBundle) -> frozenset[str]:
+    """Hashes of the blobs that stand where pictures are."""
+    seen = [look for step in bundle.steps for look in (step.before, step.after) if look]
+    shown = [blob for look in seen for blob in (look.screenshot, look.marked_screenshot)]
+    goals = [
+        part.blob for part in (*bundle.task.goal, *bundle.run.goal) if isinstance(part, BlobPart)
+    ]
+    return frozenset(blob.sha256 for blob in (*shown, *goals) if blob)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -11,8 +12,12 @@ from math import isfinite
 from typing import IO, Any
 
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.texts import storable_json
+from webagent.trajectory.encodings import legible
+from webagent.trajectory.texts import storable_json, unstorable_numbers
 from webagent.trajectory.trees import READ_ERRORS, Tree
+
+_MAY_BE_ODD = re.compile(rb"NaN|Infinity|[eE][+]?[0-9]{3}")
+"""What a number that no record holds looks like, and few others."""
 
 
 class LineError(ValueError):
@@ -41,6 +46,8 @@ def read_json(content: bytes, bounds: Bounds) -> dict[str, Any]:
         raise
     except RecursionError as error:
         raise LineError("nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise LineError(f"not readable as JSON: {legible(content)[1]}") from error
     except ValueError as error:
         raise LineError(f"not readable as JSON: {error}") from error
     return clean
@@ -91,6 +98,7 @@ class Lines:
         self._bounds = bounds
         self._spool: IO[bytes] = tempfile.TemporaryFile(prefix="crosscheck-")  # noqa: SIM115 close()
         self._offsets: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._odd: dict[str, list[str]] = defaultdict(list)
         self.count = self.bytes = 0
         digest = hashlib.sha256()
         number = start = 0
@@ -110,6 +118,9 @@ class Lines:
                 if not isinstance(owner, str):
                     raise LineError("missing or not a text", key)
                 self._offsets[owner].append((start, number))
+                if _MAY_BE_ODD.search(line):
+                    odd = unstorable_numbers(json.loads(line))
+                    self._odd[owner] += [f"line {number}: {place}" for place in odd]
                 self.count += 1
             except LineError as error:
                 report(number, error)
@@ -132,6 +143,10 @@ class Lines:
         for offset, number in self._offsets.get(key, ()):
             self._spool.seek(offset)
             yield number, read_json(self._spool.readline(), self._bounds)
+
+    def unstorable_numbers(self, key: str) -> list[str]:
+        """Where the numbers stand in the lines of that key that no record holds."""
+        return self._odd.get(key, [])
 
     def close(self) -> None:
         self._spool.close()

@@ -14,7 +14,8 @@ from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.cut_archives import CutZipTree
 from webagent.trajectory.images import ImageError
-from webagent.trajectory.native.blobs import Missing, verify, without_missing
+from webagent.trajectory.inventory import NO_NUMBER, Inventory
+from webagent.trajectory.native.blobs import Missing, shown_as_pictures, verify, without_missing
 from webagent.trajectory.native.lines import LineError, Lines, read_json
 from webagent.trajectory.native.manifest import (
     ADJUDICATIONS,
@@ -57,6 +58,7 @@ class NativeReader:
 
     name = "native"
     signs = "a manifest.json that names the format, or runs.jsonl beside steps.jsonl"
+    knows_what_is_cut = True
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """Runs as the manifests say; at least 1 where there is a native file at all.
@@ -146,6 +148,7 @@ class _NativeFile:
         self._bounds = bounds
         self._source = _source(tree, root)
         self._problems: list[Problem] = []
+        self._has_all_steps = not isinstance(tree, CutZipTree)
         self._blobs = {
             name.rpartition("/")[2].split(".")[0]: name
             for name in tree.names
@@ -190,6 +193,7 @@ class _NativeFile:
                 f" {lines.bytes} of {listed.bytes} bytes"
             )
             self._problems.append(Problem(self._source, self._root + name, "sha256", reason))
+            self._has_all_steps = self._has_all_steps and name != STEPS
         return lines
 
     def _run(self, run_id: str, files: dict[str, Lines]) -> RunBundle | Rejection:
@@ -208,6 +212,8 @@ class _NativeFile:
             steps = _parse_all(StepRecord, files[STEPS].get(run_id), self._bounds.steps_per_run)
             if n_steps is not None and n_steps != len(steps):
                 raise LineError(f"{len(steps)} of {n_steps} steps are here", N_STEPS)
+            if n_steps is None and not self._has_all_steps:
+                raise LineError("nobody can tell whether its steps are all here", N_STEPS)
             file = EVALUATIONS
             evaluations = _parse_all(EvaluationRecord, files[EVALUATIONS].get(run_id))
             file = LABELS
@@ -230,12 +236,15 @@ class _NativeFile:
             blobs=stash,
         )
         missing = self._take_blobs(bundle, stash)
-        if not missing:
-            return bundle
-        if isinstance(self._tree, CutZipTree):
+        if missing and isinstance(self._tree, CutZipTree):
             first = missing[0]
             return Rejection(source, first.name, first.blob.role, first.why)
-        return without_missing(bundle, missing)
+        inventory = Inventory(self._bounds.problems)
+        for name in (TASKS, RUNS, STEPS, EVALUATIONS, LABELS, ADJUDICATIONS, HINTS):
+            key = run.task_id if name == TASKS else run_id
+            for place in files[name].unstorable_numbers(key):
+                inventory.miss("value", f"{name}: {place}", NO_NUMBER)
+        return without_missing(bundle, missing, inventory)
 
     def _task(self, task_id: str, tasks: Lines) -> TaskRecord:
         found = next(tasks.get(task_id), None)
@@ -246,13 +255,14 @@ class _NativeFile:
     def _take_blobs(self, bundle: RunBundle, stash: BlobStash) -> list[Missing]:
         """Put every blob whose bytes are right into the stash; those that are not come back."""
         missing = []
+        pictures = shown_as_pictures(bundle)
         for blob in bundle.blob_records():
             name = self._blobs.get(blob.sha256)
             try:
                 if name is None:
                     raise TreeError("not in the file")
                 content = read_file(self._tree, name, self._limit(blob))
-                verify(blob, content, self._bounds)
+                verify(blob, content, self._bounds, is_picture=blob.sha256 in pictures)
             except (TreeError, BoundError, ImageError) as error:
                 missing.append(Missing(blob, name or f"{self._root}{BLOBS}", str(error)))
             else:

@@ -17,17 +17,19 @@ _FILE = re.compile(
 )
 
 
-def by_task(content: str) -> dict[str, list[dict[str, Any]]]:
-    """What a judge wrote of each task; lines that are no JSON are passed over."""
+def by_task(content: str) -> tuple[dict[str, list[dict[str, Any]]], int]:
+    """What a judge wrote of each task, and how many lines are no JSON."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    bad_lines = 0
     for line in content.splitlines():
         try:
             entry = mapping(json.loads(line))
         except (ValueError, RecursionError):
+            bad_lines += bool(line.strip())
             continue
         if task_id := text(entry.get("task_id")):
             found[task_id].append(entry)
-    return found
+    return found, bad_lines
 
 
 def evaluation(

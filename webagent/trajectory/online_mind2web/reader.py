@@ -14,8 +14,9 @@ from webagent.trajectory.assembling import (
     source_record,
     unreadable,
 )
-from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.encodings import decoded
 from webagent.trajectory.online_mind2web import judgements, labels
 from webagent.trajectory.online_mind2web.actions import final_answer, read_action
 from webagent.trajectory.online_mind2web.layout import V2, Layout, Result, find_layout
@@ -38,7 +39,7 @@ from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.task_sets import UNKNOWN_VERSION
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.trees import Tree, TreeError, given_name, read_file
+from webagent.trajectory.trees import Tree, given_name, read_file
 from webagent.trajectory.untyped import items, mapping, text, whole
 
 FORMAT = "online_mind2web"
@@ -57,6 +58,7 @@ class OnlineMind2WebReader:
 
     name = FORMAT
     signs = "result.json files with task_id and action_history (Online-Mind2Web)"
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The results, what belongs to them, and what the labels leave open."""
@@ -82,6 +84,7 @@ class OnlineMind2WebReader:
         for result in layout.results:
             run = _Run(tree, result, bounds, files, answers.get(labels.QUESTION.key))
             yield guarded(f"{tree.label}/{result.name}", result.name, run.read)
+        yield from files.problems()
 
 
 def _label_files(layout: Layout) -> set[str]:
@@ -101,8 +104,20 @@ class _LabelFiles:
     def judged(self, name: str, task_id: str) -> list[dict[str, Any]]:
         """What a judge's output says of a task."""
         if name not in self._judged:
-            self._judged[name] = judgements.by_task(self._words(name))
+            try:
+                self._judged[name], bad_lines = judgements.by_task(self._words(name))
+            except ValueError as error:
+                self._judged[name], self._broken[name] = {}, str(error)
+            else:
+                if bad_lines:
+                    self._broken[name] = f"{bad_lines} lines are no JSON, or cut short"
         return self._judged[name].get(task_id, [])
+
+    def problems(self) -> Iterator[Problem]:
+        """What could not be read of the judges' outputs, once all runs were read."""
+        for name in self._judged:
+            if why := self._broken.get(name):
+                yield Problem(self._tree.label, name, "JSON", why)
 
     def read(self, name: str) -> Any:
         """The document; None if it is not readable."""
@@ -120,13 +135,8 @@ class _LabelFiles:
         return self._broken.get(name)
 
     def _words(self, name: str) -> str:
-        """The file's text; empty if it is not readable."""
-        try:
-            return read_file(self._tree, name, self._bounds.json_bytes).decode(
-                "utf-8-sig", "replace"
-            )
-        except (TreeError, BoundError):
-            return ""
+        """The file's text. Raises ValueError."""
+        return decoded(read_file(self._tree, name, self._bounds.json_bytes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,6 +232,7 @@ class _Run:
         for name in self._result.judgements:
             last = name.rpartition("/")[2]
             for entry in self._label_files.judged(name, task_id):
+                self._files.check_numbers(entry, last)
                 clean = mapping(self._files.redactor.json(entry))
                 line = json.dumps(clean, sort_keys=True, ensure_ascii=False) + "\n"
                 raw = self._files.text_blob(line, "response", last, "application/json")

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from webagent.trajectory.texts import unstorable_numbers
 from webagent.trajectory.untyped import items, mapping, number, text, whole
 
 OLDEST, NEWEST = 3, 10
@@ -83,6 +84,7 @@ class TraceEvents:
     n_snapshots: int = 0
     n_console: int = 0
     bad_lines: int = 0
+    bad_numbers: int = 0
 
     def wall_seconds(self, at: float | None) -> float | None:
         """Seconds since 1970 of a moment on the trace's clock; None if the clocks are not tied."""
@@ -118,6 +120,7 @@ def read_events(lines: Iterable[bytes | str]) -> TraceEvents:
         if not isinstance(event, dict):
             events.bad_lines += bool(line.strip())
             continue
+        events.bad_numbers += sum(1 for _ in unstorable_numbers(event))
         event = _flattened(event)
         if event is None:
             continue

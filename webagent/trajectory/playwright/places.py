@@ -13,6 +13,7 @@ from typing import BinaryIO
 from webagent.trajectory.assembling import UnreadableError
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
+from webagent.trajectory.inventory import NO_NUMBER
 from webagent.trajectory.nested import holds_zip, open_inner
 from webagent.trajectory.playwright.events import TraceError, TraceEvents, read_events
 from webagent.trajectory.run_files import RunFiles
@@ -103,6 +104,8 @@ def events_of(tree: Tree, files: RunFiles, shown: str) -> TraceEvents:
             continue
         if events.bad_lines:
             files.note("trace", name, f"{events.bad_lines} lines are no JSON, or cut short")
+        for place in range(events.bad_numbers):
+            files.inventory.miss("value", f"{name}: {place + 1}", NO_NUMBER)
         found.append(events)
     if not found:
         why = (files.inventory.why("trace", name) for name in names)

@@ -46,6 +46,7 @@ class PlaywrightReader:
 
     name = FORMAT
     signs = "a trace.zip with .trace files (Playwright)"
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The traces, zipped or not."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.encodings import decoded, legible
 from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError, given_name, read_file
 from webagent.trajectory.untyped import mapping
 from webagent.trajectory.webarena.logs import Logged, is_log, merged, read_log
@@ -61,16 +63,20 @@ class ResultFolder:
         path = f"traces/{task}.zip"
         return path if path in self.files else None
 
-    def logged(self, tree: Tree, bounds: Bounds) -> dict[str, Logged]:
-        """What all logs say, by task."""
+    def logged(
+        self, tree: Tree, bounds: Bounds, report: Callable[[str, str], None]
+    ) -> dict[str, Logged]:
+        """What all logs say, by task; `report` is told of logs that cannot be read, and why."""
         logs = []
         for path, name in sorted(self.files.items()):
             if not _LOG.match(path):
                 continue
             try:
-                text = read_file(tree, name, bounds.json_bytes).decode("utf-8", "replace")
-            except (BoundError, TreeError):
-                continue
+                text, why = legible(read_file(tree, name, bounds.json_bytes))
+            except (BoundError, TreeError) as error:
+                text, why = "", str(error)
+            if why:
+                report(path, why)
             if is_log(text):
                 logs.append(read_log(text))
         return merged(logs)
@@ -127,7 +133,7 @@ def _json(tree: Tree, name: str | None, bounds: Bounds) -> Any:
     if name is None:
         return None
     try:
-        return json.loads(read_file(tree, name, bounds.json_bytes))
+        return json.loads(decoded(read_file(tree, name, bounds.json_bytes)))
     except (BoundError, TreeError, ValueError, RecursionError):
         return None
 

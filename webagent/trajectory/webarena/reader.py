@@ -68,6 +68,7 @@ class WebArenaReader:
 
     name = FORMAT
     signs = "render_<id>.html files beside logs (WebArena, VisualWebArena)"
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The render files, and what else belongs to their folders."""
@@ -83,7 +84,10 @@ class WebArenaReader:
     ) -> Iterator[RunBundle | Problem]:
         """Each run, in the order of the files' names."""
         for folder in find_result_folders(tree):
-            logged = folder.logged(tree, bounds)
+            unread: dict[str, str] = {}
+            logged = folder.logged(tree, bounds, unread.__setitem__)
+            place = f"{tree.label}/{folder.place('')}".rstrip("/")
+            yield from (Problem(place, path, "log", why) for path, why in unread.items())
             settings = folder.settings(tree, bounds)
             for path in folder.renders:
                 files = RunFiles(tree, folder.place(path), folder.files, bounds)

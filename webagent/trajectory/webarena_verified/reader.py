@@ -71,6 +71,7 @@ class WebArenaVerifiedReader:
         "folders with agent_response.json, eval_result.json, network.har (WebArena-Verified), or a"
         " HAR by itself"
     )
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The task folders."""

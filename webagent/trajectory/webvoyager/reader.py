@@ -83,6 +83,7 @@ class WebVoyagerReader:
 
     name = FORMAT
     signs = "folders with an interact_messages.json (WebVoyager)"
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The folders, with their pictures and logs."""

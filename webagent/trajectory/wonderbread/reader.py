@@ -69,6 +69,7 @@ class WonderBreadReader:
 
     name = FORMAT
     signs = "folders named `<task> @ <time>` with a JSON of that name that holds a trace"
+    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The folders, with all that is in them."""
@@ -182,16 +183,15 @@ def _observation(files: RunFiles, state: dict[str, Any], position: int) -> Obser
         return None
     where = f"trace.{position}"
     tree, html = text(state.get("json_state")), text(state.get("html"))
-    stamp = number(state.get("timestamp"))
+    written = state.get("timestamp")
+    stamp = None if isinstance(written, str) else number(written)
     kept = {
         key: state[key]
         for key in ("window_position", "window_size", "screen_size", "active_application_name")
         if key in state
     }
     return Observation(
-        at=moment(stamp)
-        if stamp is not None and stamp > 1e9
-        else iso_moment(state.get("timestamp")),
+        at=moment(stamp) if stamp is not None and stamp > 1e9 else iso_moment(written),
         url=clean(files, state.get("url"), URL_CHARS),
         title=clean(files, state.get("tab"), URL_CHARS),
         screenshot=_picture(files, text(state.get("path_to_screenshot")), where),
