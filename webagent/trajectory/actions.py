@@ -81,7 +81,8 @@ _POINT_PARAMETERS = {
     "mouse_drag_and_drop": ("from_x", "from_y"),
 }
 
-_CALL_OR_COMMENT = re.compile(r"#[^\n]*|([^\W\d]\w*)\s*\(")
+# Each match takes a whole comment, number or word, so no character is read by two searches.
+_TOKEN = re.compile(r"#[^\n]*|\d++|[^\W\d]\w*+(?P<opened>\s*+\()?+")
 _INSIDE_CALL = re.compile(
     r'#[^\n]*|"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\''
     r'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[()\[\]{}\'"]',
@@ -143,11 +144,11 @@ def _find_calls(text: str) -> list[_Call]:
     if len(text) > MAX_ACTION_CHARS:
         return calls
     while len(calls) < MAX_CALLS and failures < MAX_FAILED_CALLS:
-        match = _CALL_OR_COMMENT.search(text, position)
+        match = _TOKEN.search(text, position)
         if match is None:
             break
         position = match.end()
-        if match[1] is None:  # a comment
+        if match["opened"] is None:
             continue
         call = _read_call(text, match.start(), match.end())
         if call is None:
