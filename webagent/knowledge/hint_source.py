@@ -11,8 +11,7 @@ from webagent.knowledge.run_log import RunLog
 
 SHORTEST_WORD = 4
 """Shorter words of a value that fills a slot are not told apart from those of any sentence."""
-_SLOT = re.compile(r"\\\{\\\{.*?\\\}\\\}")
-_SLOTS = re.compile(r"\{\{.*?\}\}")
+_SLOT = re.compile(r"\{\{[^{}\n]*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,8 @@ class SourceRun:
         """
         found = literals_of([self.log])
         phrases = set(found.phrases)
-        if _SLOTS.search(self.template):
-            usual = set(words_in(f"{self.labels}\n{_SLOTS.sub(' ', self.template)}"))
+        if _SLOT.search(self.template):
+            usual = set(words_in(f"{self.labels}\n{_SLOT.sub(' ', self.template)}"))
             chosen = [words_in(value) for value in self._slot_values()]
         else:
             usual = set()
@@ -56,9 +55,18 @@ class SourceRun:
             if words and f" {' '.join(words)} " in goal:
                 yield label
 
-    def _slot_values(self) -> Iterator[str]:
+    def _slot_values(self) -> list[str]:
         """What stands in the goal where its template has slots; nothing if they do not fit."""
-        if self.template:
-            pattern = _SLOT.sub("(.+?)", re.escape(self.template.strip()))
-            if fitting := re.fullmatch(pattern, self.log.goal.strip(), re.DOTALL):
-                yield from fitting.groups()
+        first, *others = _SLOT.split(self.template.strip())
+        goal, position = self.log.goal.strip(), len(first)
+        if not goal.startswith(first) or not others or not goal.endswith(others[-1]):
+            return []
+        values = []
+        for following in others[:-1]:
+            end = goal.find(following, position + 1)
+            if end < 0:
+                return []
+            values.append(goal[position:end])
+            position = end + len(following)
+        values.append(goal[position : len(goal) - len(others[-1])])
+        return values if len(goal) - len(others[-1]) > position else []

@@ -44,7 +44,10 @@ _WORDS = {
     LeakKind.STEP: "a step's number,",
 }
 _PATTERNS = (
-    (LeakKind.ADDRESS, re.compile(r"\b\w+://\S+|\bwww\.\S+|\b[\w.+-]+@[\w-]+(?:\.\w+)+")),
+    (
+        LeakKind.ADDRESS,
+        re.compile(r"\b\w+://\S+|\bwww\.\S+|(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.\w+)+"),
+    ),
     (LeakKind.ELEMENT, re.compile(r"\b[a-z_]+\(\s*['\"‘“][^)\n]{0,80}\)")),
     (LeakKind.ELEMENT, re.compile(r"[\[(]\s*['\"]?[a-zA-Z]{0,2}\d+['\"]?\s*[\])]")),
     (LeakKind.ELEMENT, re.compile(r"\bbid\b\W{0,3}\w*\d\w*", re.IGNORECASE)),

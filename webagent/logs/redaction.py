@@ -14,7 +14,9 @@ NO_SECRETS = frozenset({"PWD", "OLDPWD"})
 SHORTEST_SECRET = 8
 """Shorter values stand in innocent words."""
 
-_USER_INFO = re.compile(r"(?P<before>\b[a-z][a-z0-9+.\-]*://[^\s/@:\"']*:)[^\s/@\"']+(?=@)", re.I)
+_USER_INFO = re.compile(
+    r"(?P<before>(?<![a-z0-9+.\-])[a-z0-9+.\-]++://[^\s/@:\"']*+:)[^\s/@\"']++(?=@)", re.I
+)
 _FIELD = re.compile(
     r"(?P<before>\b(?:password|passwd|secret|token|api_?key|sessionid|csrftoken)"
     r"[\"']?\s*[=:]\s*[\"']?)[^\s\"',;&)}]{4,}",

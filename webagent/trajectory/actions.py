@@ -83,9 +83,10 @@ _POINT_PARAMETERS = {
 
 # Each match takes a whole comment, number or word, so no character is read by two searches.
 _TOKEN = re.compile(r"#[^\n]*|\d++|[^\W\d]\w*+(?P<opened>\s*+\()?+")
+# A string begins at no escaped quote: else each of them in one without an end is tried.
 _INSIDE_CALL = re.compile(
-    r'#[^\n]*|"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\''
-    r'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[()\[\]{}\'"]',
+    r'#[^\n]*|(?<!\\)(?:"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\''
+    r'|"(?:[^"\\\n]|\\.)*+"|\'(?:[^\'\\\n]|\\.)*+\')|[()\[\]{}\'"]',
     re.DOTALL,
 )
 _CLOSES = {"(": ")", "[": "]", "{": "}"}

@@ -51,7 +51,11 @@ _PROPERTIES = (
     "url|controls|owns|labelledby|describedby|errormessage|activedescendant|details|flowto"
 )
 # Possessive all through: pages are large, and there is nothing to come back to.
-_QUOTED = r"'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'|\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\""
+# No quotation begins at an escaped mark: else each of them in one without an end is tried.
+_QUOTED = (
+    r"(?:(?<!\\)'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'"
+    r"|(?<!\\)\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\")"
+)
 _ID = re.compile(r"(\n\t*+)\[\w+\] ")
 _LEFT_OUT = rf" (?:focused\b(?!=)|(?:{_PROPERTIES})=(?:{_QUOTED}|\[[^\]\n]*+\]|[^,\n]*+))"
 _KEPT = re.compile(rf"((?:[^,'\"]++|{_QUOTED}|,(?!{_LEFT_OUT})|['\"])++)|,{_LEFT_OUT}")
@@ -60,8 +64,8 @@ _TEXT = re.compile(_QUOTED)
 _CLOCK = re.compile(
     r"\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?"
     r"|\b\d{1,2}:\d{2}:\d{2}(?:\.\d+)?(?: ?[AaPp][Mm])?\b"
-    r"|\b\d+ (?:second|minute|hour)s? ago\b|\bjust now\b"
-    r"|\d+ ?(?:秒|分|時間)前"
+    r"|\b\d++ (?:second|minute|hour)s? ago\b|\bjust now\b"
+    r"|(?<!\d)\d++ ?(?:秒|分|時間)前"
 )
 _CLOCK_DIGITS = re.compile(r":\d\d")
 _CLOCK_WORD = "(clock)"

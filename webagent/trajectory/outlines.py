@@ -13,7 +13,7 @@ HEAD_BYTES = 1 << 17
 """Keys that stand behind this much are not seen."""
 MAX_STRING = 500
 
-_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|"|[^\s{}\[\]:,"]+')
+_MARK = re.compile(r'(?<!\\)"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]:,]|"|[^\s{}\[\]:,"]+')
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ LONGEST_CARRIER = 40
 
 _CODE = re.compile(r"(?=.*\d)(?=.*[a-z][A-Z])[\w-]{12,}")
 _EDGES = " \t\n.,;:!\"'()"
+_WORD_BEFORE_REVERSED = re.compile(r"\n? (?P<word>[\w'-]*[^\W\d_])(?P<lead>\s+[.!?:]|\n|\Z)?")
 _RIVAL_BEHIND_SLASH = re.compile(r"\s+[/|]\s+\w")
 _RIVAL_BEFORE_SLASH = re.compile(r"\w\s+[/|]\s+$")
 _NOT_ACHIEVABLE = re.compile(
@@ -123,10 +124,8 @@ def _part_of_a_name(mention: Mention, answer: Answer, question: Question) -> boo
     cased = answer.cased
     if cased == answer.text:
         return False
-    before = re.search(
-        r"(?P<lead>^|[.!?:]\s+|\n)?(?P<word>[^\W\d_][\w'-]*) $", cased[: mention.start]
-    )
-    if before and before["lead"] is None and _is_name_word(before["word"], question):
+    before = _WORD_BEFORE_REVERSED.match(cased[: mention.start][::-1])
+    if before and before["lead"] is None and _is_name_word(before["word"][::-1], question):
         return True
     after = re.match(r" (?P<word>[^\W_][\w'-]*)", cased[mention.end :])
     return after is not None and _is_name_word(after["word"], question)

@@ -126,7 +126,7 @@ def _is_other_candidate(other: str, question: Question) -> bool:
     )
 
 
-_LINK = re.compile(r"\s*(?:,?\s*(?:and|and/or|or)|[,;|/]|\s|-)\s*[$€£]?\s*")
+_LINK = re.compile(r"\s*+(?:(?:,\s*+)?(?:and|and/or|or)|[,;|/]|(?<=\s)|-)\s*+[$€£]?\s*+")
 _OR = re.compile(r"\bor\b|/|\|")
 
 

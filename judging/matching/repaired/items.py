@@ -33,6 +33,7 @@ _VERBAL = re.compile(
 )
 _LEAD_IN = re.compile(r":\s|\b(?:are|is|were|was|includes?|borders?)\b\s")
 """What may stand before the first item; after it, it is part of an item."""
+_BETWEEN_ITEMS = re.compile(r"(?:(?<!\s)\s++)?+[,;]\s*+|(?<!\s)\s++(?:and|or|as well as)\s++")
 LONGEST_ITEM = 15
 """Words; what is longer is prose."""
 
@@ -91,7 +92,7 @@ def _run(references: list[str], answer: Answer, rules: Rules) -> list[str]:
         listed = marked[leads[-1] :] if leads else marked
         items = [
             re.sub(r"^(?:and|or|also)\s+", "", item.strip(" .\"'"), flags=re.IGNORECASE)
-            for item in re.split(r"\s*[,;]\s*|\s+(?:and|or|as well as)\s+", listed)
+            for item in _BETWEEN_ITEMS.split(listed)
         ]
         if len(names) == len(references) and set(names) <= set(items):
             return [names.get(item, item) for item in items if item]

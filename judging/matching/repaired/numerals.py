@@ -138,7 +138,7 @@ def _continues(after: str) -> bool:
 
 def _is_range(head: str, after: str) -> bool:
     """Whether a number after "digits-" is the end of a range, not part of a date or phone."""
-    token = re.search(r"[\w.,$€£/-]*$", head)
+    token = re.search(r"(?<![\w.,$€£/-])[\w.,$€£/-]*+$", head)
     return bool(
         token
         and re.fullmatch(r"(?:us)?[$€£]?\d[\d,]*(?:\.\d+)?-", token[0])

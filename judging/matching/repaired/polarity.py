@@ -9,7 +9,8 @@ from judging.matching.repaired.rules import Rule, Rules
 from judging.matching.repaired.saying import Question
 
 _LEAD = re.compile(
-    r"(?:[-*•·+]\s+)?(?:(?:the |my )?(?:final |correct )?answer(?: is)?|result)?\s*[:=]?\s*[\"'(]*"
+    r"(?:[-*•·+]\s++)?(?:(?:the |my )?(?:final |correct )?answer(?: is)?|result)?\s*+(?:[:=]\s*+)?"
+    r"[\"'(]*+"
     r"(?P<word>yes|no)\b(?!\s+(?:is|was|or)\b)"
 )
 _BOTH = re.compile(

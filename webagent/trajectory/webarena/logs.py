@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 _STAMP = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) - \w+ - ")
-_CONFIG = re.compile(r"\[Config file\]: (?P<path>.+?)\s*$")
-_RESULT = re.compile(r"\[Result\] \((?P<verdict>PASS|FAIL)\) (?P<path>.+?)\s*$")
+_CONFIG = re.compile(r"\[Config file\]: (?P<path>.*\S)")
+_RESULT = re.compile(r"\[Result\] \((?P<verdict>PASS|FAIL)\) (?P<path>.*\S)")
 _BROKEN = re.compile(r"\[(?P<kind>Unhandled Error|OpenAI Error)\] ?(?P<what>.*)$")
 _MARKS = ("[Config file]:", "[Result] (")
 _MARK = re.compile(r"\[(?:Config file|Intent|Result|Unhandled Error|OpenAI Error)\]")

@@ -19,7 +19,7 @@ from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.webarena.actions import early_stop, read_action
 from webagent.trajectory.webarena.render import RenderedStep
 
-_TABS = re.compile(r"\ATab \d+[^\n]*\n\n?")
+_TABS = re.compile(r"\ATab \d++[^\n]*+\n\n?")
 _TAB = re.compile(r"Tab (\d+)( \(current\))?: ")
 _TAB_SEPARATOR = " | "
 _MOST_TABS = 100

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -58,7 +57,8 @@ from webagent.trajectory.webarena_verified.traces import read_trace, with_reques
 
 FORMAT = "webarena_verified"
 TASK_SET, HAR_TASK_SET = "webarena-verified", "har"
-_STORAGE = re.compile(r"storage_?state[^/]*\.json$|^\.?auth[^/]*\.json$")
+_STORAGE = ("storage_state", "storagestate")
+_LOG_IN = ("auth", ".auth")
 _OUTCOMES = {"passed": Outcome.SUCCESS, "failed": Outcome.FAILURE, "error": Outcome.ERROR}
 _CHECKSUM_CHARS = 12
 
@@ -123,7 +123,7 @@ def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
         words = files.redactor.text(answer.raw)
         originals.append(files.text_blob(words, "source", RESPONSE, "application/json"))
     for path in folder.files:
-        if _STORAGE.search(path):
+        if _holds_cookies(path):
             files.drop("storage state", path, "holds log-in cookies")
     first = next((blob.name for blob in originals if blob and blob.name), "")
     source = source_record(
@@ -283,3 +283,11 @@ def _result(files: RunFiles) -> tuple[Result | None, Any]:
     if result is None:
         files.note("evaluation", RESULT, "not an evaluation that is understood")
     return result, value
+
+
+def _holds_cookies(path: str) -> bool:
+    """Whether a file is a browser's state after log-in, by its name."""
+    name = path.rpartition("/")[2]
+    if not name.endswith(".json"):
+        return False
+    return any(part in name for part in _STORAGE) or path.startswith(_LOG_IN) and path == name

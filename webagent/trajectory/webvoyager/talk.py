@@ -12,11 +12,10 @@ from webagent.trajectory.untyped import items, mapping, text
 DIALECT = "webvoyager"
 ANSWER = "answer"
 
-_TASK = re.compile(
-    r"Now given a task:\s*(?P<task>.*?)\s*Please interact with\s+(?P<url>\S+) and get the answer",
-    re.DOTALL,
-)
-_REPLY = re.compile(r"Thought:\s*(?P<thought>.*?)\s*^\s*Action:\s*(?P<action>.*)", re.DOTALL | re.M)
+_TASK_BEGINS = "Now given a task:"
+_TASK_ENDS = re.compile(r"Please interact with\s++(?P<url>\S++) and get the answer")
+_THOUGHT_BEGINS = "Thought:"
+_ACTION_BEGINS = re.compile(r"^[^\S\n]*+Action:", re.MULTILINE)
 _ACTION = re.compile(r"(?P<name>[A-Za-z]{1,40})\s*(?P<rest>.*)", re.DOTALL)
 _ELEMENT = re.compile(r"\[?(?P<element>\d{1,9}|WINDOW)\]?\s*(?:[;,]\s*(?P<more>.*))?\Z", re.DOTALL)
 _TOKENS = re.compile(r"Prompt Tokens: (\d{1,12}); Completion Tokens: (\d{1,12})")
@@ -44,8 +43,9 @@ def read_task(messages: list[Any]) -> Task:
         if message.get("role") != "user":
             continue
         words = _words(message.get("content"))
-        found = _TASK.search(words)
-        return Task(found["task"], found["url"]) if found else Task(words.strip(), None)
+        _, _, behind = words.partition(_TASK_BEGINS)
+        end = _TASK_ENDS.search(behind)
+        return Task(behind[: end.start()].strip(), end["url"]) if end else Task(words.strip(), None)
     return Task("", None)
 
 
@@ -56,9 +56,11 @@ def read_replies(messages: list[Any]) -> list[Reply]:
         if message.get("role") != "assistant":
             continue
         raw = _words(message.get("content"))
-        parts = _REPLY.search(raw)
-        thought = parts["thought"] if parts else None
-        action = read_action(parts["action"].strip()) if parts else None
+        begin = raw.find(_THOUGHT_BEGINS)
+        behind = begin + len(_THOUGHT_BEGINS)
+        line = _ACTION_BEGINS.search(raw, behind) if begin >= 0 else None
+        thought = raw[behind : line.start()].strip() if line else None
+        action = read_action(raw[line.end() :].strip()) if line else None
         found.append(Reply(position, raw, thought or None, action))
     return found
 

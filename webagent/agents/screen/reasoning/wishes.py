@@ -35,10 +35,11 @@ KINDS_OF_NOUNS = {
 PLAIN_BUTTON = ("button",)
 """What "press login" means, where no noun says so."""
 
-_QUOTE = re.compile(r"\"([^\"]*)\"|“([^”]*)”")
+_QUOTE = re.compile(r"\"([^\"]*)\"|“([^“”]*)”")
 _HIDDEN = re.compile(r"⟦(\d+)⟧")
+# For texts whose words are parted by single spaces.
 _NEXT = re.compile(
-    rf"(?:,\s*(?:and\s+)?(?:then\s+)?|\s+and\s+(?:then\s+)?|\.\s+|\s+then\s+)"
+    rf"(?:, ?(?:and )?(?:then )?| and (?:then )?|\. | then )"
     rf"(?=(?:{VERBS})\b)",
     re.IGNORECASE,
 )
@@ -176,8 +177,8 @@ def _label(words: str) -> str:
 def _names(rest: str, said: list[str]) -> tuple[str, ...]:
     if said:
         return tuple(said)
-    listed = re.sub(r"\s+from\s+.*$", "", rest)
-    names = tuple(name.strip() for name in listed.split(",") if name.strip())
+    listed = rest.partition(" from ")[0].split(",")
+    names = tuple(name.strip() for name in listed if name.strip())
     return () if names == ("nothing",) else names
 
 

@@ -1,0 +1,1 @@
+"""No input takes more than linear time: every pattern, every function of texts, every parser."""
