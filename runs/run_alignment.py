@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TypedDict
 from urllib.parse import urlsplit
 
-MAX_PRODUCT = 1_000_000
-"""Longer pairs of runs stand side by side by position: aligning takes quadratic time."""
+from webagent.sequence_matching import pieces
 
 
 class Pair(TypedDict):
@@ -39,16 +37,15 @@ def what_was_done(action: str, url: str) -> Did:
 def align(a: Sequence[tuple[int, Did]], b: Sequence[tuple[int, Did]]) -> list[Pair]:
     """The steps of both runs, each in one pair, in order.
 
-    Steps that did the same on the same page stand together; those between, by position.
+    Steps that did the same on the same page stand together; those between, and those that would
+    take too long to compare, by position.
 
     Args:
         a, b: number of each step, and what was done in it.
     """
-    if len(a) * len(b) > MAX_PRODUCT:
-        return _by_position(a, b)
-    matcher = SequenceMatcher(None, [did for _, did in a], [did for _, did in b], autojunk=False)
     pairs: list[Pair] = []
-    for _tag, from_a, to_a, from_b, to_b in matcher.get_opcodes():
+    compared = pieces([did for _, did in a], [did for _, did in b])
+    for _tag, from_a, to_a, from_b, to_b in compared:
         pairs += _by_position(a[from_a:to_a], b[from_b:to_b])
     return pairs
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import NamedTuple
 
-MOST_WORDS = 3_000
-"""Longer texts are told to differ as a whole: comparing takes the square of the words."""
+from webagent import sequence_matching
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
@@ -31,16 +29,14 @@ class Piece(NamedTuple):
 def word_diff(before: str, after: str) -> list[Piece]:
     """The pieces that the two texts are made of, in order.
 
-    Same and removed ones joined are the text before, same and added ones the text after.
+    Same and removed ones joined are the text before, same and added ones the text after. What
+    would take too long to compare counts as different.
     """
     if before == after:
         return [Piece(Part.SAME, before)] if before else []
     old, new = _WORD.findall(before), _WORD.findall(after)
-    if max(len(old), len(new)) > MOST_WORDS:
-        return _pieces(before, after)
     pieces: list[Piece] = []
-    matcher = SequenceMatcher(a=old, b=new, autojunk=False)
-    for tag, from_old, to_old, from_new, to_new in matcher.get_opcodes():
+    for tag, from_old, to_old, from_new, to_new in sequence_matching.pieces(old, new):
         words, others = "".join(old[from_old:to_old]), "".join(new[from_new:to_new])
         pieces += [Piece(Part.SAME, words)] if tag == "equal" else _pieces(words, others)
     return pieces

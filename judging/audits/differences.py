@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
-LONGEST_COMPARED = 1500
-"""Words and signs; comparing takes the square of it at worst."""
+from webagent.sequence_matching import pieces
+
 _TOKENS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -31,20 +30,14 @@ class Difference:
 def difference(expected: str, actual: str, *, passed: bool) -> Difference:
     """Where they differ; where the check passed, what of the expected was found instead.
 
-    Words are compared without regard to case. Texts too long to compare come back unmarked.
+    Words are compared without regard to case. What would take too long to compare counts as
+    different.
     """
     first, second = _TOKENS.findall(expected), _TOKENS.findall(actual)
-    if max(len(first), len(second)) > LONGEST_COMPARED:
-        return Difference([Segment(expected)], [Segment(actual)])
-    matcher = SequenceMatcher(
-        None,
-        [token.casefold() for token in first],
-        [token.casefold() for token in second],
-        autojunk=False,
-    )
     left: list[Segment] = []
     right: list[Segment] = []
-    for tag, a, b, c, d in matcher.get_opcodes():
+    compared = pieces([one.casefold() for one in first], [one.casefold() for one in second])
+    for tag, a, b, c, d in compared:
         equal = tag == "equal"
         found = "same" if passed else ""
         left.append(Segment("".join(first[a:b]), "" if equal or passed else "missing"))

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs.models import Run, User
-from runs.run_alignment import MAX_PRODUCT, align, first_difference, what_was_done
+from runs.run_alignment import align, first_difference, what_was_done
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 from tests.runs.test_run_page import SECRETS, as_user, data_of, telling_run
+from webagent.sequence_matching import MOST_PAIRS
 
 ADDRESS = reverse("runs:run_compare")
 
@@ -70,7 +71,7 @@ class TestAlignment:
             assert pair["same"] == (both and a[pair["a"] or 0] == b[pair["b"] or 0])
 
     def test_very_long_runs_stand_by_position(self):
-        n = int(MAX_PRODUCT**0.5) + 1
+        n = int(MOST_PAIRS**0.5) + 1
         pairs = align(numbered("ab" * n), numbered("b" * n))
         assert len(pairs) == 2 * n
         assert first_difference(pairs) == 0

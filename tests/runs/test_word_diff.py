@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.word_diff import MOST_WORDS, Part, Piece, word_diff
+from runs.word_diff import Part, Piece, word_diff
+from webagent.sequence_matching import MOST_PAIRS
 
 
 def joined(pieces: list[Piece], without: Part) -> str:
@@ -33,5 +34,6 @@ def test_equal_and_empty_texts():
 
 
 def test_endless_texts_differ_as_a_whole():
-    before = "word " * MOST_WORDS
-    assert word_diff(before, "x") == [Piece(Part.REMOVED, before), Piece(Part.ADDED, "x")]
+    before = "word " * int(MOST_PAIRS**0.5)
+    after = f"{before}more"
+    assert word_diff(before, after) == [Piece(Part.REMOVED, before), Piece(Part.ADDED, after)]

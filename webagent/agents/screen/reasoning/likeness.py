@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
+from webagent import sequence_matching
 
 SAME = 1.0
 SAME_BUT_CASE = 0.97
@@ -27,7 +27,7 @@ def likeness(wanted: str, read: str) -> float:
     one, other = _look(one), _look(other)
     if one == other:
         return SAME_BUT_LOOKS
-    return SAME_BUT_LOOKS * SequenceMatcher(None, one, other, autojunk=False).ratio()
+    return SAME_BUT_LOOKS * sequence_matching.likeness(one, other)
 
 
 def label_likeness(wanted: str, read: str) -> float:
