@@ -6,6 +6,7 @@ one word or runs that do the same step over and over.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate
@@ -36,7 +37,8 @@ class Piece(NamedTuple):
 def common_blocks(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Block]:
     """Equal stretches in order, the longest found first."""
     matcher = SequenceMatcher(None, a, b, autojunk=False)
-    pairs = [0, *accumulate(len(matcher.b2j.get(item, ())) for item in a)]
+    times = Counter(b)
+    pairs = [0, *accumulate(times[item] for item in a)]
     left = MOST_PAIRS
     blocks: list[Block] = []
     waiting = [(0, len(a), 0, len(b))]

@@ -14,7 +14,7 @@ from judging.matching.repaired.literal import literal_mentions
 from judging.matching.repaired.mentions import find_mentions
 from judging.matching.repaired.polarity import Polarity, said_polarity
 from judging.matching.repaired.rules import Rule, Rules
-from judging.matching.repaired.saying import Answer, Mention, Question
+from judging.matching.repaired.saying import MOST_MENTIONS, Answer, Mention, Question
 
 LONGEST_CARRIER = 40
 """Words of an answer that may carry an exact reference."""
@@ -61,11 +61,15 @@ def says(reference: str, raw: str, published: bool, question: Question, rules: R
         if not mentions:
             return True
     if question.exact:
-        carried = any(_carries(mention, answer, question, rules) for mention in mentions)
+        carried = any(
+            _carries(mention, answer, question, rules) for mention in mentions[:MOST_MENTIONS]
+        )
         return carried and not (
             extra_items([wanted], answer, question, rules) and rules.allow(Rule.EXTRA_ITEMS)
         )
-    return any(is_asserted(mention, answer.text, question, rules) for mention in mentions)
+    return any(
+        is_asserted(mention, answer.text, question, rules) for mention in mentions[:MOST_MENTIONS]
+    )
 
 
 def _in_wrong_case(reference: str, raw: str) -> bool:

@@ -29,7 +29,7 @@ from judging.matching.repaired.items import extra_items
 from judging.matching.repaired.mentions import is_checkable
 from judging.matching.repaired.pages import content_passes
 from judging.matching.repaired.rules import ALL_RULES, Rule, Rules, decisive_rules
-from judging.matching.repaired.saying import Answer, Question
+from judging.matching.repaired.saying import LONGEST_ANSWER, Answer, Question
 from judging.matching.repaired.urls import url_passes
 from judging.matching.settle import settle
 from judging.matching.strict import StrictMatcher
@@ -132,6 +132,9 @@ class _Review:
     def answer(self) -> str:
         return self.missing_answer if self.outcome.answer is None else self.outcome.answer
 
+    def _is_too_long(self, *references: str) -> bool:
+        return any(len(text) > LONGEST_ANSWER for text in (self.answer, *references))
+
     @property
     def references(self) -> Mapping[str, object]:
         references = (self.task.evaluation or {}).get("reference_answers")
@@ -163,7 +166,9 @@ class _Review:
         if check.name.startswith("program_html"):
             return self._page_check(check)
         if check.name == "fuzzy_match":
-            return self._fuzzy_check(check, call)
+            return check if self._is_too_long(check.expected) else self._fuzzy_check(check, call)
+        if self._is_too_long(check.expected):
+            return replace(check, message=f"as published: longer than {LONGEST_ANSWER} characters")
         return self._answer_check(check)
 
     def _question(self, *, exact: bool, references: list[str]) -> Question:
@@ -230,7 +235,7 @@ class _Review:
         references = self._includes()
         question = self._question(exact=False, references=references)
         rules = self.rules
-        if not rules.allow(Rule.EXTRA_ITEMS):
+        if self._is_too_long(*references) or not rules.allow(Rule.EXTRA_ITEMS):
             return []
         wanted = [lower(fold(part, rules)) for part in self._alternatives(references)]
         extra = extra_items(wanted, Answer.read(self.answer, rules), question, rules)

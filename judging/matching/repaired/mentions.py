@@ -9,7 +9,7 @@ from judging.matching.repaired.amounts import amount_mentions, read_amount
 from judging.matching.repaired.literal import literal_mentions
 from judging.matching.repaired.locations import location_mentions
 from judging.matching.repaired.rules import Rule, Rules
-from judging.matching.repaired.saying import Mention, Question
+from judging.matching.repaired.saying import MOST_MENTIONS, Mention, Question
 from judging.matching.repaired.typed import is_quantity, quantity_mentions
 
 _LABELLED = re.compile(r"(?P<label>[^:]{2,80}): (?P<value>[^:]{1,80})")
@@ -66,13 +66,14 @@ def _address_mentions(
 ) -> list[Mention]:
     """The address's parts one after the other, the country left out or not."""
     wanted = [part for part in parts if part and part not in _COUNTRIES]
+    others = [_plain_mentions(part, text, question, rules) for part in wanted[1:]]
     found = []
-    for first in literal_mentions(wanted[0], text, rules):
+    for first in literal_mentions(wanted[0], text, rules)[:MOST_MENTIONS]:
         end = first.end
-        for part in wanted[1:]:
+        for mentions in others:
             following = [
                 mention
-                for mention in _plain_mentions(part, text, question, rules)
+                for mention in mentions
                 if end <= mention.start < first.start + ADDRESS_REACH
             ]
             if not following:
@@ -89,7 +90,7 @@ def _labelled_mentions(
 ) -> list[Mention]:
     """The label with the value after it, before the next line, sentence or other label."""
     found = []
-    for name in literal_mentions(label, text, rules):
+    for name in literal_mentions(label, text, rules)[:MOST_MENTIONS]:
         rest = re.split(r"[\n;]|\.\s", text[name.end :], maxsplit=1)[0]
         others = [
             other.start

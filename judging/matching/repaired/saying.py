@@ -33,6 +33,12 @@ class Answer:
         return cls(raw=raw, cased=cased, text=lower(cased))
 
 
+LONGEST_ANSWER = 10_000
+"""Characters, of references too; the published verdict stands on longer ones."""
+MOST_MENTIONS = 100
+"""Of one reference in one answer: whether it is asserted is asked of the first ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is known besides the reference itself.

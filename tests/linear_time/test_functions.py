@@ -1,0 +1,73 @@
+"""No function of texts takes more than linear time, whatever the text.
+
+Every function of the project whose parameters can be made from a text is found by its signature.
+More than linear work is allowed up to a bound that the function itself keeps.
+"""
+
+import re
+
+import pytest
+
+from tests.linear_time.functions import TextFunction, text_functions
+from tests.linear_time.growth import grows_too_fast
+from tests.linear_time.hostile import general_texts
+from webagent.sequence_matching import pieces
+
+# They are given no text from outside.
+OWN_TEXTS = {
+    "judging.matching.repaired.literal._pattern": "a reference up to saying.LONGEST_ANSWER",
+    "judging.views.audit._attached": "the name of a file that the page names",
+    "runs.api.idempotency._response": "an address of this site",
+    "runs.backups.postgresql._find": "the name of a program",
+    "runs.backups.postgresql._run": "the name of a program",
+}
+# They act on what they are given a name of.
+ACT = ("register", "on_", "sweep", "_hold", "forget", "drop", "beat")
+
+FUNCTIONS = {
+    one.name: one
+    for one in text_functions()
+    if not one.name.rpartition(".")[2].startswith(ACT) and one.name not in OWN_TEXTS
+}
+TEXTS = [text for text in general_texts() if not text.before and not text.after]
+
+
+def test_functions_of_texts_are_found():
+    assert {
+        "webagent.trajectory.actions.parse_browsergym_actions",
+        "webagent.trajectory.axtree.parse_axtree",
+        "runs.word_diff.word_diff",
+        "judging.markdown.render_markdown",
+    } <= FUNCTIONS.keys()
+    assert OWN_TEXTS.keys() <= {one.name for one in text_functions()}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_texts_takes_linear_time(name):
+    assert too_slow(FUNCTIONS[name]) is None
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        re.compile(r"([^\W\d]\w*)\s*\(").search,
+        lambda text: [text[place:] for place in range(len(text)) if "a\0" in text[place:]],
+        lambda text: text.count("(") and sum(text.count("(", at) for at in range(len(text))),
+    ],
+)
+def test_more_than_linear_time_is_noticed(planted):
+    assert too_slow(TextFunction("planted", planted, ("str",))) is not None
+
+
+def test_what_one_bound_allows_is_not_noticed():
+    bounded = TextFunction("bounded", lambda one, other: pieces(one, other), ("str", "str"))
+    assert too_slow(bounded) is None
+
+
+def too_slow(function: TextFunction) -> str | None:
+    for work in function.works():
+        work("a b")  # what the first call loads is not measured
+        for text in TEXTS:
+            if found := grows_too_fast(work, text, up_to_a_bound=True):
+                return found
+    return None
