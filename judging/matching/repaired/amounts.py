@@ -18,6 +18,7 @@ _COUNTING = r"how (?:many|much)|\bcount\b|\bnumber of\b|\btotal\b|\bamount\b"
 _SHARE_ASKED = r"percent|%"
 _PLACE_ASKED = r"coordinate|latitude|longitude|\bdd format"
 _NONE_FOUND = re.compile(r"\b(?:no|none|zero)\b(?:\s+(?:of\s+)?(?:the\s+)?([a-z-]+))?")
+_NOUN_AFTER = re.compile(r"\s+([a-z-]+)")
 _ATTACHABLE = frozenset(
     [
         "km",
@@ -130,7 +131,7 @@ def _says(numeral: Numeral, amount: Amount, question: Question, rules: Rules) ->
 def _in_words(value: Decimal, text: str, question: Question) -> Iterator[Mention]:
     others = [n for n in numerals(text) if not n.numbered and n.literal not in question.intent]
     for start, end, said in number_words(text):
-        if said == value and (not others or _counted(text[end:], question)):
+        if said == value and (not others or _counted(text, end, question)):
             yield Mention(start, end, number=True)
     if value or not question.asks(_COUNTING):
         return
@@ -143,8 +144,8 @@ def _in_words(value: Decimal, text: str, question: Question) -> Iterator[Mention
             yield Mention(match.start(), match.end(), number=True)
 
 
-def _counted(following: str, question: Question) -> bool:
-    noun = re.match(r"\s+([a-z-]+)", following)
+def _counted(text: str, end: int, question: Question) -> bool:
+    noun = _NOUN_AFTER.match(text, end)
     return noun is not None and _stem(noun[1]) in question.intent
 
 

@@ -46,7 +46,7 @@ class RepairedMatcher:
     """
 
     name: ClassVar[str] = "webarena-repaired"
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
 
     rules: frozenset[Rule] = ALL_RULES
     missing_answer: str = ""

@@ -40,6 +40,7 @@ _OPEN = re.compile(
     r"\b(?:if|whether|may|might|could|should|would|maybe|perhaps|possibly|probably|seems?|appears?)\b"
 )
 """What comes after these in a clause is no statement of how things are."""
+_ASKED = re.compile(r"[^.;:!\n]{0,60}\?")
 _NEGATED = re.compile(r"(?:\b(?:not|never|no longer|cannot)|n't)(?:\s+(?!but\b)[a-z]+){0,3}\s*$")
 
 
@@ -82,14 +83,14 @@ def _stated(text: str, question: Question) -> Polarity | None:
 
 
 def _states(text: str, state: str | None) -> list[re.Match[str]]:
-    found = re.finditer(rf"\b{state}\b", text) if state else ()
+    found = re.finditer(rf"\b{re.escape(state)}\b", text) if state else ()
     return [match for match in found if not _is_open(text, match)]
 
 
 def _is_open(text: str, match: re.Match[str]) -> bool:
     """Whether it is asked, supposed or left open there instead of stated."""
     clause = re.split(r"[.;:!?\n]", text[max(0, match.start() - 80) : match.start()])[-1]
-    asked = re.match(r"[^.;:!\n]{0,60}\?", text[match.end() :])
+    asked = _ASKED.match(text, match.end())
     return asked is not None or _OPEN.search(clause) is not None
 
 
