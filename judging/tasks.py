@@ -32,7 +32,7 @@ AT_ONE_GO_S = 20
 """Other work of the queue waits no longer than this."""
 
 
-@shared_task(soft_time_limit=600, time_limit=660)
+@shared_task(time_limit=660)
 def evaluate_run(run_id: str, evaluator_id: int) -> None:
     """Evaluate one run, unless it has been already."""
     version = EvaluatorVersion.objects.get(pk=evaluator_id)
@@ -40,7 +40,7 @@ def evaluate_run(run_id: str, evaluator_id: int) -> None:
     evaluate_runs(run, evaluator_of(version), version)
 
 
-@shared_task(soft_time_limit=3000, time_limit=3060)
+@shared_task(time_limit=3060)
 def evaluate_task(task_id: int, evaluator_id: int) -> None:
     """Evaluate all ended runs of a task that the evaluator has not spoken of yet."""
     version = EvaluatorVersion.objects.get(pk=evaluator_id)
@@ -51,7 +51,7 @@ def evaluate_task(task_id: int, evaluator_id: int) -> None:
         evaluate_runs(one, evaluator, version)
 
 
-@shared_task(name=EVALUATE_OVERLOOKED, soft_time_limit=600, time_limit=660)
+@shared_task(name=EVALUATE_OVERLOOKED, time_limit=660)
 def evaluate_overlooked() -> None:
     """Evaluate ended runs whose message was lost; the sweep asks again till all were looked at."""
     look_for_overlooked(limit_s=AT_ONE_GO_S)
@@ -64,7 +64,7 @@ def ask_for_overlooked() -> None:
         ask_for(EVALUATE_OVERLOOKED)
 
 
-@shared_task(name=PROPOSE_CAUSES, soft_time_limit=600, time_limit=660)
+@shared_task(name=PROPOSE_CAUSES, time_limit=660)
 def propose_causes() -> None:
     """Look at failures that were drawn; the sweep asks again till none waits."""
     propose_waiting(limit_s=AT_ONE_GO_S)

@@ -70,6 +70,9 @@ def prepare_to_fork(queues: Sequence[str]) -> None:
     app = import_module(settings.QUEUE_APP).app
     app.loader.import_default_modules()
     import_module(app.Worker.__module__)
+    app.connection_for_write().get_transport_cls()
+    for module in ("celery.app.amqp", "celery.app.events", "celery.backends.base"):
+        import_module(module)  # else each would import it with its first message
     run_checks()  # it imports all addresses and their views; every worker of Celery's does it, too
     if BROWSER in queues:
         load_suites()

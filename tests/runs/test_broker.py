@@ -13,8 +13,8 @@ import pytest
 import redis
 from kombu import Connection, Consumer, Exchange, Queue
 
-from runs.broker import RedisTransport
 from runs.models import ImportJob
+from runs.redis_broker import RedisTransport
 from runs.tasks import dispatch_imports
 from tests.faults.findings import Findings
 from tests.faults.services import Redis
