@@ -32,7 +32,7 @@ from django.db.backends.signals import connection_created
 
 from runs.models import WorkerBeat
 from runs.monitoring.checks import OK, check_broker, warn_of_eviction
-from runs.monitoring.standstill import neglected, patience_s
+from runs.monitoring.standstill import GRACE_S, neglected, patience_s
 from runs.supervisor import STOP_LIMIT_S, Alive
 from runs.workers import BROWSER, beat, stop_soon
 from webagent.environment.leftovers import end_leftovers, mark_browsers
@@ -164,7 +164,7 @@ class SignsOfLife(threading.Thread):
         """What waits for it, if it has had nothing to do all the while."""
         room_s, patience = self._under_way.room_for_s, patience_s()
         now = time.monotonic()
-        if room_s is None or room_s < patience or now - self._looked_at < patience:
+        if room_s is None or room_s < patience or now - self._looked_at < GRACE_S:
             return ""
         self._looked_at = now
         try:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from tests.faults import deaf_broker
 from tests.faults.findings import Findings
 from tests.faults.queued_work import Queuing, Work
 from tests.faults.served import Served, name_of, processes_of
@@ -21,6 +22,7 @@ from webagent.environment.registry import register_suite
 
 TAKEN_WITHIN_S = LEASE_S + 30
 """The promise: from the fault on, or from when there is a supervisor again."""
+NOTICED_WITHIN_S = 5
 
 
 class Liveness:
@@ -75,18 +77,34 @@ class Liveness:
         self._complain(late, f"after kill -9 to {names}")
 
     def freeze(self, victim: int) -> None:
-        """SIGSTOP to a process, for good; nobody may rely on it any more.
+        """SIGSTOP to a process, for good; nobody may rely on it any more."""
+        self._demand_it_is_noticed(f"SIGSTOP to {self._signal([victim], signal.SIGSTOP)}")
 
-        Whatever it alone could have taken waits till the site is seen to be ill and another
-        process has its place.
-        """
-        names = self._signal([victim], signal.SIGSTOP)
-        since, waiting = time.monotonic(), self._queuing.one_of_each()
+    def deafen(self, victim: int) -> None:
+        """A process that takes messages from files finds none any more, and lives on."""
+        deaf_broker.deafen(victim, self._site.data_dir / "queue/control")
+        self._findings.times += 1
+        self._demand_it_is_noticed(f"{victim} ({name_of(victim)}) was made deaf")
+
+    def _demand_it_is_noticed(self, fault: str) -> None:
+        """What it alone could have taken may wait while the site says so, but not for ever."""
+        waiting, since = self._queuing.one_of_each(), time.monotonic()
         late = self._left_after(TAKEN_WITHIN_S, since, waiting)
-        if late and self._served.is_well():
-            self._complain(late, f"after SIGSTOP to {names}, and the site is said to be well")
-        late = self._left_after(2 * TAKEN_WITHIN_S, since, late)
-        self._complain(late, f"after SIGSTOP to {names}")
+        if late and not self._is_said_to_be_ill(late):
+            self._complain(late, f"after {fault}, and the site is said to be well")
+        late = self._left_after(3 * TAKEN_WITHIN_S, since, late)
+        self._complain(late, f"after {fault}")
+
+    def _is_said_to_be_ill(self, late: Work) -> bool:
+        """Whether the site says so, or somebody takes the work at last, within a moment."""
+        with suppress(AssertionError):
+            return bool(
+                wait_until(
+                    lambda: not self._served.is_well() or not self._left_after(0, 0, late),
+                    NOTICED_WITHIN_S,
+                )
+            )
+        return False
 
     def come_to_rest(self) -> None:
         """Everything that was queued must come to its end."""
@@ -125,10 +143,12 @@ class Liveness:
     def _left_after(self, limit_s: float, since: float, work: Work) -> Work:
         """What of the work nobody has taken within the time."""
         waiting = dict(work)
-        while waiting and time.monotonic() - since < limit_s:
+        while waiting:
             taken = [queue for queue, is_taken in waiting.items() if again(is_taken)]
             self._findings.recoveries_s += [time.monotonic() - since] * len(taken)
             waiting = {queue: waiting[queue] for queue in waiting.keys() - set(taken)}
+            if time.monotonic() - since >= limit_s:
+                break
             time.sleep(0.05)
         return waiting
 
