@@ -14,6 +14,8 @@ PACKAGES = ("webagent", "runs", "judging")
 # They need PyTorch, which only training installs, and read no text from outside.
 NOT_INSTALLED = frozenset({"webagent.vision.network", "webagent.vision.train"})
 METHODS = frozenset({"match", "search", "fullmatch", "finditer", "findall", "split", "sub", "subn"})
+# Searches a task's wording for the pattern that it is given.
+HANDS_ON = "asks"
 # Stands for a name that only a function knows, where a pattern is built around it.
 SAMPLE = "one two-3"
 
@@ -53,7 +55,8 @@ def patterns() -> tuple[tuple[Pattern, ...], tuple[str, ...]]:
                 continue
             owner, method = call.func.value, call.func.attr
             by_module = isinstance(owner, ast.Name) and owner.id == "re"
-            if by_module and method in METHODS | {"compile"}:
+            handed_on = method == HANDS_ON
+            if handed_on or (by_module and method in METHODS | {"compile"}):
                 pattern = _of_arguments(call, method, module)
             elif method in METHODS and not any(isinstance(n, ast.Call) for n in ast.walk(owner)):
                 pattern = _value(owner, module)
@@ -61,8 +64,8 @@ def patterns() -> tuple[tuple[Pattern, ...], tuple[str, ...]]:
                 continue
             place = f"{module.__name__}:{call.lineno}"
             if isinstance(pattern, re.Pattern):
-                used.append(Pattern(place, pattern, method))
-            elif by_module:
+                used.append(Pattern(place, pattern, "search" if handed_on else method))
+            elif by_module or handed_on:
                 unread.append(place)
     return tuple(_each_once(used)), tuple(unread)
 

@@ -12,6 +12,10 @@ class NotSeen(Exception):
     """What was looked for is not on the page, or not in the goal."""
 
 
+LONGEST_GOAL = 2_000
+"""Patterns of plans take the square of it at worst."""
+
+
 def quoted(text: str) -> tuple[str, ...]:
     """Everything between straight double quotes, in order.
 
@@ -22,8 +26,8 @@ def quoted(text: str) -> tuple[str, ...]:
 
 
 def wanted(goal: str, pattern: str) -> tuple[str, ...]:
-    """The groups of a pattern in the goal. Raises NotSeen."""
-    match = re.search(pattern, goal, re.DOTALL)
+    """The groups of a pattern in the goal's first `LONGEST_GOAL` characters. Raises NotSeen."""
+    match = re.search(pattern, goal[:LONGEST_GOAL], re.DOTALL)
     if match is None:
         raise NotSeen(f"the goal does not read as expected: {goal}")
     return match.groups()
