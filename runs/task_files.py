@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints,
 from runs.json_arrays import ArrayError, array_items
 from webagent.misfits import first_misfit
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
-from webagent.trajectory.texts import storable_json
+from webagent.trajectory.texts import bounded_name, storable_json
 
 LONGEST_TASK = 4_000_000
 """Characters of JSON."""
@@ -126,7 +126,7 @@ def _record(task: _WebArenaTask | _VerifiedTask, task_set: TaskSetRecord) -> Tas
         start_urls = tuple(task.start_urls)
         specification = {"evaluators": list(task.eval)}
     return TaskRecord(
-        id=f"{task_set.name}@{task_set.version}:{external_id}"[:200],
+        id=bounded_name(f"{task_set.name}@{task_set.version}:{external_id}"),
         task_set=task_set,
         external_id=external_id,
         sites=tuple(task.sites),

@@ -10,6 +10,7 @@ from runs.models import Task, TaskSet
 from runs.querysets.prepared import Prepared, number, text
 from runs.records import MAX_INT, goal_text, stored_json
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
+from webagent.trajectory.texts import bounded_name
 
 FILLED_LATER = (
     "spec",
@@ -68,7 +69,7 @@ def task_record(task: Task) -> TaskRecord:
     if task.record:
         return TaskRecord.model_validate(task.record)
     return TaskRecord(
-        id=f"{task.task_set.name}/{task.task_set.version}/{task.external_id}"[:200],
+        id=bounded_name(f"{task.task_set.name}/{task.task_set.version}/{task.external_id}"),
         task_set=TaskSetRecord(name=task.task_set.name, version=task.task_set.version),
         external_id=task.external_id,
         sites=tuple(task.sites or ([task.site] if task.site else ())),

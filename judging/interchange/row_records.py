@@ -27,6 +27,7 @@ from webagent.trajectory.records import (
     EvaluatorRecord,
     LabelRecord,
 )
+from webagent.trajectory.texts import bounded_name
 
 IMPORTED = "imported"
 """Version of evaluators whose row gives none."""
@@ -110,13 +111,13 @@ def _kind(values: dict[str, Any]) -> str:
 
 def _label(said: dict[str, Any]) -> LabelRecord:
     said.setdefault("success", said.get("verdict"))
-    said.setdefault("id", f"{said['run_id']}-{said.get('annotator')}"[:200])
+    said.setdefault("id", bounded_name(f"{said['run_id']}-{said.get('annotator')}"))
     return _Label.model_validate(_only(said, OF_LABEL - {"verdict"}))
 
 
 def _adjudication(said: dict[str, Any]) -> AdjudicationRecord:
     said.setdefault("label_ids", ())
-    said.setdefault("id", f"{said['run_id']}-verdict")
+    said.setdefault("id", bounded_name(f"{said['run_id']}-verdict"))
     return _Adjudication.model_validate(_only(said, OF_ADJUDICATION))
 
 
@@ -132,7 +133,7 @@ def _verdict(said: dict[str, Any]) -> EvaluationRecord:
     beside = said.get("extra", {})
     if "seconds" in said and isinstance(beside, dict):
         said["extra"] = beside | {"seconds": _seconds(said["seconds"])}
-    said.setdefault("id", f"{said['run_id']}-{named}"[:200])
+    said.setdefault("id", bounded_name(f"{said['run_id']}-{named}"))
     # What the evaluator was told or said lies in a file that a table does not carry.
     return _Verdict.model_validate(_only(said, set(EvaluationRecord.model_fields) - {"raw"}))
 

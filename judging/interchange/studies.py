@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.audits.access import studies_hidden_from
 from judging.models import Label, Study, StudyItem, StudyMember
 from runs.models import Run, User
+from webagent.trajectory.texts import bounded_name
 
 UNNAMED = "Imported labels"
 """The study of labels that name none."""
@@ -31,7 +32,7 @@ class StudyNameError(ValueError):
 
 def study_name(name: str | None) -> str:
     """The name that a study of this name in a file has here."""
-    return (name or UNNAMED)[:NAME_CHARS]
+    return bounded_name(name or UNNAMED)
 
 
 def imported_studies(user: User) -> QuerySet[Study]:
@@ -139,7 +140,7 @@ class Places:
 
 def account_name(name: str) -> str:
     """The name that the account of somebody of this name has."""
-    return AbstractUser.normalize_username(name)[:USERNAME_CHARS]
+    return bounded_name(AbstractUser.normalize_username(name), USERNAME_CHARS)
 
 
 def check_study_name(study: str, user: User | None = None) -> None:

@@ -19,6 +19,7 @@ from runs.task_rows import store_task
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.records import RunRecord, TaskRecord
+from webagent.trajectory.texts import bounded_name
 
 TOGETHER = 20
 """Runs of which others are told at once: they cost as many queries then as one."""
@@ -114,7 +115,7 @@ class ImportSession:
             return None
         if name not in self._limited:
             has_limit = Q(max_runs__isnull=False) | Q(max_bytes__isnull=False)
-            found = Experiment.objects.filter(has_limit, name=name[:200]).first()
+            found = Experiment.objects.filter(has_limit, name=bounded_name(name)).first()
             self._limited[name] = found
         return self._limited[name]
 
@@ -123,4 +124,6 @@ def experiment_named(name: str | None, user: User | None) -> Experiment | None:
     """The experiment of this name, made if there is none; None without a name."""
     if not name:
         return None
-    return Experiment.objects.get_or_create(name=name[:200], defaults={"created_by": user})[0]
+    return Experiment.objects.get_or_create(name=bounded_name(name), defaults={"created_by": user})[
+        0
+    ]

@@ -28,6 +28,7 @@ from runs.task_patches.reading import PatchEntry, TaskPatch
 from runs.task_rows import evaluation_kind, task_content, task_record
 from webagent.misfits import first_misfit
 from webagent.trajectory.records import TaskSetRecord, TextPart
+from webagent.trajectory.texts import bounded_name
 
 BATCH = 500
 SHOWN_PROBLEMS = 20
@@ -231,7 +232,7 @@ def _record(original: Task, task_set: TaskSet, content: Content) -> dict[str, An
         goal = (TextPart(text=content["goal"]), *pictures)
     changed = record.model_copy(
         update={
-            "id": f"{task_set.name}@{task_set.version}:{original.external_id}"[:200],
+            "id": bounded_name(f"{task_set.name}@{task_set.version}:{original.external_id}"),
             "task_set": TaskSetRecord(name=task_set.name, version=task_set.version),
             "goal": goal,
             "sites": tuple(content["sites"]),

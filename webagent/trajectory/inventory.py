@@ -98,7 +98,8 @@ class Inventory:
         if len(gaps) > self._most:
             rest = sum(gap.count or 1 for gap in gaps[self._most :])
             why = f"more than {self._most} gaps"
-            gaps = [*gaps[: self._most], Gap(what="gap", where="run", why=why, count=rest)]
+            more = Gap(what="gap", where="run", why=why, count=rest if rest > 1 else None)
+            gaps = [*gaps[: self._most], more]
         return tuple(gaps)
 
     def _entry(self, what: str, where: str) -> _Named:

@@ -26,18 +26,18 @@ def storable_text(text: str, limit: int) -> str:
     return UNSTORABLE.sub(_REPLACEMENT, text)
 
 
-def bounded_name(name: str) -> str:
-    """The name as an identifier: at most `NAME_CHARS` characters, equal only for equal names.
+def bounded_name(name: str, limit: int = NAME_CHARS) -> str:
+    """The name as an identifier: at most `limit` characters, equal only for equal names.
 
     A longer one keeps its beginning and its end, with a hash of the whole between them. Every
     identifier that is built from names of the source goes through here.
     """
     clean = UNSTORABLE.sub(_REPLACEMENT, name)
-    if len(clean) <= NAME_CHARS:
+    if len(clean) <= limit:
         return clean
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
-    head = f"{clean[:_HEAD_CHARS]}~{digest}~"
-    return head + clean[len(head) - NAME_CHARS :]
+    head = f"{clean[:_HEAD_CHARS]}-{digest}-"
+    return head + clean[len(head) - limit :]
 
 
 def unstorable_numbers(value: Any, where: str = "") -> Iterator[str]:

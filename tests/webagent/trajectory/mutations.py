@@ -71,6 +71,8 @@ def samples(folder: Path) -> dict[str, Path]:
         found[name] = folder / name
         with zipfile.ZipFile(DATA / archive) as packed:
             packed.extractall(found[name] / "run")
+    for spare in sorted(found["inspect_ai"].glob("run/samples/*.json"))[1:]:
+        spare.unlink()
     found["wonderbread"] = written_out(folder / "wonderbread")
     found["native"] = folder / "native"
     write_folder(found["native"], list(runs(found["browser_use"]).values()))
@@ -124,7 +126,7 @@ def mutations(folder: Path) -> Iterator[Mutation]:
         elif path.name.startswith("step_"):
             yield from _of_file("step", name)
             yield Mutation("step", name, "renamed", _renamed(name))
-        elif path.suffix in (".json", ".jsonl", ".html", ".trace"):
+        elif path.suffix in (".json", ".jsonl", ".har", ".html", ".trace"):
             yield from _of_text(name, path.read_text())
 
 
