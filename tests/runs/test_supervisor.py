@@ -138,11 +138,15 @@ def test_what_does_not_listen_to_term_is_killed(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_second_signal_does_not_wait():
     part = Part("part", deaf)
-    again = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
-    again.start()
-    code, _said = run(part, stop_when="deaf")
+    again = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+
+    def say(line: str) -> None:
+        if "deaf" in line:
+            os.kill(os.getpid(), signal.SIGTERM)
+            again.start()
+
+    assert Supervisor([part], say=say, look=lambda: None).run() == 0
     again.join()
-    assert code == 0
     assert part.process is not None
     assert part.process.exitcode == -signal.SIGKILL
 
