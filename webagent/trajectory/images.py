@@ -52,15 +52,24 @@ def decode_image(content: bytes, bounds: Bounds) -> ImageFacts:
     Raises:
         ImageError: no PNG, JPEG, WebP or GIF, larger than the bounds, or not whole.
     """
-    with _opened(content, bounds) as image:
+    # The check sums of a PNG, which decoding passes over; a picture is of no use afterwards.
+    with _opened(content, bounds) as image, _damage_told():
+        image.verify()
+    with _opened(content, bounds) as image, _damage_told():
         facts = _facts(image)
         # A JPEG is decoded in small, where all of its data are read all the same.
         image.draft("RGB", _SMALL)
-        try:
-            image.load()
-        except Exception as error:  # noqa: BLE001 (Pillow raises what damaged bytes lead it to)
-            raise ImageError(f"cannot be decoded: {error or type(error).__name__}") from error
+        image.load()
         return facts
+
+
+@contextmanager
+def _damage_told() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        # Pillow raises what damaged bytes lead it to.
+        raise ImageError(f"cannot be decoded: {error or type(error).__name__}") from error
 
 
 @contextmanager
