@@ -52,8 +52,8 @@ def batches_shown_to(user: User) -> QuerySet[EvaluationBatch]:
         return batches
     items = EvaluationBatchItem.objects.filter(batch=OuterRef("pk"))
     hidden = Exists(items.filter(run__in=blind.values("pk")))
-    studies = studies_hidden_from(user).values("pk")
-    return batches.exclude(hidden).exclude(study__in=studies)
+    of_hidden_study = Exists(studies_hidden_from(user).filter(pk=OuterRef("study")))
+    return batches.exclude(hidden).exclude(of_hidden_study)
 
 
 def batch_rows(batches: Iterable[EvaluationBatch], user: User) -> list[BatchRow]:

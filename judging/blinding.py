@@ -220,7 +220,8 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
 
 def disputes_open_to(user: User) -> DisputeQuerySet[Dispute]:
     """Disputes that the person may open; decided ones only if they are not blind on the run."""
-    disputes = Dispute.objects.filter(item__in=items_with_open_labels(user).values("pk"))
+    open_items = items_with_open_labels(user).filter(pk=OuterRef("item"))
+    disputes = Dispute.objects.filter(Exists(open_items))
     return disputes.exclude(is_blind_on("item__run", user), item__status=StudyItem.Status.SETTLED)
 
 

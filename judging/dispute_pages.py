@@ -142,14 +142,12 @@ def dispute_context(
 
 def own_disputes(user: User) -> DisputeQuerySet[Dispute]:
     """Disputes over the person's own labels, or in studies that they adjudicate."""
-    labelled = Label.objects.independent().filter(item=OuterRef("item"), annotator=user)
-    judged = StudyMember.objects.filter(
-        study=OuterRef("item__study"),
-        user=user,
-        part=StudyMember.Part.ADJUDICATOR,
-        left_at=None,
-    )
-    return disputes_open_to(user).filter(Exists(labelled) | Exists(judged))
+    labelled = Label.objects.independent().filter(annotator=user)
+    judged = StudyMember.objects.filter(user=user, part=StudyMember.Part.ADJUDICATOR, left_at=None)
+    in_judged = Dispute.objects.filter(item__study__in=judged.values("study"))
+    # A list of the person's own, and no choice between two: that would be asked of every dispute.
+    own = labelled.order_by().values("item").union(in_judged.order_by().values("item"), all=True)
+    return disputes_open_to(user).filter(item__in=own)
 
 
 def overruled_labels(user: User) -> LabelQuerySet[Label]:
@@ -157,12 +155,10 @@ def overruled_labels(user: User) -> LabelQuerySet[Label]:
 
     Only of runs on which they are not blind for another study's sake.
     """
-    seen = Run.objects.filter(run_policy().visible(user)).order_by()
+    seen = Run.objects.filter(run_policy().visible(user), pk=OuterRef("item__run"))
     return (
         Label.objects.independent()
-        .filter(
-            annotator=user, item__status=StudyItem.Status.SETTLED, item__run__in=seen.values("pk")
-        )
+        .filter(Exists(seen), annotator=user, item__status=StudyItem.Status.SETTLED)
         .exclude(is_blind_on("item__run", user))
         .exclude(success=F("item__verdict__verdict"))
         .select_related(

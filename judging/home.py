@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from judging.dispute_pages import overruled_labels, own_disputes
 from judging.models import Dispute, DisputeMessage, Label, Study, StudyItem, StudyMember
-from judging.progress import Progress
-from judging.study_pages import StudyRow, study_rows
+from judging.progress import Progress, progress_of_each
+from judging.study_pages import listed_studies, study_rows
 from runs.models import ImportJob, Run, RunStatus, User
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 VISIT = timedelta(minutes=30)
 FEW = 5
+STUDIES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,11 @@ class News:
 def home_context(user: User) -> dict[str, Any]:
     """Everything of the home page."""
     since = begin_visit(user, timezone.now())
-    rows = study_rows(user)
+    studies = list(listed_studies(user)[: STUDIES + 1])
     return {
-        "rows": rows,
-        "waiting": _waiting(user, rows),
+        "rows": study_rows(user, studies[:STUDIES]),
+        "has_more_studies": len(studies) > STUDIES,
+        "waiting": _waiting(user),
         "news": _news(user, since),
         "n_active": _active_runs(user).count(),
         "has_runs": user.has_perm("runs.view_run") and Run.objects.exists(),
@@ -82,14 +84,17 @@ def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def _waiting(user: User, rows: Sequence[StudyRow]) -> Waiting:
+def _waiting(user: User) -> Waiting:
     disputes = own_disputes(user).waiting().for_list()
     to_decide = disputes.filter(
         item__study__in=Study.objects.of(user, StudyMember.Part.ADJUDICATOR).values("pk")
     )
     n_disputes, n_to_decide = disputes.count(), to_decide.count()
+    annotated = Study.objects.of(user, StudyMember.Part.ANNOTATOR).filter(is_open=True)
+    studies = list(annotated.order_by("-created_at"))
+    own = progress_of_each(studies, user)
     return Waiting(
-        to_label=[(row.study, row.own) for row in rows if row.own and row.own.left],
+        to_label=[(study, own[study.pk]) for study in studies if own[study.pk].left],
         n_to_decide=n_to_decide,
         n_to_discuss=n_disputes - n_to_decide,
         disputes=list(disputes[:FEW]),

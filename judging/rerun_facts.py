@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from judging.audits.order import of_success
 from judging.blinding import items_with_open_labels
@@ -86,7 +86,7 @@ def _causes(ids: list[UUID], user: User | None) -> dict[UUID, set[str]]:
     """Causes in labels that the person may read."""
     labels = Label.objects.filter(item__run__in=ids)
     if user is not None:
-        labels = labels.filter(item__in=items_with_open_labels(user).values("pk"))
+        labels = labels.filter(Exists(items_with_open_labels(user).filter(pk=OuterRef("item"))))
     marked: dict[UUID, set[str]] = defaultdict(set)
     for run, causes in labels.values_list("item__run", "causes"):
         marked[run].update(str(cause) for cause in causes)

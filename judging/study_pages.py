@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -50,10 +50,16 @@ class MemberRow:
     last_at: datetime | None
 
 
-def study_rows(user: User) -> list[StudyRow]:
+def listed_studies(user: User) -> QuerySet[Study]:
     """The studies that the person may open, open ones first."""
-    studies = Study.objects.listed_for(user).order_by("-is_open", "-created_at")
-    parts = dict(user.study_parts.filter(left_at=None).values_list("study", "part"))
+    return Study.objects.listed_for(user).order_by("-is_open", "-created_at", "-pk")
+
+
+def study_rows(user: User, studies: Sequence[Study]) -> list[StudyRow]:
+    """The rows of these studies."""
+    parts = dict(
+        user.study_parts.filter(left_at=None, study__in=studies).values_list("study", "part")
+    )
     sees_counts = user.has_perm("judging.view_study")
     counts = _counts(studies) if sees_counts else {}
     annotated = [study for study in studies if parts.get(study.pk) == StudyMember.Part.ANNOTATOR]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from runs.agent_words import agent_in_words
@@ -14,6 +15,7 @@ from runs.knowledge_sets import UnknownKnowledgeError, with_knowledge
 from runs.model_agents import for_task_set, model_agents
 from runs.models import AgentConfiguration, Run, User
 from runs.runnable import REPLAYER, NotRunnableError, agent_choices, live_agent
+from runs.visibility import sight_of
 from webagent.agents.agent import Advisable
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
 from webagent.recovery.retry_policy import AgentChoice
@@ -98,8 +100,9 @@ def _made(name: str, config: Json) -> AgentRecord:
 
 def _stored_rows(user: User) -> Iterator[AgentConfiguration]:
     """Configurations of runs that do not hide their agent from the person, newest first."""
-    open_runs = Run.objects.shown_to(user).not_anonymous().order_by()
-    rows = AgentConfiguration.objects.filter(without_hints(), pk__in=open_runs.values("agent"))
+    open_runs = Run.objects.seen_with(sight_of(user)).not_anonymous().order_by()
+    acted = open_runs.filter(agent=OuterRef("pk"))
+    rows = AgentConfiguration.objects.filter(without_hints(), Exists(acted))
     yield from rows.order_by("-created_at", "-pk")[:MOST_STORED]
 
 

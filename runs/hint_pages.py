@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from runs.hints import hint_key
 from runs.models import (
@@ -203,7 +202,8 @@ def hint_facts(run: Run, user: User) -> dict[str, object]:
     shown = Hint.objects.shown_to(user)
     choice = None
     if key := hint_key(run):
-        choices = HintChoice.objects.filter(hint__in=shown.values("pk")).select_related(
+        told = shown.filter(pk=OuterRef("hint"))
+        choices = HintChoice.objects.filter(Exists(told)).select_related(
             "hint_set", "hint__source__task"
         )
         choice = choices.filter(hint_set__key=key, task=run.task_id).first()
@@ -211,8 +211,6 @@ def hint_facts(run: Run, user: User) -> dict[str, object]:
 
 
 def _open_sources(run_ids: set[UUID], user: User) -> set[UUID]:
-    tasks: Any = Task.objects.shown_to(user)
-    sealed = tasks.filter(is_sealed=True).order_by()
-    runs = Run.objects.shown_to(user).not_blind().not_anonymous().order_by()
-    told = runs.filter(pk__among=run_ids).exclude(task__in=sealed.values("pk"))
+    runs = Run.objects.shown_to(user, run_ids).not_blind().not_anonymous().order_by()
+    told = runs.exclude(Task.objects.is_sealed(user, "task"))
     return set(told.values_list("pk", flat=True))

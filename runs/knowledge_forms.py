@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from runs.knowledge_logs import runs_to_learn_from
@@ -18,6 +18,8 @@ from runs.work_forms import CostLimitField
 from webagent.knowledge.entries import LONGEST_TEXT, Entry
 
 SELECTION = "selection"
+MOST_OFFERED = 200
+"""Experiments in the menu, the newest."""
 
 
 class LearnForm(forms.Form):
@@ -82,10 +84,9 @@ class ExtractForm(LearnForm):
         return runs_to_learn_from(Run.objects.shown_to(self._user).not_blind().not_anonymous())
 
     def _sources(self) -> list[tuple[Any, Any]]:
-        experiments = Experiment.objects.shown_to(self._user).order_by("-created_at")[:200]
-        sets = TaskSet.objects.filter(
-            pk__in=self._open_runs().order_by().values("task__task_set")
-        ).order_by("name", "version")
+        experiments = Experiment.objects.shown_to(self._user).order_by("-created_at")[:MOST_OFFERED]
+        open_runs = self._open_runs().order_by().filter(task__task_set=OuterRef("pk"))
+        sets = TaskSet.objects.filter(Exists(open_runs)).order_by("name", "version")
         chosen = [(SELECTION, _("the chosen runs"))] if self._run_ids else []
         return [
             *chosen,

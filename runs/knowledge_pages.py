@@ -25,7 +25,8 @@ from runs.models import (
     Run,
     User,
 )
-from runs.visibility import hides_something
+from runs.row_counts import BoundedPaginator
+from runs.visibility import hides_something, sight_of
 from webagent.agents.generic.agent import NAME as GENERIC
 
 PER_PAGE = 50
@@ -89,7 +90,7 @@ def knowledge_list_context(
         sets = sets.latest_versions()
     if site := query.get("site"):
         sets = sets.filter(site=site)
-    page = Paginator(sets, PER_PAGE).get_page(query.get("page"))
+    page = BoundedPaginator(sets, PER_PAGE).get_page(query.get("page"))
     return {
         "page": page,
         "rows": listed_sets(page.object_list, user, had),
@@ -145,7 +146,8 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
     page = Paginator(_with_sources(found, user), PER_PAGE).get_page(number)
     runs = runs_with(knowledge_set, user)
     sources = KnowledgeSource.objects.filter(entry__in=mine.order_by().values("pk"))
-    taught = Run.objects.shown_to(user).filter(pk__in=sources.order_by().values("run"))
+    keys = list(sources.order_by().values_list("run", flat=True))
+    taught = Run.objects.shown_to(user, keys)
     return {
         "set": knowledge_set,
         "page": page,
@@ -212,7 +214,7 @@ def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
     hints of an experiment, or one whose model is still to be named.
     """
     config: dict[str, Any] = {"model": "…"}
-    runs = Run.objects.shown_to(user).not_anonymous().filter(agent__name=GENERIC)
+    runs = Run.objects.seen_with(sight_of(user)).not_anonymous().filter(agent__name=GENERIC)
     last = runs.select_related("agent").order_by("-created_at", "-pk").first()
     if last is not None:
         config = said_settings(last.agent.name, last.agent.config)

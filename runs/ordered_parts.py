@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Generic, TypeVar, overload
 
@@ -18,9 +18,19 @@ class OrderedParts(Sequence[Row], Generic[Row]):
     read in its own order, by its own index, and only as far as a page needs.
     """
 
-    def __init__(self, *parts: QuerySet[Row], most: int) -> None:
-        """`most`: rows of each part that are counted and can be reached."""
-        self._parts, self._most = parts, most
+    def __init__(
+        self,
+        *parts: QuerySet[Row],
+        most: int,
+        shown: Callable[[QuerySet[Row]], QuerySet[Row]] = lambda rows: rows,
+    ) -> None:
+        """Rows of these querysets.
+
+        Args:
+            most: rows of each part that are counted and can be reached.
+            shown: adds what only rows that are shown need, and no count.
+        """
+        self._parts, self._most, self._shown = parts, most, shown
 
     @cached_property
     def _lengths(self) -> list[int]:
@@ -44,6 +54,6 @@ class OrderedParts(Sequence[Row], Generic[Row]):
         for part, length in zip(self._parts, self._lengths, strict=True):
             low, high = max(start - first, 0), min(stop - first, length)
             if low < high:
-                rows += part[low:high]
+                rows += self._shown(part)[low:high]
             first += length
         return rows

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 
 from runs.agent_choices import OfferedAgents
 from runs.models import RetryPolicy, Run, RunStatus, User
@@ -14,7 +14,9 @@ from runs.policies import body_of
 from runs.policy_forms import PolicyForm, initial_of
 from runs.policy_rule_forms import one_more_rule, rule_forms
 from runs.policy_words import PartInWords, in_words, sentences
+from runs.row_counts import RowCount, count_rows
 from runs.savings import Saving, saving_in
+from runs.visibility import Sight, sight_of
 from webagent.environment.registry import ends_at_first_message, suites
 from webagent.environment.site_benchmarks import SITE_BENCHMARKS
 from webagent.recovery.policy import Answer
@@ -54,15 +56,21 @@ class ListedPolicy:
 
     policy: RetryPolicy
     parts: list[PartInWords]
-    n_runs: int
+    n_runs: RowCount
 
 
 def listed_policies(user: User) -> list[ListedPolicy]:
     """Every policy by its name, in words."""
-    runs = _shown_runs(user).filter(policy__isnull=False).order_by()
-    used = dict(runs.values_list("policy__name").annotate(n=Count("pk")))
+    runs = _shown_runs(sight_of(user))
+    versions = defaultdict[str, list[int]](list)
+    for pk, name in RetryPolicy.objects.values_list("pk", "name"):
+        versions[name].append(pk)
     return [
-        ListedPolicy(policy, in_words(body_of(policy)), used.get(policy.name, 0))
+        ListedPolicy(
+            policy,
+            in_words(body_of(policy)),
+            count_rows(runs.filter(policy__in=versions[policy.name]), most=MOST_COUNTED),
+        )
         for policy in RetryPolicy.objects.latest_versions().select_related("created_by")
     ]
 
@@ -70,14 +78,15 @@ def listed_policies(user: User) -> list[ListedPolicy]:
 def policy_context(policy: RetryPolicy, user: User) -> dict[str, Any]:
     """What the page of one version shows."""
     body = body_of(policy)
-    runs = _shown_runs(user).filter(policy=policy)
+    sight = sight_of(user)
+    runs = _shown_runs(sight).filter(policy=policy)
     return {
         "policy": policy,
         "parts": in_words(body),
         "body": body.model_dump_json(indent=2),
         "versions": versions_of(policy.name),
         "never_noticed": suites_that_end() if watches_for_completion(body) else [],
-        "runs": runs.for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
+        "runs": runs.named(sight).for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
         "usage": _usage(runs.filter(status__in=RunStatus.ended())),
         "has_rules": bool(body.reruns),
     }
@@ -127,9 +136,9 @@ def policy_form(
     return form
 
 
-def _shown_runs(user: User) -> Any:
+def _shown_runs(sight: Sight) -> Any:
     """Runs that hide nothing from the person: a policy tells who acts, and its rule how it went."""
-    runs: Any = Run.objects.shown_to(user).latest_attempts()
+    runs: Any = Run.objects.seen_with(sight).latest_attempts()
     return runs.filter(is_blind=False, is_anonymous=False)
 
 

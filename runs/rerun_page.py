@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from django.db.models import (
@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from runs.models import Run, RunStatus, Step, User
 from runs.ordered_parts import OrderedParts
+from runs.visibility import sight_of
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
 
 if TYPE_CHECKING:
@@ -61,19 +62,20 @@ def rerun_list_of(user: User) -> OrderedParts[Run]:
         .order_by("-index")
         .values("screenshot__thumbnail")[:1]
     )
-    runs = (
-        Run.objects.shown_to(user)
-        .filter(superseded=False)
-        .for_list()
-        .annotate(last_picture=Subquery(last_picture))
-        .order_by("-created_at", "-pk")
-    )
+    sight = sight_of(user)
+    runs = Run.objects.seen_with(sight).filter(superseded=False).order_by("-created_at", "-pk")
+
+    def shown(rows: Any) -> Any:
+        named = rows.named(sight).for_list()
+        return named.annotate(last_picture=Subquery(last_picture))
+
     under_way = [RunStatus.LEASED, RunStatus.RUNNING]
     return OrderedParts(
         runs.filter(status__in=under_way),
         runs.filter(status=RunStatus.QUEUED).order_by("created_at", "-pk"),
         runs.filter(QUEUED_HERE, status__in=RunStatus.ended()),
         most=MOST_LISTED,
+        shown=shown,
     )
 
 
@@ -87,7 +89,8 @@ def rerun_rows(runs: Iterable[Run]) -> list[RerunRow]:
 
 def counts_of(user: User) -> dict[str, int]:
     """How many of the person's visible runs run and wait."""
-    active = Run.objects.shown_to(user).filter(status__in=RunStatus.active()).order_by()
+    seen = Run.objects.seen_with(sight_of(user))
+    active = seen.filter(status__in=RunStatus.active()).order_by()
     waiting = Q(status=RunStatus.QUEUED)
     counts: dict[str, int] = active.aggregate(
         running=Count("pk", filter=~waiting), queued=Count("pk", filter=waiting)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.db import connection
 from django.db.models import QuerySet
 
@@ -56,6 +58,20 @@ def count_rows(
         if at_once < most:
             counted = keys[: most + 1].count()
     return RowCount(min(counted, most), is_more=counted > most)
+
+
+class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # only its stub takes one
+    """Pages of a list that may be long: no more than `COUNTED` rows are counted and reached."""
+
+    @cached_property
+    def rows(self) -> RowCount:
+        """How many rows there are."""
+        listed: Any = self.object_list
+        return count_rows(listed)
+
+    @cached_property
+    def count(self) -> int:
+        return self.rows.number
 
 
 def _expected(keys: QuerySet[Any, Any]) -> int:

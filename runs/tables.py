@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import django_tables2 as tables
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import QueryDict
 from django.urls import reverse
@@ -26,7 +25,7 @@ from runs.filters import ANOMALIES
 from runs.keyset import read_cursor
 from runs.models import Event, Run, RunStatus, User
 from runs.querysets.runs import RunQuerySet
-from runs.row_counts import COUNTED_AT_ONCE, RowCount, count_rows
+from runs.row_counts import COUNTED_AT_ONCE, BoundedPaginator, RowCount, count_rows
 from runs.run_list import run_list_extension
 from runs.run_orders import run_keyset
 from runs.templatetags.interface import duration, moment, money, verdict
@@ -63,18 +62,14 @@ DEFAULT_COLUMNS = (
 )
 
 
-class CappedPaginator(Paginator):  # type: ignore[type-arg]  # only its stub takes one
-    """Pages over at most `COUNTED` rows of a table: more are never counted for one page."""
+class CappedPaginator(BoundedPaginator):
+    """The same over the rows of a table."""
 
     @cached_property
     def rows(self) -> RowCount:
         """How many rows there are."""
         listed: Any = self.object_list
         return count_rows(listed.data.data)
-
-    @cached_property
-    def count(self) -> int:
-        return self.rows.number
 
 
 class DrawnRow(BoundRow):

@@ -10,11 +10,12 @@ from django.db.models import F, Q
 
 from judging.audits.cells import Shown
 from judging.audits.matrices import Audit, EvaluatorAudit, audit_of
-from judging.audits.population import FAILURE, INFEASIBLE, SUCCESS
+from judging.audits.population import FAILURE, SUCCESS
 from judging.models import Cause, CauseTag, Evaluation, Repair, Study
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Reason
 from judging.statistics.proportions import Share
+from runs.models import Task
 
 REPAIRABLE = (Repair.TASK_DATA, Repair.EVALUATION_LOGIC)
 _FN = Q(
@@ -115,7 +116,7 @@ def _tags(study: Study) -> Iterable[TagRow]:
         is_current=True,
         item__run__evaluations__is_current=True,
         item__run__evaluations__evaluator__name=F("evaluator_name"),
-    ).exclude(Q(repair="") | Q(item__run__in=INFEASIBLE))
+    ).exclude(Q(repair="") | Task.objects.is_infeasible("item__run__task"))
     return tags.order_by().values_list(
         "item__run__evaluations__evaluator", "error", "causes", "repair"
     )

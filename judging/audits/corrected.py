@@ -39,7 +39,7 @@ def corrected_rates(audit: Audit) -> list[Corrected]:
     Its rates are measured on the runs that have one, so that the two are independent.
     """
     unsettled = StudyItem.objects.filter(study=audit.study, verdict__isnull=True).exclude(
-        run__in=INFEASIBLE
+        INFEASIBLE
     )
     rows = (
         Evaluation.objects.filter(

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count, QuerySet
 from django.utils.translation import gettext_noop
 
 from judging.audits.order import in_order, of_success
@@ -93,11 +93,10 @@ def _verdicts(study: Study, reference: str) -> QuerySet[Evaluation, tuple[int, s
 
 
 def _reasons(study: Study, evaluators: Iterable[int]) -> QuerySet[Evaluation, tuple[int, str, int]]:
-    """Runs without a verdict by evaluator and reason: few, and looked up one by one."""
-    counted = counted_items(study).filter(run=OuterRef("run"))
+    """Runs without a verdict by evaluator and reason."""
     return (
         Evaluation.objects.filter(
-            Exists(counted),
+            run__in=counted_items(study).order_by().values("run"),
             evaluator__in=evaluators,
             verdict__in=WITHOUT_VERDICT,
             is_current=True,

@@ -10,15 +10,14 @@ from enum import StrEnum
 from django.db.models import Case, CharField, Count, Q, QuerySet, Value, When
 
 from judging.models import ReferenceVerdict, Study, StudyItem
-from runs.models import Run, Task
+from runs.models import Task
 
 SUCCESS = ReferenceVerdict.Verdict.SUCCESS
 FAILURE = ReferenceVerdict.Verdict.FAILURE
 
 
-# Lists of their own, looked up once: joined, the task of every run would be looked at.
-INFEASIBLE_TASKS = Task.objects.infeasible().order_by().values("pk")
-INFEASIBLE = Run.objects.filter(task__in=INFEASIBLE_TASKS).order_by().values("pk")
+INFEASIBLE = Task.objects.is_infeasible("run__task")
+"""Of items of a study, those whose task is infeasible."""
 
 
 class Group(StrEnum):
@@ -31,7 +30,7 @@ class Group(StrEnum):
 
 
 _GROUP = Case(
-    When(Q(run__in=INFEASIBLE), then=Value(Group.INFEASIBLE.value)),
+    When(INFEASIBLE, then=Value(Group.INFEASIBLE.value)),
     When(
         verdict__verdict=ReferenceVerdict.Verdict.NOT_EXECUTABLE,
         then=Value(Group.NOT_EXECUTABLE.value),
@@ -72,7 +71,7 @@ class Population:
 def counted_items(study: Study) -> QuerySet[StudyItem]:
     """The items that every figure is computed on."""
     items = StudyItem.objects.filter(study=study, verdict__verdict__in=[SUCCESS, FAILURE])
-    return items.exclude(run__in=INFEASIBLE)
+    return items.exclude(INFEASIBLE)
 
 
 def items_in(study: Study, group: Group) -> QuerySet[StudyItem]:

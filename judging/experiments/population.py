@@ -21,7 +21,6 @@ from django.db.models import (
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.audits.population import INFEASIBLE_TASKS
 from judging.experiments.sources import FAILURE, SUCCESS, Source, with_said
 from judging.models import ReferenceVerdict
 from runs.models import Experiment, Run, RunStatus, Task, User
@@ -98,11 +97,9 @@ def scope_for(user: User, experiment: Experiment) -> Scope:
     """
     # None of a run that is hidden is told, and no other run of its task is either: the same
     # specification, mark as infeasible and kind of evaluation would be told with it.
-    tasks: Any = Task.objects.shown_to(user)
-    sealed = tasks.filter(is_sealed=True).order_by().values("pk")
-    hidden = Q(is_blind=True) | Q(task__in=sealed)
-    runs: Any = Run.objects.shown_to(user)
-    return Scope(experiment, _marked(runs.filter(shown_experiment=experiment.name), hidden))
+    hidden = Q(is_blind=True) | Task.objects.is_sealed(user, "task")
+    runs: Any = Run.objects.filter(experiment=experiment).shown_to(user).not_anonymous()
+    return Scope(experiment, _marked(runs, hidden))
 
 
 def whole_scope(experiment: Experiment) -> Scope:
@@ -132,7 +129,7 @@ _NOT_EXECUTABLE = Exists(
 _STANDING = Case(
     When(is_hidden=True, then=Value(Standing.HIDDEN.value)),
     When(superseded=True, then=Value(Standing.SUPERSEDED.value)),
-    When(Q(task__in=INFEASIBLE_TASKS), then=Value(Standing.INFEASIBLE.value)),
+    When(Task.objects.is_infeasible("task"), then=Value(Standing.INFEASIBLE.value)),
     When(status__in=RunStatus.active(), then=Value(Standing.WAITING.value)),
     When(outcome=Run.Outcome.ERROR, then=Value(Standing.ERROR.value)),
     When(outcome=Run.Outcome.INCOMPLETE, then=Value(Standing.INCOMPLETE.value)),

@@ -188,14 +188,14 @@ def choices_among(counted: QuerySet[Any]) -> list[Choice]:
 
 def choices_up_to_a_bound(counted: QuerySet[Any]) -> list[Choice]:
     """The same without reading all that was ever said: each counts as `count_rows` does."""
-    ids = counted.order_by().values("pk")
+    said_of = Exists(counted.order_by().filter(pk=OuterRef("run")))
     settled = Exists(ReferenceVerdict.objects.filter(run=OuterRef("pk"), **_SETTLED))
     found = [
         _bounded(Source(), counted.filter(_REWARDED)),
         _bounded(Source(is_reference=True), counted.filter(settled)),
     ]
     for version in in_order(EvaluatorVersion.objects.all()):
-        spoken = Evaluation.objects.filter(evaluator=version, run__in=ids, **_SPOKEN)
+        spoken = Evaluation.objects.filter(said_of, evaluator=version, **_SPOKEN)
         found.append(_bounded(Source(version), spoken))
     return [each for each in found if each.verdicts or each.source.evaluator is None]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef
 from django.urls import reverse
 from django.utils.http import urlencode
 
@@ -157,8 +158,9 @@ def cell_page(effects: HintEffects, condition: Condition, user: User) -> CellPag
         KeyError: the experiment has no such condition.
     """
     cell = effects.cells[condition]
+    shown = Hint.objects.shown_to(user).filter(pk=OuterRef("hint"))
     choices = HintChoice.objects.filter(
-        hint_set=effects.sets[condition], hint__in=Hint.objects.shown_to(user).values("pk")
+        Exists(shown), hint_set=effects.sets[condition]
     ).select_related("hint__source__task__task_set", "hint__job")
     by_task = {choice.task_id: choice for choice in choices}
     ids: list[UUID] = []

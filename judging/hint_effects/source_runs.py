@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from judging.audits.population import INFEASIBLE_TASKS
 from judging.experiments.sources import SUCCESS, Choice, Source, choices_up_to_a_bound, with_said
 from runs.hint_sources import source_run
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, User
@@ -45,12 +44,10 @@ class Wish:
         """
         runs: Any = Run.objects.all()
         if self.user is not None:
-            tasks: Any = Task.objects.shown_to(self.user)
-            sealed = tasks.filter(is_sealed=True).order_by().values("pk")
             runs = Run.objects.shown_to(self.user).not_blind().not_anonymous()
-            runs = runs.exclude(task__in=sealed)
+            runs = runs.exclude(Task.objects.is_sealed(self.user, "task"))
         runs = runs.filter(superseded=False, status__in=RunStatus.ended(), n_steps__gt=0)
-        runs = runs.exclude(task__in=INFEASIBLE_TASKS)
+        runs = runs.exclude(Task.objects.is_infeasible("task"))
         if self.task_set:
             runs = runs.filter(task__task_set__name=self.task_set)
         if self.experiment is not None:

@@ -78,10 +78,8 @@ def study_contents_for(user: User, study: Study) -> Contents:
     Labels open as they do on pages: not before all of a run are there.
     """
     whole = everything_of(study)
-    open_to = items_with_open_labels(user).order_by().values("pk")
-    return Contents(
-        runs=whole.runs, items=whole.items, labelled=whole.items.filter(pk__in=open_to), study=study
-    )
+    labelled = items_with_open_labels(user).filter(study=study)
+    return Contents(runs=whole.runs, items=whole.items, labelled=labelled, study=study)
 
 
 def run_contents(runs: QuerySet[Run]) -> Contents:

@@ -92,6 +92,7 @@ class ReferenceVerdict(models.Model):
                 name="verdict_by_age_of_run",
                 condition=models.Q(is_authoritative=True),
             ),
+            models.Index(fields=["-decided_at", "-id"], name="verdict_newest"),
             models.Index(
                 fields=["run_created_at"],
                 name="verdict_without_age",

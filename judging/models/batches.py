@@ -47,6 +47,7 @@ class EvaluationBatch(PaidWork):
         ]
         indexes = [
             models.Index(fields=["state", "created_at"], name="batch_by_state"),
+            models.Index(fields=["-created_at", "-id"], name="batch_newest"),
         ]
 
     def __str__(self) -> str:

@@ -44,6 +44,10 @@ class Study(models.Model):
         ordering = ["-created_at"]
         verbose_name = _("study")
         verbose_name_plural = _("studies")
+        indexes = [
+            models.Index(fields=["-created_at", "-id"], name="study_newest"),
+            models.Index(fields=["-is_open", "-created_at", "-id"], name="study_open_first"),
+        ]
         permissions = [
             ("view_audit", "Can read evaluators' verdicts and audits"),
             ("adjudicate", "Can adjudicate disputes"),

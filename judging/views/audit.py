@@ -22,14 +22,20 @@ from judging.models import Study
 from judging.reports import FORMATS, Table
 from judging.services.unblinding import record_unblindings
 from judging.views.auditing import for_auditors
+from runs.row_counts import BoundedPaginator
 from runs.views.fragments import AppRequest, wants_partial
+
+PER_PAGE = 50
 
 
 @require_safe
 @permission_required(AUDIT, raise_exception=True)
 def audit_home(request: AppRequest) -> HttpResponse:
-    """All studies, with what there is to audit in each."""
-    return render(request, "judging/audit_home.html", {"rows": listed_studies(request.user)})
+    """All studies, the newest first, with what there is to audit in each."""
+    studies = Study.objects.order_by("-created_at", "-pk")
+    page = BoundedPaginator(studies, PER_PAGE).get_page(request.GET.get("page"))
+    rows = listed_studies(request.user, list(page.object_list))
+    return render(request, "judging/audit_home.html", {"page": page, "rows": rows})
 
 
 @require_safe

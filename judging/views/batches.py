@@ -7,7 +7,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -32,6 +31,7 @@ from judging.services.evaluating_batches import cancel_batch, resume_batch
 from judging.views.auditing import for_auditors
 from runs.execution.paid_work import WorkRefusedError
 from runs.rerun_page import ids_of
+from runs.row_counts import BoundedPaginator
 from runs.views.fragments import AppRequest, wants_partial
 from runs.views.resuming import resume
 from runs.work_forms import ResumeForm
@@ -113,7 +113,7 @@ def batch_list(request: AppRequest) -> HttpResponse:
 def _listed(request: AppRequest) -> dict[str, Any]:
     study = request.GET.get("study", "")
     found = batches_shown_to(request.user).filter(for_study(study))
-    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    page = BoundedPaginator(found, PER_PAGE).get_page(request.GET.get("page"))
     return {
         "page": page,
         "rows": batch_rows(page.object_list, request.user),

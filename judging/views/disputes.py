@@ -24,6 +24,7 @@ from judging.services.disputes import (
     decide,
 )
 from judging.services.unblinding import record_unblinding, record_unblindings
+from runs.row_counts import BoundedPaginator
 from runs.views.fragments import AppRequest
 
 PER_PAGE = 50
@@ -34,7 +35,7 @@ def dispute_list(request: AppRequest) -> HttpResponse:
     """Disputes that wait, then decided ones; those that the person may open."""
     waiting = disputes_open_to(request.user).waiting().for_list()
     context = {
-        "waiting": Paginator(waiting, PER_PAGE).get_page(request.GET.get("page")),
+        "waiting": BoundedPaginator(waiting, PER_PAGE).get_page(request.GET.get("page")),
         "decided": disputes_open_to(request.user).decided().for_list()[:PER_PAGE],
         "n_overruled": overruled_labels(request.user).count(),
     }

@@ -22,6 +22,7 @@ from judging.study_pages import (
     MANAGE,
     item_counts,
     items_page,
+    listed_studies,
     member_rows,
     own_labels,
     own_progress,
@@ -31,6 +32,7 @@ from judging.study_pages import (
 )
 from judging.taxonomy import cause_choices
 from runs.models import User
+from runs.row_counts import BoundedPaginator, count_rows
 from runs.views.fragments import AppRequest, wants_partial
 
 PER_PAGE = 50
@@ -40,7 +42,11 @@ PROTOCOL = "protocol"
 @require_safe
 def study_list(request: AppRequest) -> HttpResponse:
     """Studies that the person has a part in; all of them for who manages studies."""
-    return render(request, "judging/study_list.html", {"rows": study_rows(request.user)})
+    page = BoundedPaginator(listed_studies(request.user), PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    rows = study_rows(request.user, list(page.object_list))
+    return render(request, "judging/study_list.html", {"page": page, "rows": rows})
 
 
 @require_safe
@@ -102,7 +108,7 @@ def study_create(request: AppRequest) -> HttpResponse:
     context = {
         "form": form,
         "filter": run_filter(query, request.user),
-        "n_matching": matching_runs(query, request.user).count(),
+        "n_matching": count_rows(matching_runs(query, request.user)),
         "most": MAX_RUNS,
         "presets": PRESETS,
         "chosen": chosen,

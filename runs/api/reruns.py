@@ -195,7 +195,8 @@ def _address(launch_id: UUID) -> str:
 
 
 def _of_launch(request: ApiRequest, launch_id: UUID) -> RunQuerySet[Run]:
-    return Run.objects.shown_to(request.user).latest_attempts().filter(launch=launch_id)
+    keys = list(Run.objects.filter(launch=launch_id).values_list("pk", flat=True))
+    return Run.objects.shown_to(request.user, keys).latest_attempts()
 
 
 def _state(request: ApiRequest, launch_id: UUID) -> LaunchOut:

@@ -49,6 +49,7 @@ class Experiment(models.Model):
     class Meta:
         ordering = ["-created_at"]
         verbose_name = _("experiment")
+        indexes = [models.Index(fields=["-created_at", "-id"], name="experiment_newest")]
         permissions = [("manage_space", "Can put away and delete runs, and set quotas")]
 
     def __str__(self) -> str:

@@ -250,6 +250,11 @@ class Run(models.Model):
                 condition=models.Q(queued_at__isnull=False) | models.Q(lease_token__gt=0),
             ),
             models.Index(
+                fields=["policy", "-created_at", "-id"],
+                name="run_by_policy",
+                condition=models.Q(policy__isnull=False),
+            ),
+            models.Index(
                 fields=["created_by", "-ended_at"],
                 name="run_ended_of",
                 condition=models.Q(ended_at__isnull=False),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.db import models
+from django.db.models import Exists, OuterRef
 
 if TYPE_CHECKING:
     from runs.models import User
@@ -23,9 +24,8 @@ class HintQuerySet(models.QuerySet[HintRow]):
         runs: Any = self.model._meta.get_field("source").related_model
         tasks: Any = runs._meta.get_field("task").related_model
         told = runs.objects.shown_to(user).not_blind().not_anonymous().order_by()
-        sealed = tasks.objects.shown_to(user).filter(is_sealed=True).order_by()
-        open_to = self.filter(source__in=told.values("pk"))
-        return open_to.exclude(source__task__in=sealed.values("pk"))
+        open_to = self.filter(Exists(told.filter(pk=OuterRef("source"))))
+        return open_to.exclude(tasks.objects.is_sealed(user, "source__task"))
 
     def for_list(self) -> Self:
         """With all that a list shows."""

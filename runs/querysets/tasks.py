@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.db import models
-from django.db.models import BooleanField, Case, CharField, Q, Value, When
+from django.db.models import BooleanField, Case, CharField, Exists, OuterRef, Q, Value, When
 from django.db.models.functions import Length
 
 from runs.visibility import run_policy
@@ -39,11 +39,13 @@ class TaskQuerySet(models.QuerySet[TaskRow]):
         are not shown at all. A task is sealed in every version of its benchmark at once, since
         one version's reference mostly is the other's.
         """
-        sealed = self._sealed(user)
+        spelled = self._spelled_ids_of_sealed(user)
         is_sealed: Any = Value(False, output_field=BooleanField())
-        if sealed is not None:
+        if spelled:
             is_sealed = Case(
-                When(sealed, then=Value(True)), default=Value(False), output_field=BooleanField()
+                When(external_id__among=spelled, then=Value(True)),
+                default=Value(False),
+                output_field=BooleanField(),
             )
         infeasible = Case(
             When(is_sealed=True, then=Value(None)),
@@ -61,17 +63,29 @@ class TaskQuerySet(models.QuerySet[TaskRow]):
         """By task set, then by id as people count."""
         return self.order_by(*NATURAL_ORDER)
 
-    def infeasible(self) -> Self:
-        """Tasks that are infeasible as they are, or in a version that patches made of them."""
-        every: Any = self.model._default_manager
-        marked = every.exclude(infeasible_reason="").order_by()
+    def is_infeasible(self, task: str) -> Q:
+        """Whether the task that a row leads to is infeasible, asked row by row.
+
+        As it is, or in a version that patches made of it.
+
+        Args:
+            task: the path of the relation.
+        """
+        marked = self.exclude(infeasible_reason="").order_by()
         links = ["__".join(["original"] * depth) for depth in range(1, DEEPEST_PATCHES + 1)]
-        # One list and no choice between lists: the planner would take half of all tasks for
-        # infeasible, and then compare every run with every run of them instead of hashing these.
-        found = marked.values("pk").union(
-            *(marked.filter(**{f"{link}__isnull": False}).values(link) for link in links)
-        )
-        return self.filter(pk__in=found)
+        found = Q()
+        for link in ("pk", *links):
+            found |= Q(Exists(marked.filter(**{link: OuterRef(task)})))
+        return found
+
+    def is_sealed(self, user: User, task: str) -> Q:
+        """Whether the task that a row leads to is sealed from the person; see `shown_to`.
+
+        Args:
+            task: the path of the relation.
+        """
+        spelled = self._spelled_ids_of_sealed(user)
+        return Q(**{f"{task}__external_id__among": spelled}) if spelled else Q(pk__in=())
 
     def newest_versions(self, task_ids: Iterable[int]) -> dict[int, TaskRow]:
         """The task of the same id in the newest version that patches made of its set, by task.
@@ -108,18 +122,18 @@ class TaskQuerySet(models.QuerySet[TaskRow]):
             newest[pk] = end
         return newest
 
-    def _sealed(self, user: User) -> Q | None:
-        """Tasks with a run on which the person is blind, in all versions; None without any."""
+    def _spelled_ids_of_sealed(self, user: User) -> list[str]:
+        """What tasks are called of which the person judges a run, in all versions of their sets."""
         blind = run_policy().blind_tasks(user)
         if not blind:
-            return None
+            return []
         every: Any = self.model._default_manager
         under_judgement = every.filter(pk__among=blind).order_by()
         named = under_judgement.values_list("task_set__name", "external_id")
         keys = {task_key(name, external_id) for name, external_id in named}
         names = set(self._task_sets().values_list("name", flat=True))
         spelled = keys | {f"{name}.{key}" for name in names for key in keys}
-        return Q(external_id__among=sorted(spelled))
+        return sorted(spelled)
 
     def _task_sets(self) -> Any:
         model: Any = self.model._meta.get_field("task_set").related_model

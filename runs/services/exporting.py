@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -94,9 +94,7 @@ def export_for(
     looks = cast("list[ShownRun]", list(shown.only("id")))
     blind = frozenset(run.pk for run in looks if run.is_blind)
     anonymous = frozenset(run.pk for run in looks if run.is_anonymous)
-    tasks: Any = Task.objects.shown_to(user)
-    still_judged = tasks.filter(is_sealed=True).order_by().values("pk")
-    of_sealed = shown.filter(task__in=still_judged).order_by()
+    of_sealed = shown.filter(Task.objects.is_sealed(user, "task")).order_by()
     sealed = frozenset(of_sealed.values_list("pk", flat=True))
     bundles = bundles_of(shown.order_by("pk"))
     shown_as = (_as_shown(bundle, blind, anonymous, sealed) for bundle in bundles)

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,6 +17,7 @@ from runs.experiment_forms import ExperimentForm, first_problem
 from runs.experiment_plans import PlanError
 from runs.experiment_progress import progress_of, progress_of_each
 from runs.models import Experiment
+from runs.row_counts import BoundedPaginator
 from runs.services.experiments import (
     cancel_experiment,
     launch_experiment,
@@ -38,7 +38,7 @@ may_view = permission_required("runs.view_experiment", raise_exception=True)
 def experiment_list(request: AppRequest) -> HttpResponse:
     """Experiments, newest first, each with how far it is."""
     experiments = Experiment.objects.shown_to(request.user).select_related("created_by")
-    page = Paginator(experiments.defer("plan"), PER_PAGE).get_page(request.GET.get("page"))
+    page = BoundedPaginator(experiments.defer("plan"), PER_PAGE).get_page(request.GET.get("page"))
     rows = progress_of_each(page.object_list, request.user)
     return render(request, "runs/experiment_list.html", {"page": page, "rows": rows})
 

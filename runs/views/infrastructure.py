@@ -10,15 +10,21 @@ from runs.models import Run
 from runs.sites import last_known, site_states
 from runs.views.fragments import AppRequest
 from runs.views.reruns import may_rerun
+from runs.visibility import sight_of
+
+MOST_ATTEMPTS = 10_000
+"""The newest attempts, which rates are taken of."""
 
 
 @require_safe
 @may_rerun
 def infrastructure(request: AppRequest) -> HttpResponse:
     """Rates of infrastructure errors, over the runs of which the person may know all."""
-    runs = Run.objects.shown_to(request.user).not_blind().not_anonymous()
+    runs = Run.objects.seen_with(sight_of(request.user)).not_blind().not_anonymous()
+    newest = runs.attempts().order_by("-created_at", "-pk").values("pk")[:MOST_ATTEMPTS]
     context = {
-        "rates": error_rates(runs),
+        "rates": error_rates(Run.objects.filter(pk__in=newest)),
+        "most": MOST_ATTEMPTS,
         "asks_sites": bool(settings.SITE_HOSTS),
         "sites": last_known(),
     }

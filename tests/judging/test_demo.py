@@ -144,7 +144,7 @@ def test_the_tasks_are_patched_each_with_its_reason_and_after_judges_by_them(stu
     for name, version in (("before", "1"), ("after", "repaired-1")):
         said = Evaluation.objects.filter(evaluator__name=name, run__study_items__study=study)
         assert set(said.values_list("task__task_set__version", flat=True)) == {version}
-    assert not Task.objects.infeasible().exists()
+    assert not Task.objects.filter(Task.objects.is_infeasible("pk")).exists()
 
 
 def test_the_stub_owns_up_wherever_it_answered(study: Study) -> None:

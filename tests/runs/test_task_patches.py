@@ -414,7 +414,7 @@ def test_a_task_is_infeasible_if_a_patch_found_it_so():
     gone = entry(category="infeasible", changes=[replace("/infeasible_reason", "", "gone")])
     apply_patch(patch=patch_of())
     apply_patch(patch=patch_of(gone, from_version="mine-1", to_version="mine-2"))
-    infeasible = Task.objects.infeasible()
+    infeasible = Task.objects.filter(Task.objects.is_infeasible("pk"))
     assert {(task.external_id, task.task_set.version) for task in infeasible} == {
         ("1", "raw"),
         ("1", "mine-1"),
