@@ -118,7 +118,9 @@ class Inventory:
         return entry.what, self._why_missing(entry, held)
 
     def _gap(self, group: list[_Named], held: Container[str]) -> Gap:
-        first, last = group[0], group[-1]
+        # What a run ends with may have been asked for before: numbers in order, short ones first.
+        in_order = sorted(group, key=lambda each: (len(each.where), each.where))
+        first, last = in_order[0], in_order[-1]
         where = first.where if first is last else f"{first.where} … {last.where}"
         return Gap(
             what=first.what,

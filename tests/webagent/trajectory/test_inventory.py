@@ -45,7 +45,7 @@ def test_why_something_is_missing_is_told() -> None:
 
 def test_all_of_a_kind_are_one_gap_and_some_are_one_each() -> None:
     inventory = Inventory(10)
-    for number in range(5):
+    for number in (0, 1, 2, 4, 3):
         inventory.miss("screenshot", f"{number}.png")
     (gap,) = inventory.gaps(frozenset())
     assert (gap.where, gap.count) == ("0.png … 4.png", 5)
