@@ -129,12 +129,19 @@ class Supervisor:
     Args:
         say: takes each line of a part's output, with the part's name before it.
         look: called several times a second while all goes well.
+        stop_limit_s: a part that was told to stop is killed after so long.
     """
 
     def __init__(
-        self, parts: Sequence[Part], *, say: Callable[[str], None], look: Callable[[], None]
+        self,
+        parts: Sequence[Part],
+        *,
+        say: Callable[[str], None],
+        look: Callable[[], None] = lambda: None,
+        stop_limit_s: float = STOP_LIMIT_S,
     ) -> None:
         self._parts = parts
+        self._stop_limit_s = stop_limit_s
         self._say = say
         self._look = look
         self._is_stopping = False
@@ -231,7 +238,7 @@ class Supervisor:
         """TERM to each, KILL to whatever is left of them after a while; then to lost browsers."""
         for part in self._parts:
             part.tell(signal.SIGTERM)
-        deadline = time.monotonic() + STOP_LIMIT_S
+        deadline = time.monotonic() + self._stop_limit_s
         while any(part.is_running for part in self._parts) and time.monotonic() < deadline:
             if self._selector.get_map():
                 self._read(TICK_S)

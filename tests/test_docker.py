@@ -13,6 +13,7 @@ import yaml
 from django.core.management import load_command_class
 from prometheus_client import REGISTRY
 
+from runs.management.commands import work
 from runs.monitoring import gauges
 from runs.views.probes import PROBES
 from runs.workers import all_duties
@@ -101,6 +102,7 @@ def test_only_the_proxy_is_reached_from_outside(services: dict[str, Service]) ->
 def test_a_worker_may_end_what_it_has_begun(services: dict[str, Service]) -> None:
     for name in WORKERS:
         assert services[name]["stop_grace_period"] == "2m"
+    assert work.STOP_LIMIT_S < 120
     grace_s = int(services["web"]["stop_grace_period"].removesuffix("s"))
     assert web_server.graceful_timeout < grace_s
 

@@ -58,7 +58,7 @@ def deaf(_alive: Alive) -> None:
     time.sleep(300)
 
 
-def run(*parts: Part, stop_when: str = "never") -> tuple[int, list[str]]:
+def run(*parts: Part, stop_when: str = "never", stop_limit_s: float = 30) -> tuple[int, list[str]]:
     """Exit code, and what was said; TERM comes as soon as a line has these words."""
     said: list[str] = []
 
@@ -67,7 +67,7 @@ def run(*parts: Part, stop_when: str = "never") -> tuple[int, list[str]]:
         if stop_when in line:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    return Supervisor(parts, say=say, look=lambda: None).run(), said
+    return Supervisor(parts, say=say, stop_limit_s=stop_limit_s).run(), said
 
 
 def test_lines_of_all_parts_come_with_their_names_and_it_stops_at_term():
@@ -105,7 +105,7 @@ def test_a_part_that_is_killed_is_started_again_however_often():
         if len(said) == 2 * GIVE_UP_AFTER:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    assert Supervisor([Part("part", killed)], say=say, look=lambda: None).run() == 0
+    assert Supervisor([Part("part", killed)], say=say).run() == 0
     assert set(said) == {f"part ended ({-signal.SIGKILL}); it is started again"}
 
 
@@ -127,10 +127,9 @@ def test_a_part_that_gives_signs_of_life_is_left_alone():
     assert (code, said) == (0, ["part | through"])
 
 
-def test_what_does_not_listen_to_term_is_killed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(supervisor, "STOP_LIMIT_S", 0.5)
+def test_what_does_not_listen_to_term_is_killed():
     part = Part("part", deaf)
-    code, _said = run(part, stop_when="deaf")
+    code, _said = run(part, stop_when="deaf", stop_limit_s=0.5)
     assert code == 0
     assert part.process is not None
     assert part.process.exitcode == -signal.SIGKILL
@@ -145,7 +144,7 @@ def test_a_second_signal_does_not_wait():
             os.kill(os.getpid(), signal.SIGTERM)
             again.start()
 
-    assert Supervisor([part], say=say, look=lambda: None).run() == 0
+    assert Supervisor([part], say=say).run() == 0
     again.join()
     assert part.process is not None
     assert part.process.exitcode == -signal.SIGKILL

@@ -13,6 +13,9 @@ from runs.supervisor import Supervisor
 from runs.worker_parts import metrics_parts, prepare_to_fork, worker_parts
 from runs.workers import BROWSER, all_duties
 
+STOP_LIMIT_S = 110
+"""A step, or a model's reply, may take a minute; a run that it breaks off costs an attempt."""
+
 
 class Command(BaseCommand):
     """Works until Ctrl-C or TERM."""
@@ -38,7 +41,9 @@ class Command(BaseCommand):
         parts = worker_parts(
             queues, name=options["name"], processes=processes, threads=options["threads"]
         )
-        code = Supervisor([*parts, *metrics_parts()], say=self._say, look=lambda: None).run()
+        code = Supervisor(
+            [*parts, *metrics_parts()], say=self._say, stop_limit_s=STOP_LIMIT_S
+        ).run()
         if code:
             raise CommandError("The workers stopped: see above.", returncode=code)
 
