@@ -190,7 +190,8 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
     """Items whose labels, all of them, the person may see.
 
     The labels are complete, and the person gave one of them, adjudicates the study, or may read
-    audits; and no other open study waits for the person's own judgement of the same run.
+    audits; and no other open study waits for the person's own judgement of the same run. None does
+    once all labels of a run that they labelled have arrived: they are not asked again.
     """
     present = StudyMember.objects.filter(user=user, left_at=None)
     gave_one = Label.objects.filter(item=OuterRef("pk"), annotator=user, is_repeat=False)
@@ -206,6 +207,11 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
             is_open=True, members__user=user, members__part=StudyMember.Part.ANNOTATOR
         ).values("pk"),
     )
+    own_closed = (
+        Label.objects.independent()
+        .filter(annotator=user, item__run=OuterRef("run"))
+        .exclude(item__status=StudyItem.Status.OPEN)
+    )
     looking_again = Assignment.objects.filter(
         user=user,
         is_repeat=True,
@@ -213,7 +219,8 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
         item__run=OuterRef("run"),
         item__study__is_open=True,
     )
-    return StudyItem.objects.filter(allowed, ~Exists(owed), ~Exists(looking_again)).exclude(
+    owes_nothing = Q(~Exists(owed)) | Q(Exists(own_closed))
+    return StudyItem.objects.filter(allowed, owes_nothing, ~Exists(looking_again)).exclude(
         status=StudyItem.Status.OPEN
     )
 

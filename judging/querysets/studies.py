@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from django.db import models
-from django.db.models import Count, F, Q
+from django.db.models import Count, Exists, F, OuterRef, Q
 
 if TYPE_CHECKING:
     from runs.models import User
@@ -59,5 +59,12 @@ class StudyItemQuerySet(models.QuerySet[ItemRow]):
         return self.exclude(labels__annotator=user)
 
     def not_unblinded_for(self, user: User) -> Self:
-        """Without runs of which the person has seen what is hidden, in this study or another."""
-        return self.exclude(run__study_items__unblindings__user=user)
+        """Without runs of which the person knows what is hidden, from this study or another.
+
+        Because they looked, or because all labels of a run that they labelled have arrived.
+        """
+        labelled = self.model._default_manager.filter(
+            run=OuterRef("run"), labels__annotator=user, labels__is_repeat=False
+        )
+        unseen = self.exclude(run__study_items__unblindings__user=user)
+        return unseen.exclude(Exists(labelled.exclude(status=OPEN)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Exists, QuerySet, Subquery
+from django.db.models import Exists, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -46,6 +46,11 @@ def _facts() -> QuerySet[StudyItem, tuple[bool, int, bool, bool, bool, bool, int
         item=number("item"), annotator=number("user"), is_repeat=truth("is_repeat")
     )
     seen = Unblinding.objects.filter(user=number("user"), item__run=key("run"))
+    own_closed = (
+        Label.objects.independent()
+        .filter(annotator=number("user"), item__run=key("run"))
+        .exclude(item__status=StudyItem.Status.OPEN)
+    )
     others = Label.objects.independent().filter(item=number("item"))
     guidelines = Guideline.objects.filter(study=number("study")).order_by("-version").values("pk")
     shown = guidelines.filter(pk=number("guideline"))
@@ -54,7 +59,7 @@ def _facts() -> QuerySet[StudyItem, tuple[bool, int, bool, bool, bool, bool, int
         .annotate(
             member=Exists(member),
             own=Exists(own),
-            seen=Exists(seen),
+            seen=Q(Exists(seen)) | Q(Exists(own_closed)),
             contradicted=Exists(others.exclude(success=text("success"))),
             guideline=Coalesce(Subquery(shown), Subquery(guidelines[:1])),
         )

@@ -156,9 +156,9 @@ def make_world() -> World:
         "engineer": make_user("engineer", "eve"),
         "admin": make_user("admin", "root"),
     }
-    run = _hidden_run("zq", "the run")
-    disputed = _hidden_run("zd", "the disputed run")
-    rerun = _hidden_run("zq", "the rerun", rerun_of=run)
+    run = hidden_run("zq", "the run")
+    disputed = hidden_run("zd", "the disputed run")
+    rerun = hidden_run("zq", "the rerun", rerun_of=run)
     other_study, other_dispute = _settled_elsewhere(run, bob, carl)
     study = make_study(
         runs=[run, make_run(pictures=False)],
@@ -169,10 +169,10 @@ def make_world() -> World:
     )
     _label_with_everything(study.items.get(run=run), bob)
     _dispute(disputed, bob, carl, judge)
-    evaluator = _evaluate({run: "zq", rerun: "zq", disputed: "zd"})
+    evaluator = judge_runs({run: "zq", rerun: "zq", disputed: "zd"})
     _reach_milestones({run: "zq", rerun: "zq", disputed: "zd"})
     _tag(other_study.items.get(run=run), evaluator, carl)
-    _tell_failures({run: "zq", rerun: "zq", disputed: "zd"}, carl)
+    tell_failures({run: "zq", rerun: "zq", disputed: "zd"}, carl)
     for user in blind.values():
         _hold(study, run, user)
     job = ImportJob.objects.create(
@@ -195,14 +195,14 @@ def make_world() -> World:
         adjudicator=judge,
         stranger=make_user("annotator", "nobody"),
         others=[bob, carl, dave],
-        batches=_batches(study, [run, disputed], evaluator),
-        knowledge=_knowledge({run: "zq", disputed: "zd"}),
-        hints=_hints({run: "zq", disputed: "zd"}),
+        batches=make_batches(study, [run, disputed], evaluator),
+        knowledge=make_knowledge({run: "zq", disputed: "zd"}),
+        hints=make_hints({run: "zq", disputed: "zd"}),
         **blind,
     )
 
 
-def _hidden_run(of: str, goal: str, **fields: Any) -> Run:
+def hidden_run(of: str, goal: str, **fields: Any) -> Run:
     """A run whose outcome, reward, agent, model, cost and files all hold a word."""
     says, is_by = verdict_words(of), identity_words(of)
     agent, _ = AgentConfiguration.objects.get_or_create(
@@ -324,7 +324,7 @@ def _dispute(run: Run, bob: User, carl: User, judge: User) -> None:
     add_message(dispute=dispute, author=bob, text="I looked twice", proposal="success")
 
 
-def _batches(
+def make_batches(
     study: Study, selection: list[Run], evaluator: EvaluatorVersion
 ) -> list[EvaluationBatch]:
     """A batch over the study and one over a selection, with what both say of the hidden runs."""
@@ -347,7 +347,7 @@ def _batches(
     return batches
 
 
-def _knowledge(runs: dict[Run, str]) -> list[KnowledgeSet]:
+def make_knowledge(runs: dict[Run, str]) -> list[KnowledgeSet]:
     """A raw set and its summary, both with what a model made of the hidden runs."""
     job = LearningJob.objects.create(kind="extract", state="cancelled", params={"name": "Garden"})
     sets = [
@@ -369,7 +369,8 @@ def _knowledge(runs: dict[Run, str]) -> list[KnowledgeSet]:
     return sets
 
 
-def _evaluate(runs: dict[Run, str]) -> EvaluatorVersion:
+def judge_runs(runs: dict[Run, str]) -> EvaluatorVersion:
+    """What an evaluator says of the runs, each with its words."""
     evaluator = EvaluatorVersion.objects.create(
         name="matcher", kind="matcher", version="1", config_hash="matcher"
     )
@@ -410,7 +411,7 @@ def _reach_milestones(runs: dict[Run, str]) -> None:
         )
 
 
-def _tell_failures(runs: dict[Run, str], user: User) -> None:
+def tell_failures(runs: dict[Run, str], user: User) -> None:
     """How the runs failed: proposed by a judge, and changed by a person."""
     judge = EvaluatorVersion.objects.create(
         name="failure-judge", kind="modes", version="1", config_hash="failure-judge"
@@ -458,7 +459,7 @@ def _hold(study: Study, run: Run, user: User) -> None:
     )
 
 
-def _hints(runs: dict[Run, str]) -> list[Hint]:
+def make_hints(runs: dict[Run, str]) -> list[Hint]:
     """A hint from each of the runs, which tells that they succeeded, chosen for its own task."""
     params = {"runs": [str(run.pk) for run in runs], "levels": ["concrete"], "verdict_name": "x"}
     job = LearningJob.objects.create(kind="hints", state="finished", model="m", params=params)
@@ -511,11 +512,13 @@ def turn_round(world: World, *, turns_disputed: bool) -> None:
             config={},
         )
     for run in turned:
-        _turn(run)
+        Experiment.objects.filter(runs=run).update(name=f"another {run.experiment_id}")
+        turn_run(run)
     world.rerun.evaluations.all().delete()  # one says the opposite, and one is not there at all
 
 
-def _turn(run: Run) -> None:
+def turn_run(run: Run) -> None:
+    """Everything that the run, its steps and its evaluators say, the other way round."""
     HintChoice.objects.filter(hint__source=run).delete()
     Hint.objects.filter(source=run).delete()
     run.evaluations.update(
@@ -526,7 +529,6 @@ def _turn(run: Run) -> None:
         run.steps.filter(pk=step.pk).update(reward=0.0, cost=None, input_tokens=7, record=record)
     run.events.all().delete()
     FailureReview.objects.filter(run=run).delete()
-    Experiment.objects.filter(runs=run).update(name=f"another {run.experiment_id}")
     Run.objects.filter(pk=run.pk).update(
         outcome=Run.Outcome.SUCCESS,
         end_reason=Run.EndReason.TASK_ENDED,

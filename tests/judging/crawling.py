@@ -13,6 +13,7 @@ from django.db import transaction
 from django.http.response import HttpResponseBase, StreamingHttpResponse
 from django.test import Client
 
+from runs.models import User
 from tests.judging.blind_world import World
 from tests.judging.statements import Statements, asked_of_database, told_apart
 from tests.judging.url_cases import CASES, Visit
@@ -31,10 +32,10 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-def log_in(world: World, viewer: str) -> str:
+def log_in(user: User) -> str:
     """The key of a session of theirs. That they logged in is written down."""
     client = Client()
-    client.force_login(getattr(world, viewer))
+    client.force_login(user)
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
@@ -53,7 +54,7 @@ def answers(
     fragment, a file as page.
     """
     client = Client()
-    session = session or log_in(world, viewer)
+    session = session or log_in(getattr(world, viewer))
     for name, visit, ways in _all_visits(world, only):
         for way in ways:
             client.cookies.clear()  # the visit to the log-out page, above all

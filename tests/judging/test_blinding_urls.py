@@ -110,7 +110,7 @@ def test_no_answer_holds_a_hidden_word_and_twin_sites_answer_alike(
     world: World, viewer: str
 ) -> None:
     rows = (Label.objects.count(), Assignment.objects.count(), User.objects.count())
-    session = log_in(world, viewer)
+    session = log_in(getattr(world, viewer))
     # What runs say that knowledge was drawn from is read once and kept.
     list(answers(world, viewer, "runs:knowledge_entry", session))
     first, second = dict[str, Statements](), dict[str, Statements]()

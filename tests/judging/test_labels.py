@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
+from judging.blinding import disputes_open_to
 from judging.models import (
     Assignment,
     Dispute,
@@ -34,7 +35,7 @@ from tests.judging.factories import (
     make_study,
     make_submission,
 )
-from tests.runs.factories import make_run
+from tests.runs.factories import make_run, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -257,6 +258,30 @@ def test_whoever_came_to_know_of_other_labels_revises_none(way: str) -> None:
     }
     with pytest.raises(LabelClosedError):
         ways[way]()
+
+
+@pytest.mark.parametrize("said", ["success", "failure"])
+def test_whose_label_is_complete_in_one_study_revises_and_gives_none_in_another(said: str) -> None:
+    """That the run is settled or disputed there tells what the other one said of it."""
+    run, late = make_run(pictures=False), make_run(pictures=False)
+    people = make_user("annotator"), make_user("annotator")
+    study = make_study(runs=[run], annotators=people)
+    other = make_study(runs=[run, late], annotators=people)
+    user = people[0]
+    in_hand = next_assignment(study=study, user=user)
+    assert in_hand is not None
+    early = make_study(runs=[run], annotators=people)
+    given = make_label(early.items.get(), user)
+    for person, verdict in zip(people, ("success", said), strict=True):
+        make_label(other.items.get(run=run), person, verdict)
+    with pytest.raises(LabelClosedError):
+        undo_label(label=given, user=user)
+    with pytest.raises(PlaceLostError):
+        submit_label(assignment=in_hand, user=user, submission=make_submission())
+    assert next_assignment(study=study, user=user) is None
+    assert next_assignment(study=other, user=user) is not None
+    if said == "failure":
+        assert [dispute.item.study for dispute in disputes_open_to(user)] == [other]
 
 
 def test_a_repeat_of_a_settled_run_is_not_undone() -> None:

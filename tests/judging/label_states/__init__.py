@@ -1,0 +1,1 @@
+"""Labels, items, assignments and disputes in every state that they can reach together."""
