@@ -159,7 +159,6 @@ def make_world() -> World:
     run = hidden_run("zq", "the run")
     disputed = hidden_run("zd", "the disputed run")
     rerun = hidden_run("zq", "the rerun", rerun_of=run)
-    other_study, other_dispute = _settled_elsewhere(run, bob, carl)
     study = make_study(
         runs=[run, make_run(pictures=False)],
         annotators=[bob, *blind.values()],
@@ -168,6 +167,7 @@ def make_world() -> World:
         labels_per_run=5,  # a place for everybody
     )
     _label_with_everything(study.items.get(run=run), bob)
+    other_study, other_dispute = _settled_elsewhere(run, bob, carl)
     _dispute(disputed, bob, carl, judge)
     evaluator = judge_runs({run: "zq", rerun: "zq", disputed: "zd"})
     _reach_milestones({run: "zq", rerun: "zq", disputed: "zd"})
