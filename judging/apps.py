@@ -15,7 +15,7 @@ class JudgingConfig(AppConfig):
     def ready(self) -> None:
         """Listen to what happens to runs; keep roles and what is derived in every database."""
         import_module("judging.receivers")
-        roles = import_module("judging.roles")
+        roles = import_module("judging.studies.roles")
         post_migrate.connect(roles.sync_roles, sender=self, dispatch_uid="judging.sync_roles")
-        ages = import_module("judging.services.verdict_ages")
+        ages = import_module("judging.studies.verdicts.verdict_ages")
         post_migrate.connect(ages.date_verdicts, sender=self, dispatch_uid="judging.date_verdicts")

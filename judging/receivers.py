@@ -5,8 +5,8 @@ from uuid import UUID
 
 from django.dispatch import receiver
 
-from judging.services.evaluating import evaluate_ended_runs
-from judging.services.stale_progress import retire_progress
+from judging.evaluating.services import evaluate_ended_runs
+from judging.evaluating.stale_progress import retire_progress
 from runs.signals import milestones_changed, runs_ended
 
 

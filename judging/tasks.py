@@ -6,22 +6,26 @@ from uuid import UUID
 
 from celery import shared_task
 
+from judging.analysis.milestone_proposals import (
+    proposing as proposing,  # registers how milestones are proposed
+)
+from judging.analysis.miniwob.proposing_causes import proposals_wait
+from judging.analysis.miniwob.proposing_causes import propose_causes as propose_waiting
+from judging.evaluating.batches import carry_out
+from judging.evaluating.evaluating import evaluate_runs, runs_without
+from judging.evaluating.overlooked import evaluate_overlooked as look_for_overlooked
+from judging.evaluating.overlooked import is_due as overlooked_are_due
 from judging.evaluators.registry import evaluator_of
-from judging.execution import proposing as proposing  # registers how milestones are proposed
-from judging.execution.evaluating import evaluate_runs, runs_without
-from judging.execution.evaluating_batches import carry_out
-from judging.execution.label_importing import carry_out as import_sent_labels
-from judging.execution.label_importing import sweep_label_imports
-from judging.execution.overlooked import evaluate_overlooked as look_for_overlooked
-from judging.execution.overlooked import is_due as overlooked_are_due
-from judging.execution.proposing_causes import proposals_wait
-from judging.execution.proposing_causes import propose_causes as propose_waiting
-from judging.execution.study_downloads import carry_out as make_download
-from judging.execution.study_downloads import sweep_downloads
 from judging.models import EvaluationBatch, EvaluatorVersion, LabelImport, StudyDownload
-from runs.execution.holding import sweep_work
+from judging.portability.label_imports.importing import carry_out as import_sent_labels
+from judging.portability.label_imports.importing import sweep_label_imports
+from judging.portability.study_report.downloads import carry_out as make_download
+from judging.portability.study_report.downloads import sweep_downloads
 from runs.models import Run, RunStatus
-from runs.tasks import ask_for, dispatch, swept
+from runs.queue.asking import ask_for
+from runs.queue.dispatching import dispatch
+from runs.queue.holding import sweep_work
+from runs.queue.sweep_tasks import swept
 
 EVALUATE_OVERLOOKED = "judging.tasks.evaluate_overlooked"
 PROPOSE_CAUSES = "judging.tasks.propose_causes"

@@ -2,19 +2,17 @@
 
 from django.urls import URLPattern, URLResolver
 
-from judging import (
-    api_urls,
-    audit_urls,
-    batch_urls,
-    cause_urls,
-    experiment_urls,
-    export_urls,
-    failure_urls,
-    hint_urls,
-    label_import_urls,
-    people_urls,
-    whatif_urls,
-)
+from judging.analysis.audits import urls as audit_urls
+from judging.analysis.audits import whatif_urls
+from judging.analysis.causes import urls as cause_urls
+from judging.analysis.experiments import urls as experiment_urls
+from judging.analysis.failure_modes import urls as failure_urls
+from judging.analysis.hint_effects import urls as hint_urls
+from judging.api import page_urls as api_urls
+from judging.evaluating import urls as batch_urls
+from judging.portability import urls as export_urls
+from judging.portability.label_imports import urls as label_import_urls
+from judging.studies import urls as people_urls
 
 app_name = "judging"
 urlpatterns: list[URLPattern | URLResolver] = [

@@ -17,9 +17,9 @@ from django.db.models import Model, QuerySet
 from django.forms import BaseForm
 from django.http import HttpRequest
 
-from runs.act_kinds import ACCOUNT_CHANGED, ACCOUNT_MADE, ROLE_CHANGED, ActKind
+from runs.accounts.audit_log import record_act
 from runs.models import User
-from runs.services.acts import record_act
+from runs.models.audit_kinds import ACCOUNT_CHANGED, ACCOUNT_MADE, ROLE_CHANGED, ActKind
 
 if TYPE_CHECKING:
     AccountAdminBase = UserAdmin[User]
@@ -65,7 +65,7 @@ class AccountAdmin(AccountAdminBase):
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
     ) -> list[dict[str, dict[str, list[str]]]]:
-        """Also where the log of acts hears of it; of passwords it does in `runs.passwords`."""
+        """Tells the audit log too; passwords are logged by `runs.accounts.passwords`."""
         if not PASSWORDS.issuperset(form.changed_data):
             record_form(ACCOUNT_MADE if add else ACCOUNT_CHANGED, form.instance, form)
         return super().construct_change_message(request, form, formsets, add)

@@ -22,13 +22,13 @@ class RunsConfig(AppConfig):
         """
         import_module(settings.QUEUE_APP)
         import_module("runs.receivers")
-        import_module("runs.log_ins")
-        import_module("runs.task_log")
-        import_module("runs.worker_processes")
+        import_module("runs.accounts.log_ins")
+        import_module("runs.telemetry.task_log")
+        import_module("runs.operations.processes.worker_processes")
         use_models_file(lambda: settings.ENV.MODELS_FILE)
         # Models are loaded only now.
-        from runs.immutability import install_guards, remove_guards
-        from runs.policies import add_ready_policies
+        from runs.models.immutability import install_guards, remove_guards
+        from runs.models.policy_documents import add_ready_policies
 
         pre_migrate.connect(remove_guards, sender=self)
         post_migrate.connect(install_guards, sender=self)

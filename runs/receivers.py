@@ -8,10 +8,10 @@ from uuid import UUID
 
 from django.dispatch import receiver
 
-from runs.services.anomalies import mark_anomalies
-from runs.services.retention import apply_retention
+from runs.launching.carrying_out.anomalies import mark_anomalies
+from runs.operations.retention.services import apply_retention
+from runs.operations.space.tasks import after_measurement
 from runs.signals import runs_ended
-from runs.tasks import after_measurement
 
 after_measurement(apply_retention)
 

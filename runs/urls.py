@@ -2,19 +2,17 @@
 
 from django.urls import URLPattern, URLResolver
 
-from runs import (
-    act_urls,
-    exchange_urls,
-    hint_urls,
-    infrastructure_urls,
-    knowledge_urls,
-    policy_urls,
-    rerun_urls,
-    run_urls,
-    space_urls,
-    task_urls,
-    token_urls,
-)
+from runs.accounts import audit_log_urls as act_urls
+from runs.accounts import token_urls
+from runs.catalogue.tasks import urls as task_urls
+from runs.imports import urls as exchange_urls
+from runs.knowledge.hints import urls as hint_urls
+from runs.knowledge.web import urls as knowledge_urls
+from runs.launching.policies import urls as policy_urls
+from runs.launching.reruns import urls as rerun_urls
+from runs.operations.health import urls as infrastructure_urls
+from runs.operations.space import urls as space_urls
+from runs.viewer.run_page import urls as run_urls
 
 app_name = "runs"
 urlpatterns: list[URLPattern | URLResolver] = [

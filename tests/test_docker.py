@@ -14,9 +14,9 @@ from django.core.management import load_command_class
 from prometheus_client import REGISTRY
 
 from runs.management.commands import work
-from runs.monitoring import gauges
-from runs.views.probes import PROBES
-from runs.workers import all_duties
+from runs.operations.health import gauges
+from runs.operations.health.probes import PROBES
+from runs.queue.workers import all_duties
 from webagent import web_server
 from webagent.settings.environment import Environment
 

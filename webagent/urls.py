@@ -11,7 +11,7 @@ from django.contrib.auth.views import (
 from django.urls import include, path
 from django.views.i18n import set_language
 
-from runs.password_form import OwnPasswordForm
+from runs.accounts.password_form import OwnPasswordForm
 
 urlpatterns = [
     path("login/", LoginView.as_view(template_name="login.html"), name="login"),
@@ -35,7 +35,7 @@ urlpatterns = [
     path("", include("runs.urls")),
 ]
 
-handler400 = "runs.views.errors.bad_request"
-handler404 = "runs.views.errors.not_found"
-handler403 = "runs.views.errors.forbidden"
-handler500 = "runs.views.errors.server_error"
+handler400 = "runs.interface.error_views.bad_request"
+handler404 = "runs.interface.error_views.not_found"
+handler403 = "runs.interface.error_views.forbidden"
+handler500 = "runs.interface.error_views.server_error"

@@ -69,7 +69,7 @@ def child_exit(server: object, worker: Worker) -> None:
 
 def post_worker_init(worker: Worker) -> None:
     """The site is loaded: say what is wrong with what it was given."""
-    from runs.monitoring.checks import warn_of_eviction
+    from runs.operations.health.checks import warn_of_eviction
 
     warn_of_eviction()
 

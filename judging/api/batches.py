@@ -12,19 +12,19 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from judging.api.doors import LAUNCHES, READS, audited_study
 from judging.api.studies import EvaluatorOut, evaluator_out
-from judging.batch_pages import batches_shown_to
-from judging.evaluation_requests import MOST_SELECTED, EvaluationRequest, selected_runs
-from judging.evaluator_choices import evaluator_choices
-from judging.forms.evaluate import EvaluateForm
-from judging.language_models import ModelUnavailableError, offered_models
+from judging.evaluating.batch_services import cancel_batch
+from judging.evaluating.forms import EvaluateForm
+from judging.evaluating.pages import batches_shown_to
+from judging.evaluating.requests import MOST_SELECTED, EvaluationRequest, selected_runs
+from judging.evaluators.choices import evaluator_choices
+from judging.evaluators.language_models import ModelUnavailableError, offered_models
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
-from judging.services.evaluating_batches import cancel_batch
 from runs.api.authentication import ApiRequest
 from runs.api.filtering import known_only
 from runs.api.idempotency import Answer, once
 from runs.api.paging import Page, Paged, Paging, page_of
 from runs.api.problems import Problem, form_errors, invalid, not_found
-from runs.execution.paid_work import WorkRefusedError
+from runs.queue.paid_work import WorkRefusedError
 
 router = Router(tags=["evaluations"])
 Name = Annotated[str, Field(max_length=200)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from judging.audits.access import AUDIT, EVALUATE, studies_hidden_from
 from judging.models import Study
+from judging.studies.access import AUDIT, EVALUATE, studies_hidden_from
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.problems import Problem, not_found
 from runs.models import Scope

@@ -5,15 +5,15 @@ from typing import Annotated, Any
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
+from judging.analysis.experiments.access import PERMISSIONS
+from judging.analysis.experiments.access_views import asked_of, choices_of, scope_of, source_of
+from judging.analysis.experiments.asked import Asked
+from judging.analysis.experiments.figures import Amount, Figures
+from judging.analysis.experiments.sources import Choice, Source
+from judging.analysis.experiments.tables import TABLES
 from judging.api.figures import FigureOut, TableOut, figure_out, table_out
-from judging.experiments.access import PERMISSIONS
-from judging.experiments.asked import Asked
-from judging.experiments.figures import Amount, Figures
-from judging.experiments.sources import Choice, Source
-from judging.experiments.tables import TABLES
 from judging.models import StudyItem
-from judging.services.unblinding import record_unblindings
-from judging.views.experimenting import asked_of, choices_of, scope_of, source_of
+from judging.studies.blinding.unblinding import record_unblindings
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.filtering import known_only
 from runs.api.paging import RowId

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from judging.reports import Table, write_json
+from judging.analysis.reports import Table, write_json
 from judging.statistics.figures import Figure, Interval, Undefined
 
 

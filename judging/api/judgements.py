@@ -6,9 +6,9 @@ from uuid import UUID
 from ninja import Router
 from pydantic import BaseModel, Field
 
+from judging.analysis.audits.judgements import judgements_of, opened_items
 from judging.api.studies import EvaluationOut, evaluation_out
-from judging.judgements import judgements_of, opened_items
-from judging.services.unblinding import record_unblindings
+from judging.studies.blinding.unblinding import record_unblindings
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.filtering import known_only
 from runs.api.run_reads import run_of

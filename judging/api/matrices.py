@@ -5,12 +5,12 @@ from typing import Any
 from ninja import Router
 from pydantic import BaseModel, Field
 
+from judging.analysis.audits.matrices import Audit, EvaluatorAudit, audit_of
+from judging.analysis.audits.measures import MEASURES, measure
+from judging.analysis.audits.population import Group
 from judging.api.doors import READS, audited_study
 from judging.api.figures import FigureOut, figure_out
 from judging.api.studies import EvaluatorOut, evaluator_out
-from judging.audits.matrices import Audit, EvaluatorAudit, audit_of
-from judging.audits.measures import MEASURES, measure
-from judging.audits.population import Group
 from runs.api.authentication import ApiRequest
 from runs.api.filtering import known_only
 from runs.api.paging import RowId

@@ -7,11 +7,11 @@ from uuid import UUID
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
+from judging.analysis.audits.tables import PER_RUN, TABLES
 from judging.api.doors import READS, audited_study
 from judging.api.figures import TableOut, table_out
-from judging.audits.tables import PER_RUN, TABLES
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict, Study
-from judging.services.unblinding import record_unblindings
+from judging.studies.blinding.unblinding import record_unblindings
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.filtering import known_only
 from runs.api.paging import Page, Paged, Paging, RowId, page_of

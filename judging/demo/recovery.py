@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from judging.demo.stub_actors import CAREFUL, FORGETFUL, StubActor
-from runs.experiment_plans import Plan, read_seeds
-from runs.experiment_tasks import Selection, tasks_of
+from runs.catalogue.tasks.offered import Selection, tasks_of
+from runs.launching.experiments.plans import Plan, read_seeds
+from runs.launching.policies.services import save_policy
 from runs.models import RetryPolicy
-from runs.services.policies import save_policy
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.agent import GenericAgent
 from webagent.agents.generic.settings import AgentSettings

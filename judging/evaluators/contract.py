@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from django.utils.translation import gettext_noop
 
-from judging.matching.outcome import EvaluatorIdentity
+from judging.evaluators.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation
 from runs.models import Run, Task
 

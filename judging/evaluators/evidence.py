@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from judging.matching.outcome import PageEvidence
+from judging.evaluators.matching.outcome import PageEvidence
 
 
 class EvidenceError(ValueError):

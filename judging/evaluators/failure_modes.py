@@ -15,17 +15,23 @@ from django.db.models import UUIDField
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding
+from judging.evaluators.failure_detection import (
+    VERSION,
+    DetectorSettings,
+    RunSeen,
+    StepSeen,
+    detect,
+)
 from judging.evaluators.judged import finding_of
+from judging.evaluators.judges.failures import FailureJudge, FailuresJudged
+from judging.evaluators.judges.settings import FailureSettings
+from judging.evaluators.judges.shown import Trajectory
+from judging.evaluators.matching.outcome import EvaluatorIdentity, excerpt
 from judging.evaluators.whole_runs import WholeRunEvaluator
-from judging.failure_modes.detecting import VERSION, DetectorSettings, RunSeen, StepSeen, detect
-from judging.judges.failures import FailureJudge, FailuresJudged
-from judging.judges.settings import FailureSettings
-from judging.judges.shown import Trajectory
-from judging.matching.outcome import EvaluatorIdentity, excerpt
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Event, Run, Step
-from runs.querysets.among import several
-from runs.querysets.prepared import Prepared
+from runs.models.among import several
+from runs.models.prepared import Prepared
 from webagent.llm.interface import Request
 from webagent.trajectory.actions import ActionKind
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding
-from judging.judges.outcome import INVALID_REPLY, MANIPULATED, UNDECIDED, Judged
-from judging.matching.outcome import Verdict
+from judging.evaluators.judges.outcome import INVALID_REPLY, MANIPULATED, UNDECIDED, Judged
+from judging.evaluators.matching.outcome import Verdict
 from judging.models import Evaluation
 from webagent.llm.interface import FailureKind
 

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, without_outcome
 from judging.evaluators.evidence import EvidenceError, read_evidence
-from judging.matching.hosts import site_aliases
-from judging.matching.outcome import (
+from judging.evaluators.matching.hosts import site_aliases
+from judging.evaluators.matching.outcome import (
     CheckVerdict,
     EvaluatorIdentity,
     Matcher,
@@ -20,7 +20,7 @@ from judging.matching.outcome import (
     MatchTask,
     Verdict,
 )
-from judging.matching.settle import unresolved
+from judging.evaluators.matching.settle import unresolved
 from judging.models import Evaluation
 from runs.models import Run
 from webagent.placeholders import resolve, resolve_text

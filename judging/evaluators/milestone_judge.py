@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from judging.evaluators.contract import Finding, without_outcome
 from judging.evaluators.judged import finding_of
+from judging.evaluators.judges.milestones import MilestoneJudge
+from judging.evaluators.judges.settings import MilestoneSettings
+from judging.evaluators.judges.shown import Trajectory
 from judging.evaluators.progress import JUDGED, NO_MILESTONES, progress_details, progress_score
 from judging.evaluators.whole_runs import WholeRunEvaluator
-from judging.judges.milestones import MilestoneJudge
-from judging.judges.settings import MilestoneSettings
-from judging.judges.shown import Trajectory
-from runs.milestones import definitions_of
+from runs.catalogue.milestones.definitions import definitions_of
 from runs.models import Run
 from webagent.llm.interface import Request
 

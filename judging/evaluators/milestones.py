@@ -13,20 +13,20 @@ from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, without_outcome
 from judging.evaluators.matchers import PLACEHOLDER
+from judging.evaluators.matching.outcome import EvaluatorIdentity
 from judging.evaluators.progress import (
     MECHANICAL,
     NO_MILESTONES,
     progress_details,
     progress_score,
 )
-from judging.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation, EvaluatorVersion
-from runs.blobs import MissingBlobError, read_blob
-from runs.milestones import definitions_of, resolved
+from runs.catalogue.milestones.definitions import definitions_of, resolved
 from runs.models import Milestone, Run, Step
-from runs.querysets.among import several
-from runs.querysets.prepared import Prepared
-from runs.run_bundles import step_record
+from runs.models.among import several
+from runs.models.prepared import Prepared
+from runs.storage.blobs import MissingBlobError, read_blob
+from runs.storage.run_bundles import step_record
 from webagent.milestones.checks import ReportedCheck, Rule
 from webagent.milestones.definition import Definition, digest_of, weights_of
 from webagent.milestones.findings import track

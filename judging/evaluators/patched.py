@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.matchers import MatcherEvaluator
+from judging.evaluators.matching.outcome import EvaluatorIdentity
+from judging.evaluators.matching.registry import build_matcher
 from judging.evaluators.task_versions import TaskVersion, judged_task, with_task
-from judging.matching.outcome import EvaluatorIdentity
-from judging.matching.registry import build_matcher
 from runs.models import Run, Task
 
 

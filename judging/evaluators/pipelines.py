@@ -14,22 +14,22 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from judging.evaluators.answer_judges import JUDGES
 from judging.evaluators.contract import AskingEvaluator, Evaluator, Finding, without_outcome
-from judging.evaluators.judges import JUDGES
+from judging.evaluators.judges.names import SINGLE_STAGE, TWO_STAGE
 from judging.evaluators.matchers import NEEDS_JUDGE, MatcherEvaluator
-from judging.evaluators.task_versions import TaskVersion, judged_task, with_task
-from judging.judges.names import SINGLE_STAGE, TWO_STAGE
-from judging.matching.outcome import (
+from judging.evaluators.matching.outcome import (
     Check,
     CheckVerdict,
     EvaluatorIdentity,
     MatchEvaluation,
     Verdict,
 )
-from judging.matching.pipeline import Answered, Asked, asks_judge, combine
-from judging.matching.registry import build_matcher
-from judging.matching.repaired.matcher import RepairedMatcher
-from judging.matching.strict import StrictMatcher
+from judging.evaluators.matching.pipeline import Answered, Asked, asks_judge, combine
+from judging.evaluators.matching.registry import build_matcher
+from judging.evaluators.matching.repaired.matcher import RepairedMatcher
+from judging.evaluators.matching.strict import StrictMatcher
+from judging.evaluators.task_versions import TaskVersion, judged_task, with_task
 from judging.models import Evaluation, EvaluatorVersion
 from judging.models.evaluations import SETTLED
 from runs.models import Run, Task

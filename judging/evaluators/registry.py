@@ -8,14 +8,14 @@ from functools import partial
 
 from django.conf import settings
 
+from judging.evaluators.answer_judges import JUDGES
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.failure_modes import FailureJudgeEvaluator, MechanicalFailureModes
-from judging.evaluators.judges import JUDGES
+from judging.evaluators.matching.registry import NAMES
 from judging.evaluators.milestones import MechanicalMilestones
 from judging.evaluators.patched import make_matcher
 from judging.evaluators.pipelines import PIPELINES
 from judging.evaluators.reward import RewardEvaluator
-from judging.matching.registry import NAMES
 from judging.models import EvaluatorVersion
 from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request
 

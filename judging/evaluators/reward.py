@@ -9,7 +9,7 @@ from typing import ClassVar
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, without_outcome
-from judging.matching.outcome import EvaluatorIdentity
+from judging.evaluators.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run
 

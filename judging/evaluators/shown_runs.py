@@ -8,12 +8,12 @@ from itertools import groupby
 
 from django.conf import settings as site
 
-from judging.judges.frames import as_sent, changes_of, chosen
-from judging.judges.settings import ShownSettings
-from judging.judges.shown import Picture, StepShown, Trajectory
-from runs.blobs import MissingBlobError, read_blob
+from judging.evaluators.judges.frames import as_sent, changes_of, chosen
+from judging.evaluators.judges.settings import ShownSettings
+from judging.evaluators.judges.shown import Picture, StepShown, Trajectory
 from runs.models import Blob, Run, Step
-from runs.records import action_text
+from runs.storage.blobs import MissingBlobError, read_blob
+from runs.storage.records import action_text
 from webagent.placeholders import resolve_text
 from webagent.trajectory.actions import ActionKind, action_kind
 from webagent.trajectory.images import ImageError

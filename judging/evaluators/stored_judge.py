@@ -13,8 +13,8 @@ from uuid import UUID
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Evaluator, Finding
-from judging.judges.outcome import StageName
-from judging.matching.outcome import EvaluatorIdentity
+from judging.evaluators.judges.outcome import StageName
+from judging.evaluators.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation
 from runs.models import Run
 

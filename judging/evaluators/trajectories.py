@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from judging.evaluators.contract import Finding
 from judging.evaluators.judged import finding_of
+from judging.evaluators.judges.settings import TrajectorySettings
+from judging.evaluators.judges.shown import Trajectory
+from judging.evaluators.judges.trajectory import TrajectoryJudge
 from judging.evaluators.whole_runs import WholeRunEvaluator
-from judging.judges.settings import TrajectorySettings
-from judging.judges.shown import Trajectory
-from judging.judges.trajectory import TrajectoryJudge
 from runs.models import Run
 from webagent.llm.interface import Request
 

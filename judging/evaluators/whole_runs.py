@@ -10,11 +10,11 @@ from typing import ClassVar, Self
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, without_outcome
+from judging.evaluators.judges.estimates import tokens_of
+from judging.evaluators.judges.settings import ShownSettings
+from judging.evaluators.judges.shown import Trajectory
+from judging.evaluators.matching.outcome import EvaluatorIdentity
 from judging.evaluators.shown_runs import trajectory_of
-from judging.judges.estimates import tokens_of
-from judging.judges.settings import ShownSettings
-from judging.judges.shown import Trajectory
-from judging.matching.outcome import EvaluatorIdentity
 from judging.models import EvaluatorVersion
 from runs.models import Run
 from webagent.llm.interface import LanguageModel, Request

@@ -8,8 +8,8 @@ from django.db.models import F, Q
 
 from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem, EvaluatorVersion
 from judging.models.evaluations import SETTLED
-from runs.integrity.contract import Invariant, number_of
 from runs.models import LeasedWork
+from runs.operations.integrity.contract import Invariant, number_of
 
 Verdict = Evaluation.Verdict
 COUNTERS = sum((F(f"n_{verdict}") for verdict in Verdict.values), F("n_already"))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from django.db.models import Exists, F, OuterRef, Q
 
-from judging.interchange.studies import IMPORTED
 from judging.models import Dispute, Label, ReferenceVerdict, StudyItem
-from runs.integrity.contract import Invariant, number_of
+from judging.studies.imported import IMPORTED
+from runs.operations.integrity.contract import Invariant, number_of
 
 Status = StudyItem.Status
 HAS_VERDICT = Q(Exists(ReferenceVerdict.objects.filter(item=OuterRef("pk"))))

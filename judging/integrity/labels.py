@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from judging.interchange.studies import IMPORTED
 from judging.models import Assignment, Label, StudyMember, Success
-from runs.integrity.contract import Invariant
+from judging.studies.imported import IMPORTED
+from runs.operations.integrity.contract import Invariant
 
 State = Assignment.State
 

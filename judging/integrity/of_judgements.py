@@ -8,7 +8,7 @@ from judging.integrity.evaluations import batch_counters, evaluations
 from judging.integrity.items import items
 from judging.integrity.labels import labels
 from judging.integrity.verdicts import verdicts
-from runs.integrity.contract import Invariant
+from runs.operations.integrity.contract import Invariant
 
 
 def invariants() -> Iterator[Invariant]:

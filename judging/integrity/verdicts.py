@@ -8,8 +8,8 @@ from django.db.models import CharField, Exists, F, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from judging.models import Dispute, DisputeMessage, Label, ReferenceVerdict
-from judging.services.settlement import CLEAR
-from runs.integrity.contract import Invariant
+from judging.studies.verdicts.settlement import CLEAR
+from runs.operations.integrity.contract import Invariant
 
 Origin = ReferenceVerdict.Origin
 DISPUTED_ENDS = (Origin.CONSENSUS, Origin.ADJUDICATED)

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from django.core.management.base import CommandError
 
 from judging.models import Study
-from runs.addresses import read_number
+from runs.models.parsing import read_number
 
 
 def study_named(named: str) -> Study:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from judging.act_kinds import STUDY_EXPORTED
-from judging.interchange.data_tables import Contents, DataTable
-from judging.interchange.table_writing import DATA_FORMATS
 from judging.models import Study
-from runs.act_kinds import RUNS_EXPORTED
+from judging.portability.judgements.data_tables import Contents, DataTable
+from judging.portability.judgements.table_writing import DATA_FORMATS
+from judging.studies.audit_kinds import STUDY_EXPORTED
+from runs.accounts.audit_log import record_act
 from runs.models import Experiment
-from runs.services.acts import record_act
+from runs.models.audit_kinds import RUNS_EXPORTED
 
 
 def write_table(out: Path, table: DataTable, contents: Contents, of: Study | Experiment) -> str:

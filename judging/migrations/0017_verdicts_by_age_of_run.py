@@ -1,11 +1,11 @@
 """Reference verdicts keep their runs' age, and are read in its order.
 
-The older code stores none; `judging.services.verdict_ages` fills it in after every `migrate`.
+The older code stores none; `judging.studies.verdicts.verdict_ages` fills it in after every `migrate`.
 """
 
 from django.db import migrations, models
 
-from runs.live_indexes import AddLiveIndex
+from runs.models.live_indexes import AddLiveIndex
 
 
 class Migration(migrations.Migration):

@@ -6,8 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from judging.models.dispute_queries import DisputeQuerySet
 from judging.models.studies import StudyItem
-from judging.querysets.disputes import DisputeQuerySet
 
 
 class Dispute(models.Model):

@@ -56,8 +56,8 @@ class SampledFailure(models.Model):
     run = models.ForeignKey("runs.Run", models.CASCADE, related_name="sampled_as")
     position = models.PositiveIntegerField()
     proposal = models.JSONField(null=True)
-    """`cause`, and `findings` that say so: see `judging.miniwob.proposing`; empty for none, and
-    null until the run's screens were looked at."""
+    """`cause`, and `findings` that say so: see `judging.analysis.miniwob.proposing`; empty for
+    none, and null until the run's screens were looked at."""
 
     class Meta:
         ordering = ["sample", "position"]

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from judging.failure_modes.modes import Mode, Side
+from webagent.recovery.failure_kinds import Mode, Side
 
 
 class FailureReview(models.Model):

@@ -27,7 +27,7 @@ class LabelImport(LeasedWork):
     only_looks = models.BooleanField(default=True)
     report = models.JSONField(default=dict)
     """What the file would bring while it is only looked at, and what it brought afterwards; see
-    `judging.interchange.label_reports`."""
+    `judging.portability.judgements.label_reports`."""
 
     class Meta(LeasedWork.Meta):
         verbose_name = _("import of labels")

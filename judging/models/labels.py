@@ -6,8 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from judging.models.label_queries import LabelQuerySet
 from judging.models.studies import Guideline, Study, StudyItem
-from judging.querysets.labels import LabelQuerySet
 
 UNDO_S = 10
 """Seconds in which a label just submitted can be taken back, unless it was the last one awaited."""

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class EvaluationPatrol(models.Model):
-    """The one row of `judging.execution.overlooked`: where its walk through the runs stands.
+    """The one row of `judging.evaluating.overlooked`: where its walk through the runs stands.
 
     Lost, the walk begins anew.
     """

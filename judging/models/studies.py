@@ -5,7 +5,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from judging.querysets.studies import StudyItemQuerySet, StudyQuerySet
+from judging.models.study_queries import StudyItemQuerySet, StudyQuerySet
 
 
 class Study(models.Model):

@@ -6,10 +6,10 @@ from django import template
 from django.utils import formats
 from django.utils.translation import gettext as _
 
-from judging import wording
-from judging.audits.agreement import Agreed
-from judging.audits.measures import Measured
-from judging.audits.stubs import stubs_of as find_stubs
+from judging.analysis import wording
+from judging.analysis.audits.agreement import Agreed
+from judging.analysis.audits.measures import Measured
+from judging.analysis.audits.stubs import stubs_of as find_stubs
 from judging.models import Study
 from judging.statistics.comparison import McNemar
 from judging.statistics.figures import Figure, Interval, Undefined

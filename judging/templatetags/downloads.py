@@ -4,8 +4,8 @@ from typing import Any
 
 from django import template
 
-from judging.interchange.data_tables import DATA_TABLES
-from judging.interchange.table_writing import DATA_FORMATS
+from judging.portability.judgements.data_tables import DATA_TABLES
+from judging.portability.judgements.table_writing import DATA_FORMATS
 
 register = template.Library()
 

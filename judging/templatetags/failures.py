@@ -3,8 +3,8 @@
 from django import template
 from django.utils.functional import Promise
 
-from judging.failure_modes.modes import Mode, Side
-from judging.failure_modes.words import NAMES, SIDES
+from judging.analysis.failure_modes.words import NAMES, SIDES
+from webagent.recovery.failure_kinds import Mode, Side
 
 register = template.Library()
 

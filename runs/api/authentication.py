@@ -8,9 +8,9 @@ from ninja.security import HttpBearer
 from runs.api.bodies import body_of
 from runs.api.limits import count_request
 from runs.api.problems import Problem, forbidden
+from runs.interface.fragments import AppRequest
 from runs.models import ApiToken, Scope
 from runs.models.api import KEY_START, PREFIX_CHARS
-from runs.views.fragments import AppRequest
 
 
 class ApiRequest(AppRequest):

@@ -10,7 +10,7 @@ from runs.api.authentication import ApiRequest, Bearer
 from runs.api.filtering import known_only
 from runs.api.paging import Page, Paged, Paging, RowId, page_of
 from runs.api.problems import not_found
-from runs.experiment_progress import Progress, progress_of_each
+from runs.launching.experiments.progress import Progress, progress_of_each
 from runs.models import Experiment, Scope
 
 router = Router(tags=["experiments"])

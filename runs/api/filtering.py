@@ -9,7 +9,7 @@ from django_filters import FilterSet
 from pydantic import BaseModel, Field
 
 from runs.api.problems import invalid
-from runs.filter_controls import MAX_CHARS, MAX_VALUES
+from runs.interface.filter_controls import MAX_CHARS, MAX_VALUES
 
 Word = Annotated[str, Field(max_length=MAX_CHARS)]
 Words = Annotated[list[Word], Field(max_length=MAX_VALUES)]

@@ -13,8 +13,8 @@ from runs.api.problems import not_found
 from runs.api.push_problems import refusals
 from runs.api.push_schemas import ImportOut, import_out
 from runs.api.spooling import spooled
+from runs.imports.services import start_import
 from runs.models import ImportJob, Scope
-from runs.services.uploads import start_import
 
 router = Router(tags=["push"])
 IMPORTS = Bearer(Scope.RUNS_WRITE, "runs.import_run")

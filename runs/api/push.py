@@ -13,8 +13,8 @@ from runs.api.problems import not_found
 from runs.api.push_problems import refusals
 from runs.api.push_schemas import PushedRunOut, pushed_run_out
 from runs.api.run_reads import router as router
+from runs.imports.pushing.services import append_step, beat, end_run, open_run
 from runs.models import Run, Scope
-from runs.services.pushing import append_step, beat, end_run, open_run
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
 from webagent.trajectory.pushed.schema import Ending, Opening, PushedStep
 

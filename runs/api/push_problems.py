@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from runs.api.problems import Problem, invalid
-from runs.services.pushing import RunEndedError, StepRefusedError
+from runs.imports.pushing.services import RunEndedError, StepRefusedError
 from webagent.trajectory.pushed.cleaning import PushError
 
 ENDED = "The run has ended and takes nothing more; read it to see how."

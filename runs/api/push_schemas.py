@@ -9,8 +9,8 @@ from django.conf import settings
 from django.urls import reverse
 from pydantic import BaseModel, Field
 
+from runs.imports.pushing.services import Heard
 from runs.models import ImportJob, Run
-from runs.services.pushing import Heard
 
 
 class PushedRunOut(BaseModel):

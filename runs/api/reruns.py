@@ -10,11 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.idempotency import Answer, once
 from runs.api.problems import Problem, form_errors, invalid, not_found
-from runs.models import Run, RunStatus, Scope
-from runs.querysets.runs import RunQuerySet
-from runs.rerun_forms import MAX_TRIALS, RerunForm
-from runs.runnable import rerun_offer
-from runs.services.reruns import (
+from runs.catalogue.agents.runnable import rerun_offer
+from runs.launching.reruns.forms import MAX_TRIALS, RerunForm
+from runs.launching.reruns.services import (
     MAX_NEW_RUNS,
     Launch,
     RerunError,
@@ -22,6 +20,8 @@ from runs.services.reruns import (
     cancel_runs,
     launch_reruns,
 )
+from runs.models import Run, RunStatus, Scope
+from runs.models.run_queries import RunQuerySet
 
 router = Router(tags=["reruns"])
 LAUNCHES = Bearer(Scope.RERUNS_LAUNCH, "runs.rerun_run")

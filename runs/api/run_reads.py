@@ -19,11 +19,11 @@ from runs.api.run_schemas import (
     run_out,
     step_out,
 )
-from runs.filters import RunFilter
 from runs.models import Run, Scope
-from runs.querysets.runs import RunQuerySet
-from runs.views.blobs import run_blob
-from runs.visibility import sight_of
+from runs.models.run_queries import RunQuerySet
+from runs.models.visibility import sight_of
+from runs.storage.views import run_blob
+from runs.viewer.run_list.filters import RunFilter
 
 router = Router(tags=["runs"])
 READS = Bearer(Scope.RUNS_READ)

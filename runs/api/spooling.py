@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from runs.api.bodies import check_length
 from runs.api.problems import Problem
-from runs.upload_bounds import lose_patience
+from runs.imports.upload_bounds import lose_patience
 
 CHUNK = 1 << 20
 TYPES = ("application/zip", "application/x-zip-compressed", "application/octet-stream")

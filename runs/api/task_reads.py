@@ -9,8 +9,8 @@ from runs.api.authentication import ApiRequest, Bearer
 from runs.api.filtering import Words, filtered, known_only
 from runs.api.paging import Page, Paged, Paging, RowId, page_of
 from runs.api.problems import not_found
+from runs.catalogue.tasks.filters import TaskFilter
 from runs.models import Scope, Task, TaskSet
-from runs.task_filters import TaskFilter
 
 router = Router(tags=["tasks"])
 READS = Bearer(Scope.RUNS_READ, "runs.view_task")

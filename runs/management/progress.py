@@ -20,10 +20,10 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from runs.act_kinds import RUNS_EXPORTED
+from runs.accounts.audit_log import record_act
+from runs.exports.services import ExportFormat, export_atif, export_runs
 from runs.models import Run
-from runs.services.acts import record_act
-from runs.services.exporting import ExportFormat, export_atif, export_runs
+from runs.models.audit_kinds import RUNS_EXPORTED
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.native.blinding import Blinding
 

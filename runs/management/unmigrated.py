@@ -23,7 +23,7 @@ def told_to_migrate(arguments: Sequence[str]) -> Iterator[None]:
         yield
     except (OperationalError, ProgrammingError) as error:
         # Here, since it knows models, and those are known once the command has begun.
-        from runs.monitoring.checks import BEHIND, check_migrations
+        from runs.operations.health.checks import BEHIND, check_migrations
 
         missing = check_migrations()
         if not missing.endswith(BEHIND) or not {*SHOWN_AS_IT_IS}.isdisjoint(arguments):

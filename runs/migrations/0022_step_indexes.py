@@ -8,7 +8,7 @@ from functools import partial
 import django.db.models.deletion
 from django.db import migrations, models
 
-from runs.live_indexes import AddLiveIndex, drop_plain_indexes
+from runs.models.live_indexes import (AddLiveIndex, drop_plain_indexes)
 
 BLOBS = ("screenshot", "marked_screenshot", "after_screenshot", "tree", "after_tree")
 

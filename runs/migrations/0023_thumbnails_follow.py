@@ -5,7 +5,7 @@ Old code goes on beside it: the database fills the column in.
 
 from django.db import migrations, models
 
-from runs.live_indexes import AddLiveIndex
+from runs.models.live_indexes import AddLiveIndex
 
 
 class Migration(migrations.Migration):

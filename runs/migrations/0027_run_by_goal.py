@@ -2,8 +2,8 @@
 
 from django.db import migrations, models
 
-from runs.live_indexes import AddLiveIndex
-from runs.querysets.goals import GoalStart
+from runs.models.live_indexes import AddLiveIndex
+from runs.models.goals import GoalStart
 
 
 class Migration(migrations.Migration):

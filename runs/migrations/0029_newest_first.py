@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from runs.live_indexes import AddLiveIndex
+from runs.models.live_indexes import AddLiveIndex
 
 
 class Migration(migrations.Migration):

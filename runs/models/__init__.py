@@ -1,7 +1,7 @@
 """What is stored of tasks, agents, runs and steps."""
 
-from runs.models.acts import Act
 from runs.models.api import ApiAnswer, ApiToken, Scope
+from runs.models.audit_log import Act
 from runs.models.blobs import Attachment, Blob
 from runs.models.events import Event
 from runs.models.experiments import Experiment, ExperimentState

@@ -12,7 +12,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from runs.querysets.api import ApiTokenQuerySet
+from runs.models.api_queries import ApiTokenQuerySet
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from runs.querysets.experiments import ExperimentQuerySet
+from runs.models.experiment_queries import ExperimentQuerySet
 
 
 class ExperimentState(models.TextChoices):
@@ -25,7 +25,7 @@ class Experiment(models.Model):
     name = models.CharField(max_length=200, unique=True)
     description = models.TextField(blank=True)
     plan = models.JSONField(default=dict)
-    """What was launched, a `runs.experiment_plans.Plan` in words; empty for runs that came in."""
+    """What was launched, a `runs.launching.experiments.plans.Plan` in words; empty for imports."""
     token = models.UUIDField(null=True, blank=True, unique=True, editable=False)
     """Names the form or command that it was launched with: the same launches it once."""
     state = models.CharField(

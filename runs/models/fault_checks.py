@@ -9,11 +9,11 @@ class FaultCheck(models.Model):
     test = models.CharField(max_length=200)
     database = models.CharField(max_length=10)
     failure = models.PositiveSmallIntegerField()
-    """Its number in `runs.failures_withstood`."""
+    """Its number in `runs.operations.faults.failures_withstood`."""
     held = models.BooleanField()
     at = models.DateTimeField()
     record = models.JSONField()
-    """A `runs.fault_reports.FaultRecord`."""
+    """A `runs.operations.faults.fault_reports.FaultRecord`."""
 
     class Meta:
         ordering = ["failure", "test", "database"]

@@ -4,8 +4,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from runs.models.hint_queries import HintQuerySet
 from runs.models.learning import LearningJob
-from runs.querysets.hints import HintQuerySet
 
 
 class HintLevel(models.TextChoices):

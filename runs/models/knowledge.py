@@ -4,8 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from runs.models.knowledge_queries import KnowledgeEntryQuerySet, KnowledgeSetQuerySet
 from runs.models.learning import LearningJob
-from runs.querysets.knowledge import KnowledgeEntryQuerySet, KnowledgeSetQuerySet
 
 
 class KnowledgeSet(models.Model):

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from runs.querysets.leased_work import DEFAULT, LeasedWorkQuerySet, queue_of
+from runs.models.leased_work_queries import DEFAULT, LeasedWorkQuerySet, queue_of
 
 
 class LeasedWork(models.Model):

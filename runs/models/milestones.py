@@ -4,8 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from runs.models.milestone_queries import MilestoneQuerySet
 from runs.models.tasks import Task
-from runs.querysets.milestones import MilestoneQuerySet
 
 
 class Milestone(models.Model):

@@ -4,14 +4,14 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from runs.querysets.policies import RetryPolicyQuerySet
+from runs.models.policy_queries import RetryPolicyQuerySet
 
 
 class RetryPolicy(models.Model):
     """What is done about runs that break, get stuck or fail; one version of it.
 
-    A row never changes: the database refuses it, see `runs.immutability`. An edit is the next
-    version. `body` is a `webagent.recovery.retry_policy.PolicyBody`.
+    A row never changes: the database refuses it, see `runs.models.immutability`. An edit is the
+    next version. `body` is a `webagent.recovery.retry_policy.PolicyBody`.
     """
 
     name = models.CharField(_("name"), max_length=100)

@@ -9,9 +9,9 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.experiments import Experiment
-from runs.querysets.goals import GoalStart
-from runs.querysets.runs import RunQuerySet
-from runs.querysets.turns import LANES_PER_PERSON
+from runs.models.goals import GoalStart
+from runs.models.run_queries import RunQuerySet
+from runs.models.turns import LANES_PER_PERSON
 
 
 class AgentConfiguration(models.Model):
@@ -57,7 +57,7 @@ class Run(models.Model):
     """One execution. `status` is the queue's word, `outcome` the task's, judgements are elsewhere.
 
     A row whose status is an ended one never changes again: the database refuses it, see
-    `runs.immutability`. A retry after an infrastructure
+    `runs.models.immutability`. A retry after an infrastructure
     error is a new row that points back with `retry_of`, and so is a rerun with `rerun_of`.
     """
 

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from runs.querysets.tasks import TaskQuerySet
+from runs.models.task_queries import TaskQuerySet
 
 
 class TaskSet(models.Model):

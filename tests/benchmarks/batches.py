@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 
 from django.conf import settings
 
+from judging.evaluating.batch_services import start_batch
+from judging.evaluating.batches import carry_out
 from judging.evaluators.registry import evaluator_named
-from judging.execution.evaluating_batches import carry_out
 from judging.models import EvaluationBatch
-from judging.services.evaluating_batches import start_batch
 from tests.benchmarks.clock import tell
 from tests.judging import audited
 from tests.judging.asked_models import always, models_file

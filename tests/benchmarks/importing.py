@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy
 from PIL import Image
 
-from runs.execution.storing import ImportedRun, import_runs
-from runs.execution.thumbnailing import make_thumbnails
+from runs.imports.storing import ImportedRun, import_runs
+from runs.imports.thumbnailing import make_thumbnails
 from tests.benchmarks.clock import tell
 from webagent.trajectory.bundles import BlobStash, RunBundle
 from webagent.trajectory.native.writer import write_zip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from judging.matching.cases import score_lines
-from judging.matching.registry import NAMES, build_matcher
+from judging.evaluators.matching.cases import score_lines
+from judging.evaluators.matching.registry import NAMES, build_matcher
 from tests.benchmarks.clock import seconds, tell
 
 CASES = 10_000

@@ -3,9 +3,9 @@
 Compared by processor time, of this process and of the database's, which other programs on the
 machine lengthen little.
 
-The runs are seeded (`judging.seeding`): `BENCHMARK_RUNS` of them, 20,000 unless it says otherwise,
-or as many as the database at `DATABASE_URL` holds already. Growth is measured against a database
-of 1,000 beside it, by the same requests.
+The runs are seeded (`judging.demo.seeding`): `BENCHMARK_RUNS` of them, 20,000 unless it says
+otherwise, or as many as the database at `DATABASE_URL` holds already. Growth is measured against a
+database of 1,000 beside it, by the same requests.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from django.test.utils import (
     teardown_test_environment,
 )
 
-from judging.roles import Role
-from judging.seeding import PEOPLE
-from judging.seeding.filling import fill
+from judging.demo.seeding import PEOPLE
+from judging.demo.seeding.filling import fill
+from judging.studies.roles import Role
 from runs.models import Run, User
 from tests.benchmarks.clock import tell, work_side_by_side
 from tests.runs.factories import make_run, make_task

@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from django.test import Client
 from django.utils import timezone
 
+from runs.launching.reruns.services import queue_run
 from runs.models import Run, RunStatus, Step, WorkerBeat
-from runs.services.reruns import queue_run
 from tests.benchmarks.clock import tell
 from tests.benchmarks.stepping import Bare
 from tests.runs.factories import make_user

@@ -17,9 +17,9 @@ from django.db.models import Count
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from judging.demo.seeding import PEOPLE
 from judging.models import Dispute, EvaluatorVersion, Study, StudyItem
-from judging.roles import Role
-from judging.seeding import PEOPLE
+from judging.studies.roles import Role
 from runs.models import Experiment, Run, Task, TaskSet, User
 from tests.benchmarks.clock import processor_seconds
 

@@ -16,11 +16,11 @@ from axe_playwright_python.base import AXE_SCRIPT
 from django.urls import reverse
 from playwright.sync_api import Page, Request
 
-from judging.audits.cells import Shown, items_in_cells
+from judging.analysis.audits.cells import Shown, items_in_cells
 from judging.demo import recovery
+from judging.demo.services import load_demo
 from judging.demo.stub_actors import CAREFUL, FORGETFUL
 from judging.models import Dispute, EvaluatorVersion, Study
-from judging.services.demo import load_demo
 from runs.models import Experiment, RetryPolicy, Run, Task, User
 from tests.browser.conftest import OpenPage
 

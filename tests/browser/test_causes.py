@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from judging.evaluating.evaluating import evaluate_study, version_of
 from judging.evaluators.registry import evaluator_named
-from judging.execution.evaluating import evaluate_study, version_of
 from judging.models import CauseTag
 from tests.browser.conftest import OpenPage
 from tests.judging import audited

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from judging.models import MilestoneTick
-from runs.milestones import definitions_of
-from runs.services.milestones import set_milestones
+from runs.catalogue.milestones.definitions import definitions_of
+from runs.catalogue.milestones.services import set_milestones
 from tests.browser.conftest import OpenPage
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import make_run, make_task, make_user

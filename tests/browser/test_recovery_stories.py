@@ -17,10 +17,10 @@ from django.conf import settings
 from django.core.management import call_command
 from playwright.sync_api import Page, expect
 
-from runs.execution.pulse import Pulse
+from runs.launching.carrying_out.tasks import execute_next_run
+from runs.launching.policies.services import save_policy
 from runs.models import Event, Run
-from runs.services.policies import save_policy
-from runs.tasks.reruns import execute_next_run
+from runs.queue.pulse import Pulse
 from tests.browser.conftest import OpenPage
 from tests.runs.factories import make_user
 from tests.webagent import changing_suite

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judging.models import Label
-from judging.services.disputes import decide
+from judging.studies.disputes.services import decide
 from runs.models import Run
 from tests.browser.conftest import OpenPage
 from tests.judging.factories import adjudicators_of, make_dispute, make_evaluation, make_study

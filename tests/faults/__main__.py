@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from runs.fault_reports import FaultRecord, FaultReport, read_report
+from runs.operations.faults.fault_reports import FaultRecord, FaultReport, read_report
 from tests.faults.findings import ROOT, version
 
 SERVICES = [sys.executable, "scripts/with_services.py"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.test import override_settings
 
-from runs.integrity.checking import violations
+from runs.operations.integrity.checking import violations
 from tests.runs.stores import STATIC
 
 BY_HAND = "it has finished without a content hash"
@@ -31,7 +31,10 @@ def what_is_wrong(data_dir: Path | None = None) -> list[str]:
 def store_of(data_dir: Path) -> dict[str, dict[str, Any]]:
     """The setting STORAGES of a site that keeps its files there."""
     options = {"location": str(data_dir / "blobs")}
-    return {"default": {"BACKEND": "runs.storage.BlobFileStorage", "OPTIONS": options}, **STATIC}
+    return {
+        "default": {"BACKEND": "runs.storage.file_storage.BlobFileStorage", "OPTIONS": options},
+        **STATIC,
+    }
 
 
 def everything_holds(data_dir: Path | None = None) -> None:

@@ -22,8 +22,8 @@ def main(when: str, username: str, path: Path) -> None:
     from django.core.files.uploadedfile import SimpleUploadedFile  # noqa: PLC0415
     from django.db import transaction  # noqa: PLC0415
 
+    from runs.imports import services as uploads  # noqa: PLC0415
     from runs.models import User  # noqa: PLC0415
-    from runs.services import uploads  # noqa: PLC0415
 
     user = User.objects.get(username=username)
     file = SimpleUploadedFile(path.name, path.read_bytes(), "application/zip")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from django.utils.module_loading import import_string
 
-from runs.fault_reports import FaultRecord, FaultReport
+from runs.operations.faults.fault_reports import FaultRecord, FaultReport
 from tests.database_use import uses_database
 from tests.faults.findings import Findings, record, version
 

@@ -9,8 +9,8 @@ import pytest
 from django.db import OperationalError
 
 from judging.models import Label
-from judging.services.assignment import next_assignment
-from judging.services.labels import submit_label
+from judging.studies.labels.services import submit_label
+from judging.studies.queue.assignment import next_assignment
 from tests.faults.findings import Findings
 from tests.faults.history import Afterwards, Answer, History, Kind
 from tests.faults.scenarios.races import not_closed_once

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from django.apps import apps
 
-from runs.blob_checks import orphan_files
-from runs.execution.storing import StoringError, import_bundle
+from runs.imports.storing import StoringError, import_bundle
 from runs.models import ImportJob, Run
-from runs.storage import StoreUnavailableError, blob_storage
+from runs.storage.blob_checks import orphan_files
+from runs.storage.file_storage import StoreUnavailableError, blob_storage
 from tests.faults.findings import Findings
 from tests.faults.large_runs import large_bundle
 from tests.runs.factories import make_user

@@ -12,11 +12,13 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connections, transaction
 
+from runs.imports.services import start_import
 from runs.models import ImportJob, Run
-from runs.services.uploads import start_import
-from runs.tasks import ask_for, ask_for_sweep, wake_workers
-from runs.worker_parts import worker_parts
-from runs.workers import SWEEP, all_queues
+from runs.operations.processes.worker_parts import worker_parts
+from runs.queue.asking import ask_for
+from runs.queue.sweep_tasks import ask_for_sweep
+from runs.queue.waking import wake_workers
+from runs.queue.workers import SWEEP, all_queues
 from tests.faults.findings import ROOT, Findings
 from tests.judging.test_concurrency import at_once
 from tests.runs.factories import make_user
@@ -24,11 +26,11 @@ from tests.runs.stores import use_store
 
 SENDS = {"delay", "delay_on_commit", "apply_async", "apply_async_on_commit", "send_task"}
 MAY_SEND = {
-    ("runs/tasks/dispatching.py", "dispatch"): "takes rows that are there",
-    ("runs/tasks/waking.py", "wake_workers"): "asks for rows that are there",
-    ("runs/tasks/asking.py", "ask_for"): "names no row",
-    ("judging/services/evaluating.py", "_dispatch_run"): "handed to on_commit",
-    ("judging/services/stale_progress.py", "_dispatch"): "handed to on_commit",
+    ("runs/queue/dispatching.py", "dispatch"): "takes rows that are there",
+    ("runs/queue/waking.py", "wake_workers"): "asks for rows that are there",
+    ("runs/queue/asking.py", "ask_for"): "names no row",
+    ("judging/evaluating/services.py", "_dispatch_run"): "handed to on_commit",
+    ("judging/evaluating/stale_progress.py", "_dispatch"): "handed to on_commit",
 }
 """Where messages are sent, and why no worker can come to a row that is not there."""
 
@@ -80,7 +82,7 @@ def test_no_message_goes_out_before_the_row_can_be_seen(
         file = SimpleUploadedFile("a.zip", b"x", "application/zip")
         return start_import(file=file, user=user, format="auto")
 
-    monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", send)
+    monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", send)
     for _ in range(5):
         with transaction.atomic():
             take_in()
@@ -98,7 +100,7 @@ def test_no_message_goes_out_before_the_row_can_be_seen(
 def test_messages_live_longer_than_clocks_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     lives: list[float] = []
     monkeypatch.setattr(current_app, "send_task", lambda *_, expires, **__: lives.append(expires))
-    monkeypatch.setattr("runs.tasks.waking.idle_browsers", lambda: 1)
+    monkeypatch.setattr("runs.queue.waking.idle_browsers", lambda: 1)
     monkeypatch.setattr(Run.objects, "due_somewhere", lambda _most: 1)
     ask_for("any")
     ask_for_sweep()

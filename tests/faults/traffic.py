@@ -21,8 +21,8 @@ from typing import TypeVar
 from django.db import InterfaceError, OperationalError, connections
 
 from judging.models import Study
+from runs.launching.reruns.services import queue_run
 from runs.models import Run, RunStatus, User
-from runs.services.reruns import queue_run
 from tests.faults import waiting_suite
 from tests.faults.history import Answer, Call, History, Kind
 from tests.faults.web import Reply, Visitor, form_value

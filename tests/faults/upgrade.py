@@ -82,7 +82,7 @@ def within(folder: Path) -> int:
 
     django.setup()
 
-    from runs.fault_reports import Database
+    from runs.operations.faults.fault_reports import Database
     from tests.faults.findings import Findings
     from tests.faults.scenarios import Place
     from tests.faults.storm import Storm

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from judging.interchange.rows import read_rows
-from runs.milestones import MilestoneFileError, read_file
-from runs.task_files import TaskFileError, read_task_file
-from runs.task_patches.reading import PatchFileError, parse_patch
+from judging.portability.judgements.rows import read_rows
+from runs.catalogue.milestones.definitions import MilestoneFileError, read_file
+from runs.catalogue.patches.reading import PatchFileError, parse_patch
+from runs.catalogue.tasks.files import TaskFileError, read_task_file
 from tests.fuzz.damage import damaged
 from tests.webagent.trajectory.demonstrations import written_out
 from tests.webagent.trajectory.samples import run_bundle

@@ -14,9 +14,9 @@ from django.test import Client
 from django.test.utils import override_settings, setup_databases, teardown_databases
 from django.urls import reverse
 
-from runs.execution.storing import ImportedRun, import_runs
-from runs.integrity.checking import violations
+from runs.imports.storing import ImportedRun, import_runs
 from runs.models import Run, User
+from runs.operations.integrity.checking import violations
 from tests.fuzz.importers import BOUNDS, FoundError, Importer, read_runs
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.reading import open_runs
@@ -67,7 +67,7 @@ def scratch_database() -> Iterator[None]:
     try:
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
             blobs = {
-                "BACKEND": "runs.storage.BlobFileStorage",
+                "BACKEND": "runs.storage.file_storage.BlobFileStorage",
                 "OPTIONS": {"location": f"{folder}/blobs"},
             }
             with override_settings(STORAGES=settings.STORAGES | {"default": blobs}):

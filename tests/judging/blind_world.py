@@ -32,8 +32,9 @@ from judging.models import (
     Study,
     StudyItem,
 )
-from judging.services.assignment import next_assignment, save_draft, skip
-from judging.services.disputes import add_message, decide
+from judging.studies.disputes.services import add_message, decide
+from judging.studies.queue.assignment import next_assignment, save_draft, skip
+from runs.catalogue.milestones.services import set_milestones
 from runs.models import (
     AgentConfiguration,
     Attachment,
@@ -49,7 +50,6 @@ from runs.models import (
     Run,
     User,
 )
-from runs.services.milestones import set_milestones
 from tests.judging.factories import make_dispute, make_label, make_study
 from tests.runs.factories import make_run, make_task, make_text, make_user
 from webagent.milestones.checks import Rule, TextCheck

@@ -18,9 +18,9 @@ from judging.models import (
     StudyMember,
     Success,
 )
-from judging.services.assignment import next_assignment
-from judging.services.labels import Judgement, Submission, submit_label
-from judging.services.studies import Protocol, create_study, set_member
+from judging.studies.labels.services import Judgement, Submission, submit_label
+from judging.studies.queue.assignment import next_assignment
+from judging.studies.services import Protocol, create_study, set_member
 from runs.models import Run, User
 from tests.runs.factories import make_run, make_user
 

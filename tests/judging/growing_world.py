@@ -21,6 +21,12 @@ from uuid import UUID
 from django.db import connection, models
 from django.utils import timezone
 
+from judging.demo.seeding import shares
+from judging.demo.seeding.bulk import Bulk
+from judging.demo.seeding.drawing import RUN_COLUMNS, Drawn, draw_runs
+from judging.demo.seeding.judged import Judging
+from judging.demo.seeding.plan import TaskGroup, make_plan
+from judging.demo.seeding.pool import STEP_COLUMNS, read_pool
 from judging.models import (
     CauseTag,
     Dispute,
@@ -44,13 +50,7 @@ from judging.models import (
     StudyMember,
     Unblinding,
 )
-from judging.roles import Role
-from judging.seeding import shares
-from judging.seeding.bulk import Bulk
-from judging.seeding.drawing import RUN_COLUMNS, Drawn, draw_runs
-from judging.seeding.judged import Judging
-from judging.seeding.plan import TaskGroup, make_plan
-from judging.seeding.pool import STEP_COLUMNS, read_pool
+from judging.studies.roles import Role
 from runs.models import (
     Act,
     ApiAnswer,

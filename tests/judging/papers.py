@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from judging.evaluating.evaluating import evaluate_study
 from judging.evaluators.registry import evaluator_named
-from judging.execution.evaluating import evaluate_study
 from judging.models import EvaluatorVersion, Study
 from runs.models import Run, Task, User
 from tests.judging import audited

@@ -13,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.forms.labels import LabelForm
 from judging.models import Assignment, Label, StepComment, Study
-from judging.services.assignment import next_assignment
-from judging.services.studies import close_study
+from judging.studies.labels.forms import LabelForm
+from judging.studies.queue.assignment import next_assignment
+from judging.studies.services import close_study
 from runs.models import User
 from tests.judging.factories import annotators_of, label_next, make_label, make_study
 from tests.runs.factories import make_user

@@ -7,10 +7,16 @@ import pytest
 from django.utils import timezone
 
 from judging.models import Assignment, Label, StudyItem
-from judging.services.assignment import NotYoursError, next_assignment, save_draft, skip, take_up
-from judging.services.labels import PlaceLostError, submit_label
-from judging.services.studies import close_study, remove_member, set_member
-from judging.services.unblinding import record_unblinding
+from judging.studies.blinding.unblinding import record_unblinding
+from judging.studies.labels.services import PlaceLostError, submit_label
+from judging.studies.queue.assignment import (
+    NotYoursError,
+    next_assignment,
+    save_draft,
+    skip,
+    take_up,
+)
+from judging.studies.services import close_study, remove_member, set_member
 from tests.judging.factories import (
     annotators_of,
     label_next,

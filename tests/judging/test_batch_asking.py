@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from judging.execution import batch_asking
+from judging.evaluating import batch_asking
 from judging.models import Evaluation, EvaluationBatch, JudgeReply
 from tests.judging.asked_models import always, models_file
 from tests.judging.test_batches import JUDGE, asked_study

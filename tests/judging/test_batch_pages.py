@@ -11,14 +11,14 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
+from judging.evaluating.batch_services import start_batch
+from judging.evaluating.batches import carry_out
+from judging.evaluating.evaluating import Again, evaluate_study, version_of
 from judging.evaluators.matchers import MatcherEvaluator
+from judging.evaluators.matching.registry import build_matcher
+from judging.evaluators.matching.repaired.rules import ALL_RULES
 from judging.evaluators.registry import evaluator_named
-from judging.execution.evaluating import Again, evaluate_study, version_of
-from judging.execution.evaluating_batches import carry_out
-from judging.matching.registry import build_matcher
-from judging.matching.repaired.rules import ALL_RULES
 from judging.models import Evaluation, EvaluationBatch, StudyMember
-from judging.services.evaluating_batches import start_batch
 from runs.models import Run, User
 from tests.judging import audited
 from tests.judging.asked_models import models_file
@@ -31,7 +31,7 @@ FRAGMENT = {"HX-Request": "true"}
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", lambda *a, **k: None)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from judging.evaluating.batch_services import cancel_batch, start_batch
 from judging.evaluators.registry import evaluator_named
 from judging.models import Evaluation, EvaluationBatch
-from judging.services.evaluating_batches import cancel_batch, start_batch
 from tests.judging import audited
 from tests.judging.asked_models import always, models_file
 from tests.runs.integrity import rows_hold

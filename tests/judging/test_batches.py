@@ -13,20 +13,20 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from judging.evaluators.registry import NoModelConfiguredError, evaluator_named, evaluator_of
-from judging.execution.evaluating import Again, version_of
-from judging.execution.evaluating_batches import carry_out
-from judging.execution.replies import StoredReplies
-from judging.models import Evaluation, EvaluationBatch, JudgeReply
-from judging.services.evaluating_batches import (
+from judging.evaluating.batch_services import (
     cancel_batch,
     estimate_batch,
     resume_batch,
     start_batch,
 )
+from judging.evaluating.batches import carry_out
+from judging.evaluating.evaluating import Again, version_of
+from judging.evaluating.replies import StoredReplies
+from judging.evaluators.registry import NoModelConfiguredError, evaluator_named, evaluator_of
+from judging.models import Evaluation, EvaluationBatch, JudgeReply
 from judging.tasks import dispatch_batches, evaluate_batch, sweep_batches
-from runs.execution.paid_work import Watcher, WorkRefusedError
 from runs.models import Run, TaskSet
+from runs.queue.paid_work import Watcher, WorkRefusedError
 from tests.judging import audited
 from tests.judging.asked_models import always, judge_says, models_file
 from tests.webagent.llm.stub import LLMStub, fail
@@ -57,7 +57,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The messages to workers: (batch, queue)."""
     messages: list[tuple[str, str]] = []
     monkeypatch.setattr(
-        "runs.tasks.dispatching.current_app.send_task",
+        "runs.queue.dispatching.current_app.send_task",
         lambda name, args, retry, queue: messages.append((*args, queue)),
     )
     return messages

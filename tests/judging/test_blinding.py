@@ -8,20 +8,20 @@ import pytest
 from django.http import QueryDict
 from django.utils import timezone
 
-from judging import blinding
-from judging.blinding import (
+from judging.models import Assignment, Study, StudyItem, StudyMember
+from judging.studies.blinding import policy as blinding
+from judging.studies.blinding.policy import (
     StudyPolicy,
     disputes_open_to,
     is_blind_on,
     items_with_open_labels,
 )
-from judging.models import Assignment, Study, StudyItem, StudyMember
-from judging.services.assignment import next_assignment
-from judging.services.disputes import decide
-from judging.services.studies import close_study, remove_member, set_member
-from runs.filters import RunFilter
+from judging.studies.disputes.services import decide
+from judging.studies.queue.assignment import next_assignment
+from judging.studies.services import close_study, remove_member, set_member
 from runs.models import Run, User
-from runs.visibility import sight_of
+from runs.models.visibility import sight_of
+from runs.viewer.run_list.filters import RunFilter
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,
@@ -33,7 +33,7 @@ from tests.judging.factories import (
 from tests.runs.factories import make_run, make_user
 
 if TYPE_CHECKING:
-    from runs.visibility import ShownRun
+    from runs.models.visibility import ShownRun
 
 pytestmark = pytest.mark.django_db
 

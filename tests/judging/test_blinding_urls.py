@@ -19,8 +19,8 @@ from django.utils import timezone
 from django_htmx.middleware import HtmxDetails
 
 from judging.models import Assignment, Label
-from runs.immutability import remove_guards
 from runs.models import User
+from runs.models.immutability import remove_guards
 from tests.judging.blind_world import (
     AUTHORS,
     LABELS,

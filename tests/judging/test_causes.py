@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from judging.audits.causes import CauseAudit, Counted, causes_of
-from judging.audits.causes_filter import TagFilter, read_tag_filter, with_tags
-from judging.audits.cells import Shown, items_in_cells
+from judging.analysis.audits.causes import CauseAudit, Counted, causes_of
+from judging.analysis.audits.causes_filter import TagFilter, read_tag_filter, with_tags
+from judging.analysis.audits.cells import Shown, items_in_cells
+from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
 from judging.models import Cause, CauseTag, EvaluatorVersion, Repair
-from judging.services.causes import Tagging, tag_errors, undo_tags
 from judging.statistics.figures import Interval
 from judging.statistics.proportions import Share
 from runs.models import User

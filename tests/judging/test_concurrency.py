@@ -10,10 +10,10 @@ from django.db import connections
 from django.utils import timezone
 
 from judging.models import Assignment, Dispute, Label, ReferenceVerdict, StudyItem
-from judging.services import disputes
-from judging.services.assignment import next_assignment
-from judging.services.disputes import DecidedMeanwhileError, add_message, decide
-from judging.services.labels import LabelRefusedError, PlaceLostError, submit_label
+from judging.studies.disputes import services as disputes
+from judging.studies.disputes.services import DecidedMeanwhileError, add_message, decide
+from judging.studies.labels.services import LabelRefusedError, PlaceLostError, submit_label
+from judging.studies.queue.assignment import next_assignment
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,

@@ -17,13 +17,17 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import reverse
 
-from judging.interchange.data_tables import DATA_TABLES, everything_of, study_contents_for
-from judging.interchange.label_files import import_labels
-from judging.interchange.table_columns import DataColumn, Type
-from judging.interchange.table_parquet import write_parquet
-from judging.interchange.table_writing import DATA_FORMATS, write_csv, write_jsonl
 from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyMember, Unblinding
-from judging.services.studies import close_study
+from judging.portability.judgements.data_tables import (
+    DATA_TABLES,
+    everything_of,
+    study_contents_for,
+)
+from judging.portability.judgements.label_files import import_labels
+from judging.portability.judgements.table_columns import DataColumn, Type
+from judging.portability.judgements.table_parquet import write_parquet
+from judging.portability.judgements.table_writing import DATA_FORMATS, write_csv, write_jsonl
+from judging.studies.services import close_study
 from runs.models import Act, Run
 from tests.judging.factories import annotators_of, make_evaluation, make_label, make_study
 from tests.runs.factories import make_run, make_user

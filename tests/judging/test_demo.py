@@ -12,18 +12,18 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from judging.audits.causes import Counted, causes_of
-from judging.audits.matrices import audit_of
-from judging.audits.stubs import stubs_of
-from judging.audits.whatif import Change, compare
-from judging.audits.whatif_settings import read_setting
+from judging.analysis.audits.causes import Counted, causes_of
+from judging.analysis.audits.matrices import audit_of
+from judging.analysis.audits.stubs import stubs_of
+from judging.analysis.audits.whatif import Change, compare
+from judging.analysis.audits.whatif_settings import read_setting
 from judging.demo import STUDIES, recovery
+from judging.demo.services import load_demo
 from judging.demo.stub_actors import CAREFUL, FORGETFUL
 from judging.demo.stub_judge import MODEL, OWN_WORDS
-from judging.evaluator_choices import evaluator_choices
-from judging.language_models import ModelUnavailableError, usable_entry
+from judging.evaluators.choices import evaluator_choices
+from judging.evaluators.language_models import ModelUnavailableError, usable_entry
 from judging.models import CauseTag, Evaluation, EvaluatorVersion, Repair, Study
-from judging.services.demo import load_demo
 from runs.models import Event, RetryPolicy, Run, Task, TaskRevision, User
 from tests.runs.integrity import everything_holds
 

@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging import blinding
 from judging.models import Dispute, DisputeMessage, ReferenceVerdict, StepComment, Unblinding
-from judging.services.disputes import add_message, decide
-from judging.services.studies import close_study
+from judging.studies.blinding import policy as blinding
+from judging.studies.disputes.services import add_message, decide
+from judging.studies.services import close_study
 from runs.models import User
 from tests.judging.factories import (
     adjudicators_of,

@@ -3,14 +3,14 @@
 import pytest
 
 from judging.models import DisputeMessage, ReferenceVerdict, StudyItem
-from judging.services.disputes import (
+from judging.studies.disputes.services import (
     ClosedStudyError,
     DecidedMeanwhileError,
     NotAdjudicatorError,
     add_message,
     decide,
 )
-from judging.services.studies import close_study, remove_member
+from judging.studies.services import close_study, remove_member
 from tests.judging.factories import adjudicators_of, annotators_of, make_dispute, make_study
 from tests.runs.factories import make_user
 

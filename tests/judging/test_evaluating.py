@@ -13,14 +13,14 @@ from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext, override_settings
 from kombu.exceptions import OperationalError
 
+from judging.evaluating.evaluating import Again, evaluate_runs, evaluate_study, version_of
+from judging.evaluators.matching.registry import NAMES
 from judging.evaluators.registry import (
     UnknownEvaluatorError,
     evaluator_named,
     evaluator_of,
     predefined_evaluators,
 )
-from judging.execution.evaluating import Again, evaluate_runs, evaluate_study, version_of
-from judging.matching.registry import NAMES
 from judging.models import Evaluation, EvaluatorVersion
 from judging.tasks import evaluate_run
 from runs.models import Run, RunStatus

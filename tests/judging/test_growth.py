@@ -18,10 +18,14 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from judging.views import experiment_compare
-from runs import knowledge_forms, policy_pages, rerun_page, row_counts
+from judging.analysis.experiments import compare_views as experiment_compare
+from runs.accounts import audit_log_views as acts
+from runs.interface import row_counts
+from runs.knowledge.web import forms as knowledge_forms
+from runs.launching.policies import pages as policy_pages
+from runs.launching.reruns import pages as rerun_page
 from runs.models import User
-from runs.views import acts, infrastructure
+from runs.operations.health import infrastructure_views as infrastructure
 from tests.judging.api.test_blinding import QUERIES
 from tests.judging.blind_world import World
 from tests.judging.crawling import log_in, respond, undone

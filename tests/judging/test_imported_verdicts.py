@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import reverse
 
 from judging.models import StudyItem
-from judging.services.assignment import next_assignment
-from runs.execution.storing import import_bundle
+from judging.studies.queue.assignment import next_assignment
+from runs.imports.storing import import_bundle
 from runs.models import Run, User
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import make_user

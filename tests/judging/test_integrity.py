@@ -24,11 +24,11 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from judging.services.assignment import next_assignment, skip
-from judging.services.disputes import add_message, decide
-from judging.services.verdict_ages import date_verdicts
-from runs.integrity.checking import all_invariants
+from judging.studies.disputes.services import add_message, decide
+from judging.studies.queue.assignment import next_assignment, skip
+from judging.studies.verdicts.verdict_ages import date_verdicts
 from runs.models import Run
+from runs.operations.integrity.checking import all_invariants
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,

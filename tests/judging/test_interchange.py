@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from judging.evaluating.evaluating import version_of
 from judging.evaluators.reward import RewardEvaluator
-from judging.execution.evaluating import version_of
-from judging.interchange import Judgements
-from judging.interchange.studies import IMPORTED
 from judging.models import (
     Dispute,
     Evaluation,
@@ -22,7 +20,9 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from runs.execution.storing import import_bundle
+from judging.portability.judgements import Judgements
+from judging.studies.imported import IMPORTED
+from runs.imports.storing import import_bundle
 from runs.models import Run, User
 from tests.runs.factories import make_user
 from tests.runs.stores import use_store

@@ -11,10 +11,10 @@ from django.test import Client
 from django.utils import timezone
 
 from judging.models import Assignment, FailureCauseTag, FailureReview, Study
-from judging.services.studies import close_study
-from runs.keeping import kept_by
+from judging.studies.services import close_study
 from runs.models import Experiment, Hint, KnowledgeSet, LearningJob, Run, User
-from runs.services.retention import apply_retention
+from runs.operations.retention.deletion_guards import kept_by
+from runs.operations.retention.services import apply_retention
 from tests.judging.crawling import respond, undone, whole_answer
 from tests.judging.factories import annotators_of, make_label, make_study
 from tests.judging.url_cases import Visit

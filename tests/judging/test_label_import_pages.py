@@ -15,13 +15,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from judging.execution import label_importing
-from judging.execution.label_importing import carry_out, sweep_label_imports
-from judging.forms import label_imports as forms
-from judging.interchange.label_files import import_labels
 from judging.models import Evaluation, Label, LabelImport, Study, StudyMember, Unblinding
-from judging.services.label_imports import store_after_look
-from runs.execution.importing import sweep_imports
+from judging.portability.judgements.label_files import import_labels
+from judging.portability.label_imports import forms as forms
+from judging.portability.label_imports import importing as label_importing
+from judging.portability.label_imports.importing import carry_out, sweep_label_imports
+from judging.portability.label_imports.services import store_after_look
+from runs.imports.importing import sweep_imports
 from runs.models import Act, Run, User
 from tests.judging.factories import annotators_of, make_label, make_study
 from tests.judging.test_import_labels import said
@@ -41,7 +41,7 @@ def place(settings, tmp_path, monkeypatch) -> list[str]:
     settings.UPLOAD_DIR.mkdir()
     sent: list[str] = []
     monkeypatch.setattr(
-        "runs.tasks.dispatching.current_app.send_task",
+        "runs.queue.dispatching.current_app.send_task",
         lambda name, args, **_: sent.append(args[0]),
     )
     return sent
@@ -313,7 +313,7 @@ def test_who_lost_the_right_meanwhile_stores_nothing(client, engineer):
 
 
 def test_a_worker_that_is_told_to_stop_leaves_nothing_behind(client, engineer, monkeypatch):
-    monkeypatch.setattr("judging.interchange.label_files.AT_ONCE", 1)
+    monkeypatch.setattr("judging.portability.judgements.label_files.AT_ONCE", 1)
     sent = looked(client, good(*two_runs()))
     decide(client, sent)
     monkeypatch.setattr(label_importing, "is_stopping", lambda: True)
@@ -349,7 +349,7 @@ def test_a_busy_database_is_no_fault_of_the_file(client, engineer, monkeypatch):
         raise OperationalError("database is locked")
 
     with monkeypatch.context() as patched:
-        patched.setattr("judging.interchange.label_files._close", locked)
+        patched.setattr("judging.portability.judgements.label_files._close", locked)
         assert carry_out(sent.pk)
     sent.refresh_from_db()
     assert (sent.state, Label.objects.count()) == (State.RUNNING, 0)

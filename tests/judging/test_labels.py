@@ -7,7 +7,6 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from judging.blinding import disputes_open_to
 from judging.models import (
     Assignment,
     Dispute,
@@ -16,8 +15,9 @@ from judging.models import (
     ReferenceVerdict,
     StudyItem,
 )
-from judging.services.assignment import next_assignment, skip, take_up
-from judging.services.labels import (
+from judging.studies.blinding.policy import disputes_open_to
+from judging.studies.blinding.unblinding import record_unblinding
+from judging.studies.labels.services import (
     LabelClosedError,
     LabelledElsewhereError,
     NotAnnotatorError,
@@ -25,8 +25,8 @@ from judging.services.labels import (
     submit_label,
     undo_label,
 )
-from judging.services.studies import close_study, remove_member
-from judging.services.unblinding import record_unblinding
+from judging.studies.queue.assignment import next_assignment, skip, take_up
+from judging.studies.services import close_study, remove_member
 from tests.judging.factories import (
     annotators_of,
     label_next,

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from judging.evaluating.evaluating import Again, evaluate_runs, version_of
+from judging.evaluating.stale_progress import retire_progress
 from judging.evaluators.contract import having_read
 from judging.evaluators.matchers import PLACEHOLDER
 from judging.evaluators.milestones import (
@@ -13,13 +15,11 @@ from judging.evaluators.milestones import (
     MechanicalMilestones,
 )
 from judging.evaluators.progress import NO_MILESTONES, stored_progress
-from judging.execution.evaluating import Again, evaluate_runs, version_of
 from judging.models import Evaluation
-from judging.services.stale_progress import retire_progress
 from judging.tasks import evaluate_task
-from runs.milestones import digest_of_task
+from runs.catalogue.milestones.definitions import digest_of_task
+from runs.catalogue.milestones.services import set_milestones
 from runs.models import Run, Task
-from runs.services.milestones import set_milestones
 from tests.runs.factories import make_run, make_task, make_text
 from webagent.milestones.checks import ElementCheck, Rule, TextCheck, UrlCheck
 from webagent.milestones.definition import Definition

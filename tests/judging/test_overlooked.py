@@ -14,9 +14,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from judging import tasks
-from judging.execution import overlooked
-from judging.execution.overlooked import evaluate_overlooked, is_due
-from judging.matching.registry import NAMES
+from judging.evaluating import overlooked
+from judging.evaluating.overlooked import evaluate_overlooked, is_due
+from judging.evaluators.matching.registry import NAMES
 from judging.models import Evaluation, EvaluationPatrol, EvaluatorVersion
 from runs.models import Run, RunStatus
 from tests.faults.findings import Findings

@@ -13,14 +13,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from judging.analysis.rerun_facts import RerunFacts
 from judging.models import ReferenceVerdict
-from judging.rerun_facts import RerunFacts
+from runs.launching.policies import rerun_services as policy_reruns
+from runs.launching.policies.rerun_plans import Answer, plan_reruns
+from runs.launching.policies.rerun_services import launch_by_policy
+from runs.launching.policies.services import save_policy
+from runs.launching.reruns.services import RerunError, queue_run
 from runs.models import RetryPolicy, Run, RunStatus, User
-from runs.rerun_plans import Answer, plan_reruns
-from runs.services import policy_reruns
-from runs.services.policies import save_policy
-from runs.services.policy_reruns import launch_by_policy
-from runs.services.reruns import RerunError, queue_run
 from tests.judging.factories import (
     annotators_of,
     make_evaluation,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from judging.queueing import (
+from judging.studies.queue.order import (
     Candidate,
     choose_repeat,
     in_order,

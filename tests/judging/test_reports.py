@@ -14,9 +14,9 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.audits.tables import TABLES
+from judging.analysis.audits.tables import TABLES
+from judging.analysis.reports import FORMATS, Column, Table, Value
 from judging.models import Study
-from judging.reports import FORMATS, Column, Table, Value
 from tests.judging import audited
 
 HOSTILE = '=HYPERLINK("http://evil")|*a*_b_ {x} \\cite % & # $ ^ ~ <i>\nnext, "quoted"'

@@ -7,14 +7,14 @@ from random import Random
 import pytest
 from django.core.management import CommandError, call_command
 
+from judging.demo.seeding import shares
+from judging.demo.seeding.drawing import Drawn, draw_runs
+from judging.demo.seeding.plan import Plan, TaskGroup
+from judging.demo.seeding.pool import STEP_COLUMNS, Pool
 from judging.models import Evaluation, Label, ReferenceVerdict, StudyItem
-from judging.seeding import shares
-from judging.seeding.drawing import Drawn, draw_runs
-from judging.seeding.plan import Plan, TaskGroup
-from judging.seeding.pool import STEP_COLUMNS, Pool
-from runs.integrity.checking import violations
 from runs.models import AgentConfiguration, Experiment, Run, Step, Task, User
-from runs.run_bundles import bundles_of
+from runs.operations.integrity.checking import violations
+from runs.storage.run_bundles import bundles_of
 from tests.runs.factories import make_run
 
 RUNS = 300

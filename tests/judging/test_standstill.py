@@ -12,7 +12,6 @@ from django.test import Client
 from django.utils import timezone
 
 from judging.models import EvaluationBatch, LabelImport, StudyDownload
-from runs.jobs import kinds_of_work
 from runs.models import (
     Experiment,
     ExperimentState,
@@ -23,9 +22,10 @@ from runs.models import (
     RunStatus,
     WorkerBeat,
 )
-from runs.monitoring.readiness import PROMISED
-from runs.monitoring.standstill import GRACE_S, neglected, patience_s
-from runs.workers import all_duties, beat
+from runs.operations.health.readiness import PROMISED
+from runs.operations.health.standstill import GRACE_S, neglected, patience_s
+from runs.queue.jobs import kinds_of_work
+from runs.queue.workers import all_duties, beat
 from tests.judging import audited
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_user

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from judging.gate.decision import mean_drop
-from judging.progress_rates.costs import costs_of
+from judging.analysis.gate.decision import mean_drop
+from judging.analysis.progress.costs import costs_of
 from judging.statistics.correspondence import (
     agreement,
     differences,

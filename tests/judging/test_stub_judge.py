@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from judging.demo.stub_judge import MODEL, OWN_WORDS, StubJudge
-from judging.judges.outcome import Judged, StageName
-from judging.judges.references import Reference
-from judging.judges.settings import SingleStageSettings, TwoStageSettings
-from judging.judges.single_stage import SingleStageJudge
-from judging.judges.stubs import is_stub
-from judging.judges.two_stage import Question, TwoStageJudge
-from judging.matching.outcome import JudgeCall, JudgeKind, Verdict
+from judging.evaluators.judges.outcome import Judged, StageName
+from judging.evaluators.judges.references import Reference
+from judging.evaluators.judges.settings import SingleStageSettings, TwoStageSettings
+from judging.evaluators.judges.single_stage import SingleStageJudge
+from judging.evaluators.judges.two_stage import Question, TwoStageJudge
+from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
 from webagent.llm.interface import FailureKind, Message, ModelFailure, Request
+from webagent.llm.stubs import is_stub
 
 SAME, HELD = StageName.EQUIVALENCE, StageName.INCLUSION
 NO_BOOK = "The catalogue has no book about space flight."

@@ -35,13 +35,13 @@ from judging.models import (
     StudyMember,
     Unblinding,
 )
-from judging.services.disputes import decide
-from judging.study_bundles.importing import import_study
-from judging.study_bundles.judgement_lines import evaluation_lines
-from judging.study_bundles.reading import BundleError
-from judging.study_bundles.writing import write_study
-from runs.execution.storing import import_bundle
-from runs.knowledge_rows import NewEntry, fill
+from judging.portability.study_bundles.importing import import_study
+from judging.portability.study_bundles.judgement_lines import evaluation_lines
+from judging.portability.study_bundles.reading import BundleError
+from judging.portability.study_bundles.writing import write_study
+from judging.studies.disputes.services import decide
+from runs.imports.storing import import_bundle
+from runs.knowledge.web.rows import NewEntry, fill
 from runs.models import (
     Attachment,
     Hint,
@@ -57,7 +57,7 @@ from runs.models import (
     TaskSet,
     User,
 )
-from runs.records import EVALUATION_ROLE
+from runs.storage.records import EVALUATION_ROLE
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,

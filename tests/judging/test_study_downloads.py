@@ -12,17 +12,17 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.execution import study_downloads
-from judging.execution.study_downloads import KEPT_DAYS, carry_out, sweep_downloads
 from judging.models import Study, StudyDownload, StudyMember, Unblinding
-from judging.services.study_downloads import start_download
-from judging.study_bundles.importing import import_study
-from judging.study_bundles.writing import write_study
-from judging.study_report.choices import Choices
-from runs.blob_checks import unused_blobs
-from runs.execution.importing import import_upload
+from judging.portability.study_bundles.importing import import_study
+from judging.portability.study_bundles.writing import write_study
+from judging.portability.study_report import downloads as study_downloads
+from judging.portability.study_report.choices import Choices
+from judging.portability.study_report.downloads import KEPT_DAYS, carry_out, sweep_downloads
+from judging.portability.study_report.services import start_download
+from runs.imports.importing import import_upload
+from runs.imports.services import import_after_look, start_import
 from runs.models import User
-from runs.services.uploads import import_after_look, start_import
+from runs.storage.blob_checks import unused_blobs
 from tests.judging.factories import make_label, make_study
 from tests.runs.factories import make_run, make_user
 

@@ -11,10 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.markdown import render_markdown
 from judging.models import Label, Study, StudyMember
-from judging.services.studies import close_study
-from judging.study_pages import items_page, member_rows
+from judging.studies.markdown import render_markdown
+from judging.studies.pages import items_page, member_rows
+from judging.studies.services import close_study
 from runs.models import User
 from tests.judging.crawling import whole_answer
 from tests.judging.factories import annotators_of, label_next, make_study
@@ -261,7 +261,7 @@ def test_who_still_judges_a_run_of_the_study_reads_no_times_of_others() -> None:
 
 
 def test_runs_of_a_study_are_paged_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judging.study_pages.ITEMS_PER_PAGE", 2)
+    monkeypatch.setattr("judging.studies.pages.ITEMS_PER_PAGE", 2)
     study = make_study(runs=3)
     pages = [items_page(study, number) for number in ("1", "2", "9")]
     assert [[item.position for item in page] for page in pages] == [[1, 2], [3], [3]]

@@ -13,8 +13,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from judging.models import DisputeMessage, StepComment, Study
-from judging.study_report.choices import Choices
-from judging.study_report.writing import write_report
+from judging.portability.study_report.choices import Choices
+from judging.portability.study_report.writing import write_report
 from runs.models import Act
 from tests.judging.factories import (
     adjudicators_of,

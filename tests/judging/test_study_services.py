@@ -3,8 +3,9 @@
 import pytest
 
 from judging.models import StudyMember, Unblinding
-from judging.sampling import draw, matching_runs
-from judging.services.studies import (
+from judging.studies.blinding.unblinding import record_unblinding
+from judging.studies.sampling import draw, matching_runs
+from judging.studies.services import (
     HasAdjudicatedError,
     HasLabelledError,
     MayNotAdjudicateError,
@@ -13,8 +14,7 @@ from judging.services.studies import (
     remove_member,
     set_member,
 )
-from judging.services.unblinding import record_unblinding
-from judging.taxonomy import cause_choices, parse_lines
+from judging.studies.taxonomy import cause_choices, parse_lines
 from runs.models import Run
 from tests.judging.factories import annotators_of, label_next, make_study
 from tests.runs.factories import make_run, make_task, make_user

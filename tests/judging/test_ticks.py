@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from judging.forms.labels import LabelForm
 from judging.models import Assignment, Dispute, Label, LabelRevision, MilestoneTick, Study
-from judging.services.assignment import next_assignment
-from judging.services.labels import Tick, undo_label
-from judging.ticks import field_name, read_ticks, ticked_finding, written_tick
+from judging.studies.labels.forms import LabelForm
+from judging.studies.labels.services import Tick, undo_label
+from judging.studies.labels.ticks import field_name, read_ticks, ticked_finding, written_tick
+from judging.studies.queue.assignment import next_assignment
+from runs.catalogue.milestones.services import set_milestones
 from runs.models import Milestone, Run, User
-from runs.services.milestones import set_milestones
 from tests.judging.factories import annotators_of, make_label, make_study
 from tests.runs.factories import make_run, make_task, make_user
 from webagent.milestones.definition import Definition

@@ -11,17 +11,17 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from judging.audits import whatif
-from judging.audits.whatif import Change, Compared, compare
-from judging.audits.whatif_rules import levers
-from judging.audits.whatif_settings import Setting, read_setting, setting_of, switched
+from judging.analysis.audits import whatif
+from judging.analysis.audits.whatif import Change, Compared, compare
+from judging.analysis.audits.whatif_pages import switchable
+from judging.analysis.audits.whatif_rules import levers
+from judging.analysis.audits.whatif_settings import Setting, read_setting, setting_of, switched
+from judging.evaluating.evaluating import evaluate_study, version_of
+from judging.evaluators.matching.repaired.rules import ALL_RULES, Rule
 from judging.evaluators.registry import REGISTRY, Unasked, evaluator_named, evaluator_of
 from judging.evaluators.task_versions import TaskVersion
-from judging.execution.evaluating import evaluate_study, version_of
-from judging.matching.repaired.rules import ALL_RULES, Rule
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, StudyMember, Unblinding
 from judging.statistics.confusion import Cell, ConfusionMatrix
-from judging.whatif_pages import switchable
 from runs.models import Task, TaskSet, User
 from tests.judging import audited
 

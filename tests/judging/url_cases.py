@@ -18,15 +18,15 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from judging.analysis.audits.tables import TABLES
+from judging.analysis.experiments.drawing import QUESTIONS
+from judging.analysis.experiments.parts import PARTS
+from judging.analysis.experiments.tables import TABLES as EXPERIMENT_TABLES
+from judging.analysis.hint_effects.drawing import MAPS
+from judging.analysis.hint_effects.tables import HINT_TABLES
 from judging.api.urls import urlpatterns as api_addresses
-from judging.audits.tables import TABLES
-from judging.experiments.drawing import QUESTIONS
-from judging.experiments.parts import PARTS
-from judging.experiments.tables import TABLES as EXPERIMENT_TABLES
-from judging.hint_effects.drawing import MAPS
-from judging.hint_effects.tables import HINT_TABLES
-from judging.interchange.data_tables import DATA_TABLES
-from judging.interchange.table_writing import DATA_FORMATS
+from judging.portability.judgements.data_tables import DATA_TABLES
+from judging.portability.judgements.table_writing import DATA_FORMATS
 from runs.models import RetryPolicy
 from tests.judging.blind_world import World
 

@@ -15,11 +15,11 @@ from webagent.sequence_matching import pieces
 
 # They are given no text from outside.
 OWN_TEXTS = {
-    "judging.matching.repaired.literal._pattern": "a reference up to saying.LONGEST_ANSWER",
-    "judging.views.audit._attached": "the name of a file that the page names",
+    "judging.evaluators.matching.repaired.literal._pattern": "a reference up to LONGEST_ANSWER",
+    "judging.analysis.audits.views._attached": "the name of a file that the page names",
     "runs.api.idempotency._response": "an address of this site",
-    "runs.backups.postgresql._find": "the name of a program",
-    "runs.backups.postgresql._run": "the name of a program",
+    "runs.operations.backups.postgresql._find": "the name of a program",
+    "runs.operations.backups.postgresql._run": "the name of a program",
 }
 # They act on what they are given a name of.
 ACT = ("register", "on_", "sweep", "_hold", "forget", "drop", "beat")
@@ -36,8 +36,8 @@ def test_functions_of_texts_are_found():
     assert {
         "webagent.trajectory.actions.parse_browsergym_actions",
         "webagent.trajectory.axtree.parse_axtree",
-        "runs.word_diff.word_diff",
-        "judging.markdown.render_markdown",
+        "runs.interface.word_diff.word_diff",
+        "judging.studies.markdown.render_markdown",
     } <= FUNCTIONS.keys()
     assert OWN_TEXTS.keys() <= {one.name for one in text_functions()}
 

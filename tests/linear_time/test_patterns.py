@@ -9,7 +9,7 @@ from itertools import chain
 
 import pytest
 
-from judging.matching.repaired import assertion
+from judging.evaluators.matching.repaired import assertion
 from tests.linear_time.growth import grows_too_fast
 from tests.linear_time.hostile import general_texts, texts_for
 from tests.linear_time.sources import Pattern, patterns

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from runs.storage import BlobFileStorage
+from runs.storage.file_storage import BlobFileStorage
 
 
 class FullStorage(BlobFileStorage):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db.models import Model
 
-from runs.integrity.checking import all_invariants, violations
-from runs.integrity.contract import Violation
+from runs.operations.integrity.checking import all_invariants, violations
+from runs.operations.integrity.contract import Violation
 
 
 def everything_holds() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from runs.execution.learning import carry_out
-from runs.execution.running import execute
-from runs.experiment_plans import Plan
+from runs.catalogue.tasks.rows import store_task
+from runs.knowledge.hints.services import start_hint_writing
+from runs.knowledge.learning.jobs import carry_out
+from runs.launching.carrying_out.running import execute
+from runs.launching.experiments.plans import Plan
 from runs.models import Hint, LearningJob, Run, Task
-from runs.services.hints import start_hint_writing
-from runs.task_rows import store_task
 from tests.judging.asked_models import models_file
 from tests.runs.factories import make_agent as stored_agent
 from tests.runs.factories import make_run
@@ -37,7 +37,7 @@ def inhabited(folder: Path) -> Iterator[LLMStub]:
         stub.reply = lever_model.reply
         file = models_file(folder, stub.openai_url, at_a_time=1)
         patch.setattr(settings.ENV, "MODELS_FILE", file)
-        patch.setattr("runs.tasks.dispatching.current_app.send_task", lambda *a, **k: None)
+        patch.setattr("runs.queue.dispatching.current_app.send_task", lambda *a, **k: None)
         yield stub
         models._shared.client().close()
 

@@ -25,8 +25,8 @@ from celery import Celery
 from django.core.management import call_command
 from django.db import connection, connections
 
+from runs.launching.reruns.services import queue_run
 from runs.models import Run, WorkerBeat
-from runs.services.reruns import queue_run
 from webagent.environment.leftovers import OWNER_VARIABLE
 from webagent.settings.base import database
 
@@ -243,7 +243,7 @@ def _broker(environment: dict[str, str], directory: Path) -> Celery:
     }
     broker.conf.update(
         broker_url="filesystem://localhost",
-        broker_transport="runs.broker:FileTransport",
+        broker_transport="runs.queue.broker:FileTransport",
         broker_transport_options=folders,
     )
     return broker

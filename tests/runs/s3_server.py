@@ -16,8 +16,8 @@ import pytest
 from django.core.files.storage import storages
 from moto.server import ThreadedMotoServer
 
-from runs.s3 import S3BlobStorage
-from runs.storage import BlobStorage, blob_storage
+from runs.storage.file_storage import BlobStorage, blob_storage
+from runs.storage.s3 import S3BlobStorage
 from tests.runs.stores import STATIC, use_store
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "tester", "AWS_SECRET_ACCESS_KEY": "for-tests-only"}
@@ -47,7 +47,7 @@ def use_bucket(settings: Any, **changes: Any) -> S3BlobStorage:
         "timeout_s": 60,
         "max_tries": 1,
     }
-    default = {"BACKEND": "runs.s3.S3BlobStorage", "OPTIONS": options | changes}
+    default = {"BACKEND": "runs.storage.s3.S3BlobStorage", "OPTIONS": options | changes}
     settings.STORAGES = {"default": default, **STATIC}
     # Made now: threads that ask for it first at the same moment would get one each.
     store = cast(S3BlobStorage, storages["default"])

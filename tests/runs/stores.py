@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.files.storage import storages
 
-from runs.blobs import BlobBatch
 from runs.models import Blob
+from runs.storage.blobs import BlobBatch
 
 STATIC = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 
@@ -15,7 +15,7 @@ STATIC = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticF
 def use_store(settings: Any, folder: Path, *, fails_at: int | None = None) -> Path:
     """Have the test store blobs in this folder; its disk is full from write `fails_at` on."""
     options: dict[str, Any] = {"location": str(folder)}
-    backend = "runs.storage.BlobFileStorage"
+    backend = "runs.storage.file_storage.BlobFileStorage"
     if fails_at is not None:
         backend = "tests.runs.failing_storage.FullStorage"
         options["fails_at"] = fails_at

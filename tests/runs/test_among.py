@@ -6,8 +6,8 @@ import pytest
 from django.db.models import CharField, UUIDField
 
 from runs.models import Blob, Run, Step
-from runs.querysets.among import several
-from runs.querysets.prepared import Prepared
+from runs.models.among import several
+from runs.models.prepared import Prepared
 from tests.runs.factories import make_run
 from tests.runs.stores import store_blob
 

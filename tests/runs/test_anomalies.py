@@ -8,8 +8,8 @@ import pytest
 from django.core.management import call_command
 from PIL import Image
 
+from runs.launching.carrying_out.anomalies import mark_anomalies
 from runs.models import Event, Run, Step
-from runs.services.anomalies import mark_anomalies
 from runs.signals import runs_ended
 from tests.runs.factories import make_run
 from tests.runs.stores import store_blob

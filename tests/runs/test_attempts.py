@@ -14,13 +14,13 @@ from django.conf import settings
 from django.db import IntegrityError, connection, connections, transaction
 from django.utils import timezone
 
-from runs.execution.attempts import follow_up, next_attempt
-from runs.execution.steps import AWAY
-from runs.execution.sweeping import sweep_runs
-from runs.execution.terms import wait_before_next
 from runs.models import Run, RunStatus
+from runs.operations.processes.worker_processes import hold_rows_no_longer_than_a_lease
+from runs.queue.attempts import follow_up, next_attempt
+from runs.queue.steps import AWAY
+from runs.queue.sweeping import sweep_runs
+from runs.queue.terms import wait_before_next
 from runs.signals import runs_ended
-from runs.worker_processes import hold_rows_no_longer_than_a_lease
 from tests.runs.factories import make_experiment, make_run, make_user
 from webagent.trajectory.faults import Fault
 

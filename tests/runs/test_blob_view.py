@@ -6,8 +6,8 @@ import pytest
 from django.core.files.storage import default_storage
 from django.test import Client
 
-from runs.blobs import storage_name
 from runs.models import Attachment, Blob, Run, User
+from runs.storage.blobs import storage_name
 from tests.judging.factories import make_study
 from tests.runs.factories import make_picture, make_run, make_text, make_user
 from tests.runs.stores import store_blob

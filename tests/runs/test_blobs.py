@@ -17,9 +17,16 @@ from django.core.files.storage import default_storage
 from django.db import connection
 from PIL import Image
 
-from runs.blobs import BlobBatch, MissingBlobError, known_hashes, open_blob, read_blob, storage_name
 from runs.models import Blob
-from runs.storage import UNFINISHED
+from runs.storage.blobs import (
+    BlobBatch,
+    MissingBlobError,
+    known_hashes,
+    open_blob,
+    read_blob,
+    storage_name,
+)
+from runs.storage.file_storage import UNFINISHED
 from tests.runs.stores import files_in, store_blob, use_store
 from webagent.settings.environment import REPOSITORY
 
@@ -242,7 +249,7 @@ WRITER = """
     from django.conf import settings
     settings.configure()
     from django.core.files.base import ContentFile
-    from runs.storage import BlobFileStorage
+    from runs.storage.file_storage import BlobFileStorage
     storage = BlobFileStorage(location=sys.argv[1])
     print("ready", flush=True)
     while True:

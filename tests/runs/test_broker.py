@@ -13,9 +13,9 @@ import pytest
 import redis
 from kombu import Connection, Consumer, Exchange, Queue
 
+from runs.imports.tasks import dispatch_imports
 from runs.models import ImportJob
-from runs.redis_broker import RedisTransport
-from runs.tasks import dispatch_imports
+from runs.queue.redis_broker import RedisTransport
 from tests.faults.findings import Findings
 from tests.faults.services import Redis
 from tests.runs.factories import make_user
@@ -69,7 +69,7 @@ def test_a_redis_that_is_full_refuses_messages_and_the_work_waits(
     untold = ImportJob.objects.filter(state="queued", dispatched_at=None)
     with Connection(server.url) as connection, redis.Redis.from_url(server.url) as seen:
         send = partial(app.send_task, connection=connection)
-        monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", send)
+        monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", send)
         with server.full():
             dispatch_imports()
             assert untold.count() == 2
@@ -105,7 +105,7 @@ def test_a_table_of_queues_that_was_not_written_to_its_end_stops_no_worker(
         "control_folder": str(control),
     }
     with Connection(
-        "filesystem://", transport="runs.broker:FileTransport", transport_options=options
+        "filesystem://", transport="runs.queue.broker:FileTransport", transport_options=options
     ) as connection:
         for name in ("default", "default", "other"):
             Queue(name, Exchange(exchange), name, channel=connection.channel()).declare()

@@ -10,8 +10,8 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.management import call_command
 
-from runs.blobs import read_blob, storage_name
 from runs.models import Blob, Run
+from runs.storage.blobs import read_blob, storage_name
 from tests.runs.factories import delete_run, make_picture, make_run
 from tests.runs.stores import files_in, store_blob, use_store
 

@@ -15,15 +15,16 @@ from django.core.exceptions import SynchronousOnlyOperation
 from django.db import OperationalError
 from django.utils import timezone
 
-from runs.blobs import read_blob
-from runs.execution import running, steps
-from runs.execution.leases import Lease, LeaseLostError, claim
-from runs.execution.pulse import Pulse
-from runs.execution.running import execute, execute_next
-from runs.execution.steps import StepStore, patiently
+from runs.catalogue.tasks.rows import task_record
+from runs.launching.carrying_out import running
+from runs.launching.carrying_out.running import execute, execute_next
+from runs.launching.reruns.services import queue_run
 from runs.models import Blob, Run, RunStatus
-from runs.services.reruns import queue_run
-from runs.task_rows import task_record
+from runs.queue import steps
+from runs.queue.leases import Lease, LeaseLostError, claim
+from runs.queue.pulse import Pulse
+from runs.queue.steps import StepStore, patiently
+from runs.storage.blobs import read_blob
 from tests.runs.stores import files_in, use_store
 from webagent.agents.running import run_episode
 from webagent.environment.failures import EnvironmentFailure
@@ -265,7 +266,7 @@ def test_cancelling_is_noticed_at_the_next_step_and_keeps_what_was_done(page: Pa
 def test_a_worker_that_is_told_to_stop_hands_its_run_back(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("runs.execution.heartbeat.is_stopping", lambda: page.taken >= 2)
+    monkeypatch.setattr("runs.queue.heartbeat.is_stopping", lambda: page.taken >= 2)
     monkeypatch.setattr(running, "is_stopping", lambda: page.taken >= 2)
     run = queued(steps=50)
     execute(run.pk)
@@ -386,7 +387,7 @@ def test_a_step_that_is_given_up_later_changes_its_state_and_nothing_else():
 
 @pytest.mark.fault(3, "the database is away while a step is written")
 def test_writes_wait_for_a_database_that_comes_back(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("runs.execution.steps.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("runs.queue.steps.time.sleep", lambda seconds: None)
     monkeypatch.setattr(steps, "connection", _Connection())
     tries = []
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
-from runs.experiment_agents import read_agent
-from runs.experiment_plans import Plan, Seeds
-from runs.experiment_tasks import Selection, tasks_of
+from runs.catalogue.tasks.offered import Selection, tasks_of
+from runs.exports.services import export_runs
+from runs.launching.experiments.agents import read_agent
+from runs.launching.experiments.plans import Plan, Seeds
+from runs.launching.experiments.services import launch_experiment
 from runs.models import Experiment, Run, RunStatus
-from runs.services.experiments import launch_experiment
-from runs.services.exporting import export_runs
 from tests.faults.services import Redis
 from tests.judging.experiments import by_hand, made
 from tests.runs.integrity import rows_hold

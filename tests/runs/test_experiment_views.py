@@ -13,8 +13,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from runs.launching.experiments import services as experiments
 from runs.models import Experiment, Run
-from runs.services import experiments
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_experiment, make_run, make_task, make_user
 

@@ -13,23 +13,23 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from runs.execution.attempts import follow_up
-from runs.execution.sweeping import sweep_runs
-from runs.execution.waiting import start_ready_experiments
-from runs.experiment_agents import read_agent
-from runs.experiment_estimates import estimate
-from runs.experiment_plans import MAX_RUNS, Plan, PlanError, Seeds, read_seeds
-from runs.experiment_progress import progress_of
-from runs.experiment_tasks import Selection, task_set_choices, tasks_of
-from runs.models import Experiment, Run, RunStatus, Task
-from runs.services import experiments
-from runs.services.experiments import (
+from runs.catalogue.tasks.offered import Selection, task_set_choices, tasks_of
+from runs.launching.experiments import services as experiments
+from runs.launching.experiments.agents import read_agent
+from runs.launching.experiments.estimates import estimate
+from runs.launching.experiments.plans import MAX_RUNS, Plan, PlanError, Seeds, read_seeds
+from runs.launching.experiments.progress import progress_of
+from runs.launching.experiments.services import (
     Launched,
     cancel_experiment,
     launch_experiment,
     pause_experiment,
     resume_experiment,
 )
+from runs.launching.experiments.waiting import start_ready_experiments
+from runs.models import Experiment, Run, RunStatus, Task
+from runs.queue.attempts import follow_up
+from runs.queue.sweeping import sweep_runs
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_task, make_user
 from webagent.trajectory.faults import Fault
@@ -273,8 +273,12 @@ def test_what_slips_into_a_cancelled_experiment_is_ended_by_the_sweep():
 def unready(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Sites that are not ready: empty it, and they are."""
     sites = ["shopping: 503"]
-    monkeypatch.setattr("runs.services.experiments.unready_words", lambda _: "; ".join(sites))
-    monkeypatch.setattr("runs.execution.waiting.unready_words", lambda _: "; ".join(sites))
+    monkeypatch.setattr(
+        "runs.launching.experiments.services.unready_words", lambda _: "; ".join(sites)
+    )
+    monkeypatch.setattr(
+        "runs.launching.experiments.waiting.unready_words", lambda _: "; ".join(sites)
+    )
     return sites
 
 
@@ -288,7 +292,7 @@ def test_sites_of_tasks_that_no_run_had_yet_are_asked_too(monkeypatch: pytest.Mo
     def all_are_ill(tasks: Iterable[Task]) -> str:
         return ", ".join(site for task in tasks for site in task.sites)
 
-    monkeypatch.setattr("runs.services.experiments.unready_words", all_are_ill)
+    monkeypatch.setattr("runs.launching.experiments.services.unready_words", all_are_ill)
     with pytest.raises(PlanError, match="miniwob, miniwob"):
         launch()
 

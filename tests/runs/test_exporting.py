@@ -23,8 +23,8 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from runs.blobs import storage_name
-from runs.execution.storing import import_bundle, import_runs
+from runs.exports.services import export_runs
+from runs.imports.storing import import_bundle, import_runs
 from runs.models import (
     AgentConfiguration,
     Blob,
@@ -40,8 +40,8 @@ from runs.models import (
     TaskSet,
     User,
 )
-from runs.run_bundles import bundle_of
-from runs.services.exporting import export_runs
+from runs.storage.blobs import storage_name
+from runs.storage.run_bundles import bundle_of
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_user
 from tests.runs.stores import use_store

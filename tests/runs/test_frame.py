@@ -115,7 +115,7 @@ def test_a_stale_form_says_what_to_do():
 
 
 def test_a_broken_page_says_so_without_the_database(monkeypatch):
-    monkeypatch.setattr("runs.views.run_list.RunTable", lambda *args: 1 / 0)
+    monkeypatch.setattr("runs.viewer.run_list.views.RunTable", lambda *args: 1 / 0)
     client = as_user(make_user())
     client.raise_request_exception = False
     response = client.get("/runs/")

@@ -12,9 +12,9 @@ from django.db import DatabaseError, OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
+from runs.accounts.sessions import SessionStore
 from runs.models import WorkerBeat
-from runs.sessions import SessionStore
-from runs.workers import all_duties, all_queues, beat, unserved_queues
+from runs.queue.workers import all_duties, all_queues, beat, unserved_queues
 from webagent.celery import app
 
 pytestmark = pytest.mark.django_db

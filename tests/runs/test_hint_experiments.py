@@ -10,8 +10,9 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
-from runs.experiment_plans import PlanError, Seeds
-from runs.hint_plans import HintPlan, HintPool, plan_hints
+from runs.knowledge.hints.services import launch_hint_experiment
+from runs.launching.experiments.plans import PlanError, Seeds
+from runs.launching.hint_experiments.plans import HintPlan, HintPool, plan_hints
 from runs.models import (
     AgentConfiguration,
     Hint,
@@ -22,7 +23,6 @@ from runs.models import (
     LearningJob,
     Run,
 )
-from runs.services.hints import launch_hint_experiment
 from tests.runs.lever_world import (
     carried_out,
     hints_from,

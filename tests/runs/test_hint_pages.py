@@ -9,10 +9,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.translation import override
 
-from runs.execution.hint_writing import HintWriting
-from runs.execution.learning import Learned, carry_out
+from runs.interface.verdict_words import verdict_words
+from runs.knowledge.hints.writing import HintWriting
+from runs.knowledge.learning.jobs import Learned, carry_out
 from runs.models import Experiment, Hint, LearningJob, Run
-from runs.verdict_words import verdict_words
 from tests.judging import audited
 from tests.judging.factories import make_study
 from tests.runs.factories import make_user
@@ -139,7 +139,7 @@ def test_what_was_paid_before_a_kill_is_there_and_resuming_pays_only_the_rest(
 
 
 def test_old_jobs_keep_their_pages(job: LearningJob, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runs.hint_pages.MOST_JOBS", 0)
+    monkeypatch.setattr("runs.knowledge.hints.pages.MOST_JOBS", 0)
     client = engineer()
 
     assert str(job.pk) not in text(client, "runs:hint_list")

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from runs.infrastructure import error_rates
 from runs.models import Run, RunStatus, User
+from runs.operations.health.infrastructure import error_rates
 from tests.runs.factories import make_agent, make_experiment, make_run, make_task, make_user
 from webagent.proportions import wilson_bounds
 from webagent.trajectory.faults import Fault

@@ -16,12 +16,12 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from pydantic import JsonValue
 
-from runs.execution.pulse import Pulse
-from runs.execution.running import execute
-from runs.infrastructure import error_rates
+from runs.launching.carrying_out.running import execute
+from runs.launching.policies.services import save_policy
+from runs.launching.reruns.services import queue_run
 from runs.models import RetryPolicy, Run
-from runs.services.policies import save_policy
-from runs.services.reruns import queue_run
+from runs.operations.health.infrastructure import error_rates
+from runs.queue.pulse import Pulse
 from tests.runs.factories import make_user
 from tests.runs.live_workers import attempts_of
 from tests.webagent import moody_suite

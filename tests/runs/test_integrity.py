@@ -11,10 +11,10 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from runs.blobs import storage_name
-from runs.immutability import remove_guards
-from runs.integrity.checking import violations
 from runs.models import ImportJob, LearningItem, LearningJob, LeasedWork, Run, Step
+from runs.models.immutability import remove_guards
+from runs.operations.integrity.checking import violations
+from runs.storage.blobs import storage_name
 from tests.runs.factories import make_run, make_user
 from tests.runs.integrity import everything_holds, found, plant
 from tests.runs.stores import use_store

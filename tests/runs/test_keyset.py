@@ -15,15 +15,15 @@ from django.test import Client
 from django.utils import timezone
 
 from judging.models import ReferenceVerdict, StudyItem
-from judging.run_list import ReferenceVerdictColumn
-from runs.filters import RunFilter
-from runs.keyset import Cursor, KeyPage, Keyset, read_cursor
+from judging.studies.run_list import ReferenceVerdictColumn
+from runs.interface.keyset import Cursor, KeyPage, Keyset, read_cursor
+from runs.interface.row_counts import RowCount, count_rows
 from runs.models import Event, Run, RunStatus, User
-from runs.row_counts import RowCount, count_rows
-from runs.run_list import AGE_ELSEWHERE
-from runs.run_orders import run_keyset
-from runs.tables import RunTable, all_columns
-from runs.visibility import run_policy, sight_of
+from runs.models.visibility import run_policy, sight_of
+from runs.viewer.run_list.extension import AGE_ELSEWHERE
+from runs.viewer.run_list.filters import RunFilter
+from runs.viewer.run_list.orders import run_keyset
+from runs.viewer.run_list.tables import RunTable, all_columns
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_experiment, make_task, make_user
 
@@ -139,7 +139,7 @@ def walk(keyset: Keyset) -> tuple[list[list[UUID]], list[list[UUID]]]:
 def test_every_order_is_walked_through_once_and_back(
     world: list[Run], is_blind: bool, is_short: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runs.keyset.PROBED", 1)
+    monkeypatch.setattr("runs.interface.keyset.PROBED", 1)
     viewer = make_user("engineer")
     if is_blind:
         make_study(runs=world[6:13], annotators=[viewer, make_user("annotator")])
@@ -223,7 +223,7 @@ def test_the_address_of_a_page_names_a_run_and_nothing_of_it(world: list[Run]) -
 def test_the_table_leads_to_its_other_pages(
     world: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runs.tables.PER_PAGE", SIZE)
+    monkeypatch.setattr("runs.viewer.run_list.tables.PER_PAGE", SIZE)
     client = Client()
     client.force_login(make_user("engineer"))
     first = client.get("/runs/?sort=agent").content.decode()
@@ -242,13 +242,13 @@ class TestCounts:
         assert count_rows(Run.objects.all(), may_estimate=True) == RowCount(RUNS)
 
     def test_many_are_not(self, world: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("runs.row_counts.COUNTED", 5)
+        monkeypatch.setattr("runs.interface.row_counts.COUNTED", 5)
         assert count_rows(Run.objects.all()) == RowCount(5, is_more=True)
 
     def test_a_page_counts_on_after_it_is_shown(
         self, world: list[Run], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("runs.tables.COUNTED_AT_ONCE", 7)
+        monkeypatch.setattr("runs.viewer.run_list.tables.COUNTED_AT_ONCE", 7)
         client = Client()
         client.force_login(make_user("engineer"))
         page = client.get("/runs/?outcome=error&sort=cost").content.decode()
@@ -263,7 +263,7 @@ class TestCounts:
         self, world: list[Run], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name, value in (("COUNTED", 5), ("COUNTED_AT_ONCE", 3), ("BELIEVED", 10)):
-            monkeypatch.setattr(f"runs.row_counts.{name}", value)
+            monkeypatch.setattr(f"runs.interface.row_counts.{name}", value)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
         found = count_rows(Run.objects.all(), may_estimate=True)
@@ -275,7 +275,7 @@ class TestCounts:
             assert guessed == RowCount(5, is_more=True)
             # What was looked for and is not there is not believed.
             none = Run.objects.filter(pk__in=[world[0].pk])
-            monkeypatch.setattr("runs.row_counts.BELIEVED", 0)
+            monkeypatch.setattr("runs.interface.row_counts.BELIEVED", 0)
             assert count_rows(none, may_estimate=True) == RowCount(1)
         else:
             assert found == RowCount(5, is_more=True)
@@ -293,7 +293,7 @@ class TestCounts:
             asked.append(may_estimate)
             return RowCount(most, is_about=True)
 
-        monkeypatch.setattr("runs.tables.count_rows", count)
+        monkeypatch.setattr("runs.viewer.run_list.tables.count_rows", count)
         client = Client()
         client.force_login(user)
         page = client.get("/runs/").content.decode()

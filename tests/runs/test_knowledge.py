@@ -11,16 +11,10 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db.models import Q
 
-from runs.agents import store_agent
-from runs.execution.learning import carry_out
-from runs.execution.paid_work import WorkRefusedError
-from runs.experiment_agents import read_agent
-from runs.experiment_plans import PlanError
-from runs.knowledge_logs import logs_of
-from runs.knowledge_sets import runs_with, with_knowledge
-from runs.language_models import model_registry
-from runs.models import KnowledgeEntry, KnowledgeSet, KnowledgeSource, LearningJob, Run
-from runs.services.knowledge import (
+from runs.catalogue.agents.rows import store_agent
+from runs.knowledge.learning.jobs import carry_out
+from runs.knowledge.web.logs import logs_of
+from runs.knowledge.web.services import (
     LeakingEntryError,
     edit_entry,
     estimate_extraction,
@@ -28,6 +22,12 @@ from runs.services.knowledge import (
     start_summary,
     switch_entry,
 )
+from runs.knowledge.web.sets import runs_with, with_knowledge
+from runs.launching.experiments.agents import read_agent
+from runs.launching.experiments.plans import PlanError
+from runs.models import KnowledgeEntry, KnowledgeSet, KnowledgeSource, LearningJob, Run
+from runs.queue.language_models import model_registry
+from runs.queue.paid_work import WorkRefusedError
 from tests.judging.asked_models import models_file
 from tests.runs.factories import make_run, make_user
 from tests.runs.scribe import leaky_scribe, scribe
@@ -49,7 +49,7 @@ State = LearningJob.State
 def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LLMStub:
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-    monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", lambda *a, **k: None)
     llm_stub.reply = scribe
     return llm_stub
 
@@ -245,7 +245,7 @@ def test_runs_without_steps_or_end_teach_nothing(model: LLMStub):
 def test_more_runs_than_are_learned_from_at_once_are_refused(
     model: LLMStub, recorded, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("runs.services.knowledge.MOST_RUNS", 1)
+    monkeypatch.setattr("runs.knowledge.web.services.MOST_RUNS", 1)
     with pytest.raises(WorkRefusedError, match="2 runs, and at most 1"):
         start_extraction(name="many", runs=recorded, model="stub-judge")
 
@@ -274,7 +274,7 @@ def test_entries_of_runs_that_one_judges_are_not_shown(model: LLMStub, recorded,
         def blind(self, user: object) -> Q:
             return Q(pk=hidden)
 
-    monkeypatch.setattr("runs.querysets.knowledge.run_policy", Policy)
+    monkeypatch.setattr("runs.models.knowledge_queries.run_policy", Policy)
     shown = KnowledgeEntry.objects.shown_to(user)
     assert shown.count() == everything - KnowledgeEntry.objects.of_run(hidden).count()
     assert not shown.filter(sources__run=hidden).exists()

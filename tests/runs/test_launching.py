@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from runs.models import AgentConfiguration, Experiment, Run, RunStatus
-from runs.runnable import agent_for
-from runs.services import reruns
-from runs.services.reruns import (
+from runs.catalogue.agents.runnable import agent_for
+from runs.launching.reruns import services as reruns
+from runs.launching.reruns.services import (
     MAX_NEW_RUNS,
     RerunError,
     Wish,
@@ -19,6 +18,7 @@ from runs.services.reruns import (
     queue_run,
     retry_run,
 )
+from runs.models import AgentConfiguration, Experiment, Run, RunStatus
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
 pytestmark = pytest.mark.django_db

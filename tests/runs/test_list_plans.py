@@ -15,12 +15,12 @@ from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from runs.filters import RunFilter
-from runs.keyset import Keyset
+from runs.interface.keyset import Keyset
+from runs.interface.ordered_parts import OrderedParts
 from runs.models import Experiment, Run, RunStatus
-from runs.ordered_parts import OrderedParts
-from runs.run_orders import run_keyset
-from runs.visibility import sight_of
+from runs.models.visibility import sight_of
+from runs.viewer.run_list.filters import RunFilter
+from runs.viewer.run_list.orders import run_keyset
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
 pytestmark = pytest.mark.django_db
@@ -115,8 +115,8 @@ def test_marks_are_looked_up_run_by_run_only_where_that_is_quick(
         return "EXISTS" in str(rows.values_list("pk").query)
 
     assert joins("anomaly=loop")  # there are too few to tell
-    monkeypatch.setattr("runs.filters.LOOKED_AT", 3)
-    monkeypatch.setattr("runs.filters.COMMON", 2)
+    monkeypatch.setattr("runs.viewer.run_list.filters.LOOKED_AT", 3)
+    monkeypatch.setattr("runs.viewer.run_list.filters.COMMON", 2)
     assert joins("anomaly=loop") == (connection.vendor != "postgresql")
     assert joins("anomaly=false_completion")
     assert joins("anomaly=loop&status=finished&outcome=success&sort=cost")

@@ -18,9 +18,9 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.models import NOT_PROVIDED
 
-from runs.immutability import missing_guards
-from runs.live_indexes import AddLiveIndex
 from runs.models import Blob, Event, Run, Step, User
+from runs.models.immutability import missing_guards
+from runs.models.live_indexes import AddLiveIndex
 from tests.faults.findings import Findings
 from tests.runs.factories import make_run, make_user
 from tests.runs.live_workers import Site, live_site

@@ -7,9 +7,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from runs.milestones import definitions_of, digest_of_task
+from runs.catalogue.milestones.definitions import definitions_of, digest_of_task
+from runs.catalogue.milestones.services import set_milestones
 from runs.models import Milestone, Task, User
-from runs.services.milestones import set_milestones
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_task, make_user
 from webagent.milestones.checks import ActionCheck, ElementCheck, Rule, TextCheck, UrlCheck

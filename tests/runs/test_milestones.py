@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from runs.milestones import (
+from runs.catalogue.milestones.definitions import (
     MilestoneFileError,
     definitions_of,
     digest_of_task,
@@ -17,14 +17,14 @@ from runs.milestones import (
     resolved,
     written_file,
 )
-from runs.models import Milestone, Task, TaskSet
-from runs.services.milestones import (
+from runs.catalogue.milestones.services import (
     MilestonesChangedError,
     UnknownTasksError,
     import_milestones,
     inherit_milestones,
     set_milestones,
 )
+from runs.models import Milestone, Task, TaskSet
 from runs.signals import milestones_changed
 from tests.runs.factories import make_task
 from webagent.milestones.checks import Rule, TextCheck, UrlCheck

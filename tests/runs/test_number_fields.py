@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 from django import forms
 
-from runs.addresses import read_number
-from runs.number_fields import AmountField, WholeNumberField
+from runs.interface.number_fields import AmountField, WholeNumberField
+from runs.models.parsing import read_number
 
 WHOLE = WholeNumberField(min_value=1, max_value=20_000)
 PERHAPS = WholeNumberField(min_value=0, max_value=9, required=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
 
-from runs.pictures import as_picture, drawing
+from runs.interface.pictures import as_picture, drawing
 
 HOSTILE = "</text><script>alert('1')</script> & \"日本\""
 

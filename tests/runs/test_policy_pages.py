@@ -9,10 +9,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from runs.launching.policies.pages import policy_form, versions_of
+from runs.launching.policies.services import save_policy
 from runs.models import RetryPolicy, Run
-from runs.policies import body_of
-from runs.policy_pages import policy_form, versions_of
-from runs.services.policies import save_policy
+from runs.models.policy_documents import body_of
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_run, make_user
 from webagent.recovery.policy import RecoveryPolicy

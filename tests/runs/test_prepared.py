@@ -6,7 +6,7 @@ import pytest
 from django.db import DataError, connection, transaction
 
 from runs.models import Run, Step
-from runs.querysets.prepared import Prepared, key, number, text
+from runs.models.prepared import Prepared, key, number, text
 from tests.runs.factories import make_run
 
 pytestmark = pytest.mark.django_db

@@ -10,11 +10,10 @@ from django.conf import settings
 from django.test import Client, override_settings
 
 from runs.models import WorkerBeat
-from runs.monitoring import checks, readiness
-from runs.monitoring.checks import check_eviction, check_migrations, check_workers
-from runs.monitoring.readiness import Examiner, Readiness
-from runs.views import probes
-from runs.workers import all_duties, beat, beat_ages
+from runs.operations.health import checks, probes, readiness
+from runs.operations.health.checks import check_eviction, check_migrations, check_workers
+from runs.operations.health.readiness import Examiner, Readiness
+from runs.queue.workers import all_duties, beat, beat_ages
 
 TOKEN = "for-those-who-watch-over-it"
 HOLDER = {"Authorization": f"Bearer {TOKEN}"}
@@ -180,7 +179,7 @@ def test_single_looks(monkeypatch: pytest.MonkeyPatch):
     checks._is_migrated.cache_clear()
     assert check_migrations() == "ok"
     monkeypatch.setattr(
-        "runs.monitoring.checks.MigrationExecutor.migration_plan", lambda *_: [1, 2]
+        "runs.operations.health.checks.MigrationExecutor.migration_plan", lambda *_: [1, 2]
     )
     assert check_migrations() == "ok"  # what was well for this code stays so
     checks._is_migrated.cache_clear()

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from django.db import IntegrityError, transaction
 
-from runs.blobs import BlobBatch, read_blob
-from runs.execution import reading_ahead
-from runs.execution.reading_ahead import ReadingAhead, ReadRun, can_read_ahead
-from runs.execution.storing import ImportedRun, import_runs
+from runs.imports import reading_ahead
+from runs.imports.reading_ahead import ReadingAhead, ReadRun, can_read_ahead
+from runs.imports.storing import ImportedRun, import_runs
 from runs.models import Attachment, Blob, Experiment, Run, Step
+from runs.storage.blobs import BlobBatch, read_blob
 from tests.runs.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.held_folders import sweep

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from runs.execution import running
-from runs.execution.pulse import Pulse
-from runs.execution.running import execute
+from runs.catalogue.tasks.rows import task_record
+from runs.launching.carrying_out import running
+from runs.launching.carrying_out.anomalies import mark_anomalies
+from runs.launching.carrying_out.running import execute
+from runs.launching.reruns.services import queue_run
 from runs.models import Event, Run
-from runs.services.anomalies import mark_anomalies
-from runs.services.reruns import queue_run
-from runs.task_rows import task_record
-from runs.timeline import timeline_context
+from runs.queue.pulse import Pulse
+from runs.viewer.timeline.timeline import timeline_context
 from tests.runs.factories import make_user
 from tests.runs.stores import use_store
 from tests.runs.test_exporting import read_back, wipe, written

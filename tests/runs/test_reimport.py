@@ -11,8 +11,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from judging.models import Evaluation, EvaluatorVersion, Label, ReferenceVerdict, Study, StudyItem
-from runs.execution.reimporting import Became, reimport
-from runs.execution.storing import import_bundle
+from runs.imports.reimporting import Became, reimport
+from runs.imports.storing import import_bundle
 from runs.management.answers import read_answers
 from runs.models import Run, User
 from tests.runs.factories import make_user

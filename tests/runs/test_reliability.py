@@ -13,15 +13,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from runs.fault_reports import (
+from runs.models import FaultCheck
+from runs.operations.faults.fault_reports import (
     MAX_BYTES,
     FaultRecord,
     FaultReport,
     UnreadableReportError,
     read_report,
 )
-from runs.models import FaultCheck
-from runs.services.fault_reports import load_fault_report
+from runs.operations.faults.services import load_fault_report
 from tests.runs.factories import make_user
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

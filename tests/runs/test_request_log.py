@@ -13,7 +13,7 @@ from celery import Celery, Task
 from celery.contrib.testing.worker import start_worker
 from django.test import Client
 
-from runs import task_log
+from runs.telemetry import task_log
 from webagent.logs.context import facts_now, logged_with
 from webagent.logs.formatters import JsonLineFormatter
 

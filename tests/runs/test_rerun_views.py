@@ -14,9 +14,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from runs.launching.reruns import services as reruns
+from runs.launching.reruns.services import queue_run
 from runs.models import Run, RunStatus, User
-from runs.services import reruns
-from runs.services.reruns import queue_run
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_experiment, make_run, make_task, make_user
 
@@ -294,7 +294,7 @@ def test_what_is_under_way_stands_first_then_what_is_next(engineer: Client):
 
 
 def test_all_of_ones_own_are_cancelled_at_once(engineer: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("runs.services.reruns.ask_for_sweep", lambda: None)
+    monkeypatch.setattr("runs.launching.reruns.services.ask_for_sweep", lambda: None)
     owner = User.objects.get(pk=engineer.session["_auth_user_id"])
     mine = [ours(created_by=owner), ours(created_by=owner, status=RunStatus.RUNNING)]
     others = [

@@ -11,23 +11,24 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from judging.models import FailureReview
-from runs import blob_checks
-from runs.blob_checks import BlobReport, check_files, check_references
-from runs.execution import clean_up, storing
-from runs.execution.clean_up import delete_doomed
-from runs.execution.storing import import_bundle, import_runs
-from runs.keeping import kept_by
+from runs.imports import storing
+from runs.imports.storing import import_bundle, import_runs
 from runs.models import Act, Blob, DeletedRun, DoomedBlob, Experiment, Run, RunStatus, Step
-from runs.quotas import QuotaError, demand_room
-from runs.services import retention
-from runs.services.retention import (
+from runs.operations.retention import clean_up
+from runs.operations.retention import services as retention
+from runs.operations.retention.clean_up import delete_doomed
+from runs.operations.retention.deletion_guards import kept_by
+from runs.operations.retention.services import (
     apply_retention,
     archive_runs,
     delete_archived,
     restore_runs,
     set_limits,
 )
-from runs.space import bytes_of, measure_runs, spaces_of
+from runs.storage import blob_checks
+from runs.storage.blob_checks import BlobReport, check_files, check_references
+from runs.storage.quotas import QuotaError, demand_room
+from runs.storage.usage import bytes_of, measure_runs, spaces_of
 from tests.judging.factories import make_study
 from tests.runs.factories import make_experiment, make_picture, make_run, make_text, make_user
 from tests.runs.stores import files_in, use_store

@@ -10,8 +10,8 @@ import pytest
 from django.db import IntegrityError, models, transaction
 
 from runs.models import Attachment, Blob, Event, Run, Step
-from runs.records import attachment_rows, event_rows, spelled_json, step_row
-from runs.row_writes import insert_all
+from runs.models.row_writes import insert_all
+from runs.storage.records import attachment_rows, event_rows, spelled_json, step_row
 from tests.runs.factories import make_run
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.records import Record

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from runs.execution.pulse import Pulse
 from runs.models import Run
+from runs.queue.pulse import Pulse
 from webagent.environment.leftovers import OWNER_VARIABLE
 
 pytestmark = pytest.mark.django_db

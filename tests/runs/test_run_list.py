@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from runs.models import Run, User
-from runs.tables import all_columns
+from runs.viewer.run_list.tables import all_columns
 from tests.judging.factories import annotators_of, make_dispute, make_label, make_study
 from tests.runs.factories import (
     make_agent,
@@ -193,7 +193,7 @@ def test_hostile_goal_is_escaped_and_beyond_htmx(engineer):
 
 
 def test_the_page_says_more_than_when_there_are_more_than_are_counted(engineer, monkeypatch):
-    monkeypatch.setattr("runs.tables.COUNTED_AT_ONCE", 3)
+    monkeypatch.setattr("runs.viewer.run_list.tables.COUNTED_AT_ONCE", 3)
     for _ in range(5):
         make_run(steps=0, pictures=False)
     assert "more than 3 runs" in as_user(engineer).get(URL).content.decode()

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from runs.models import Attachment, Run, User
-from runs.timeline import ALL_AT_ONCE, PART, timeline_context
+from runs.viewer.timeline.timeline import ALL_AT_ONCE, PART, timeline_context
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import (
     make_agent,

@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 from pydantic import ValidationError
 
-from runs.blob_checks import BlobReport, delete_orphans, find_orphans
-from runs.execution.measuring import is_due, measure_anew, measure_space
 from runs.models import Blob, Experiment, Run, RunSpace, SpaceMeasurement
-from runs.retention_page import preview
-from runs.tasks.space import MEASURE
+from runs.operations.retention.pages import preview
+from runs.operations.space.measuring import is_due, measure_anew, measure_space
+from runs.operations.space.tasks import MEASURE
+from runs.storage.blob_checks import BlobReport, delete_orphans, find_orphans
 from tests.judging.factories import make_study
 from tests.runs.factories import make_experiment, make_picture, make_run, make_user
 from tests.runs.stores import use_store
@@ -60,7 +60,7 @@ def address(name: str, experiment: Experiment) -> str:
 class TestMeasuring:
     def test_the_page_says_what_was_measured(self, engineer, experiment, client, monkeypatch):
         asked: list[str] = []
-        monkeypatch.setattr("runs.tasks.space.ask_for", asked.append)
+        monkeypatch.setattr("runs.operations.space.tasks.ask_for", asked.append)
         for _looks_again_till_it_is_measured in range(2):
             page = client.get("/storage/").content.decode()
             assert "Not measured yet" in page

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runs.models import Attachment, Blob, Run, User
-from runs.timeline import timeline_context
+from runs.viewer.timeline.timeline import timeline_context
 from tests.judging.factories import make_study
 from tests.runs.factories import make_picture, make_run, make_text, make_user
 from tests.runs.test_run_page import as_user

@@ -14,8 +14,13 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from runs.blob_checks import delete_unnamed
-from runs.blobs import (
+from runs.exports.services import export_runs
+from runs.imports.importing import NO_STORE, import_upload, sweep_imports
+from runs.imports.kept_uploads import is_kept, kept_places
+from runs.imports.storing import StoringError, import_bundle
+from runs.models import Blob, ImportJob, Run
+from runs.storage.blob_checks import delete_unnamed
+from runs.storage.blobs import (
     BlobBatch,
     CleanedUpError,
     MissingBlobError,
@@ -23,12 +28,7 @@ from runs.blobs import (
     read_blob,
     storage_name,
 )
-from runs.execution.importing import NO_STORE, import_upload, sweep_imports
-from runs.execution.storing import StoringError, import_bundle
-from runs.kept_uploads import is_kept, kept_places
-from runs.models import Blob, ImportJob, Run
-from runs.services.exporting import export_runs
-from runs.storage import StoredFile, StoreUnavailableError, blob_storage
+from runs.storage.file_storage import StoredFile, StoreUnavailableError, blob_storage
 from tests.runs.bad_services import bad_service
 from tests.runs.factories import make_picture, make_run, make_user
 from tests.runs.s3_server import any_store, credentials, server_address, use_bucket
@@ -45,7 +45,7 @@ LATER = timedelta(days=2)
 def uploads(settings, tmp_path, monkeypatch):
     settings.UPLOAD_DIR = tmp_path / "uploads"
     settings.UPLOAD_DIR.mkdir()
-    monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", lambda *_, **__: None)
+    monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", lambda *_, **__: None)
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ class TestBuckets:
         assert "0 files without a row" in checked(capsys)
 
     def test_more_files_than_a_page_of_the_list(self, bucket, monkeypatch):
-        monkeypatch.setattr("runs.s3.PAGE", 3)
+        monkeypatch.setattr("runs.storage.s3.PAGE", 3)
         names = [f"{number:02x}" for number in range(10)]
         for name in names:
             bucket.put(name, b"")

@@ -14,14 +14,15 @@ import pytest
 from django.apps import apps
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
-from runs.blobs import read_blob
-from runs.execution import import_session, storing
-from runs.execution.import_session import ImportSession
-from runs.execution.storing import ImportedRun, StoringError, import_bundle, import_runs
+from runs.imports import session as import_session
+from runs.imports import storing
+from runs.imports.session import ImportSession
+from runs.imports.storing import ImportedRun, StoringError, import_bundle, import_runs
 from runs.models import AgentConfiguration, Attachment, Blob, Event, Run, RunStatus, Step, Task
-from runs.records import action_text
-from runs.run_bundles import stored_run
 from runs.signals import announce_ends, runs_ended
+from runs.storage.blobs import read_blob
+from runs.storage.records import action_text
+from runs.storage.run_bundles import stored_run
 from tests.runs.factories import make_user
 from tests.runs.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle

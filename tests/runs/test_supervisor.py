@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from runs import supervisor
-from runs.supervisor import GIVE_UP_AFTER, Alive, Part, Supervisor
+from runs.operations.processes import supervisor
+from runs.operations.processes.supervisor import GIVE_UP_AFTER, Alive, Part, Supervisor
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

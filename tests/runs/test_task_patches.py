@@ -12,9 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from runs.models import Task, TaskRevision, TaskSet
-from runs.services.task_patches import TaskPatchError, apply_patch, take_back_patch
-from runs.task_patches.changes import (
+from runs.catalogue.patches.changes import (
     Change,
     ChangeError,
     apply_changes,
@@ -22,8 +20,10 @@ from runs.task_patches.changes import (
     take_back_changes,
     text_guard,
 )
-from runs.task_patches.reading import PatchFileError, TaskPatch, parse_patch, read_patch
-from runs.task_rows import task_content, task_record
+from runs.catalogue.patches.reading import PatchFileError, TaskPatch, parse_patch, read_patch
+from runs.catalogue.patches.services import TaskPatchError, apply_patch, take_back_patch
+from runs.catalogue.tasks.rows import task_content, task_record
+from runs.models import Task, TaskRevision, TaskSet
 from tests.runs.factories import delete_run, make_run, make_task
 from webagent.trajectory.records import TextPart
 

@@ -12,11 +12,11 @@ import pytest
 from django.db import DatabaseError
 from PIL import Image
 
-from runs.blobs import BlobBatch, storage_name
-from runs.execution.storing import import_runs
-from runs.execution.thumbnailing import make_thumbnails, thumbnails_wait
+from runs.imports.storing import import_runs
+from runs.imports.thumbnailing import make_thumbnails, thumbnails_wait
 from runs.models import Blob, Run, RunSpace, Step
-from runs.space import measure_runs
+from runs.storage.blobs import BlobBatch, storage_name
+from runs.storage.usage import measure_runs
 from tests.runs.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
 
@@ -66,7 +66,7 @@ def test_making_them_late_or_at_once_gives_the_same() -> None:
 
 
 def test_all_are_made_however_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runs.execution.thumbnailing.AT_A_TIME", 3)
+    monkeypatch.setattr("runs.imports.thumbnailing.AT_A_TIME", 3)
     add_late(*(picture(20 + number, 20) for number in range(8)))
     assert make_thumbnails() == 8
     assert Blob.objects.exclude(thumbnail=None).count() == 8

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runs.models import Event, Run, User
-from runs.timeline import timeline_context
+from runs.viewer.timeline.timeline import timeline_context
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_user
 

@@ -9,7 +9,7 @@ from django.core import management
 from django.db import DatabaseError, OperationalError
 from django.db.utils import ConnectionHandler
 
-from runs.monitoring import checks
+from runs.operations.health import checks
 
 MANAGE = Path(__file__).parents[2] / "manage.py"
 

@@ -13,11 +13,12 @@ from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from runs.execution import holding, importing
-from runs.execution.importing import import_upload, sweep_imports
-from runs.execution.storing import import_runs
+from runs.imports import importing
+from runs.imports.importing import import_upload, sweep_imports
+from runs.imports.storing import import_runs
+from runs.imports.tasks import dispatch_imports
 from runs.models import ImportJob, Run, User
-from runs.tasks.imports import dispatch_imports
+from runs.queue import holding
 from tests.runs.factories import make_user
 from tests.runs.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
@@ -35,7 +36,7 @@ def place(settings, tmp_path, monkeypatch):
     settings.UPLOAD_DIR.mkdir()
     sent: list[str] = []
     monkeypatch.setattr(
-        "runs.tasks.dispatching.current_app.send_task",
+        "runs.queue.dispatching.current_app.send_task",
         lambda name, args, **_: sent.append(args[0]),
     )
     return sent
@@ -235,7 +236,7 @@ class TestDeadWorkers:
             raise OperationalError("no broker")
 
         job = make_job(engineer, archive(tmp_path))
-        monkeypatch.setattr("runs.tasks.dispatching.current_app.send_task", refuse)
+        monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", refuse)
         dispatch_imports()
         job.refresh_from_db()
         assert job.state == "queued"
@@ -289,7 +290,7 @@ class TestPages:
         def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("runs.kept_uploads._keep", full)
+        monkeypatch.setattr("runs.imports.kept_uploads._keep", full)
         page = send(client, b"x").content.decode()
         assert "the disk is full" in page
         assert not ImportJob.objects.exists()

@@ -11,10 +11,14 @@ from django.conf import settings
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from runs.launching.carrying_out.tasks import execute_next_run
+from runs.launching.reruns.services import queue_run
 from runs.models import Experiment, ExperimentState, Run
-from runs.services.reruns import queue_run
-from runs.tasks import execute_next_run, sweep, sweeping, wake_workers, waking
-from runs.workers import beat, browsers, idle_browsers
+from runs.queue import sweep_tasks as sweeping
+from runs.queue import waking
+from runs.queue.sweep_tasks import sweep
+from runs.queue.waking import wake_workers
+from runs.queue.workers import beat, browsers, idle_browsers
 from webagent.celery import app
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +109,7 @@ def test_the_task_carries_out_one_run_and_asks_for_the_next(
 ):
     beat("one@host", ["browser"], 4)
     found = iter([True, False])
-    monkeypatch.setattr("runs.tasks.reruns.execute_next", lambda: next(found))
+    monkeypatch.setattr("runs.launching.carrying_out.tasks.execute_next", lambda: next(found))
     waiting(2)
     execute_next_run()
     assert sent == [MESSAGE]

@@ -12,13 +12,13 @@ import pytest
 from celery.signals import task_postrun, task_prerun
 from django.db import OperationalError
 
-from runs import worker_processes
+from runs.launching.carrying_out.tasks import LAST_RESORT_S, execute_next_run
 from runs.models import WorkerBeat
-from runs.monitoring.standstill import patience_s
-from runs.supervisor import STOP_LIMIT_S
-from runs.tasks import sweep
-from runs.tasks.reruns import LAST_RESORT_S, execute_next_run
-from runs.worker_processes import SignsOfLife, UnderWay
+from runs.operations.health.standstill import patience_s
+from runs.operations.processes import worker_processes
+from runs.operations.processes.supervisor import STOP_LIMIT_S
+from runs.operations.processes.worker_processes import SignsOfLife, UnderWay
+from runs.queue.sweep_tasks import sweep
 
 pytestmark = pytest.mark.django_db
 

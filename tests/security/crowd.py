@@ -15,14 +15,15 @@ from django.db.models import Model
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.audits.voices import STEPS
+from judging.analysis.audits.voices import STEPS
+from judging.analysis.miniwob.cause_pages import FAULTS
+from judging.analysis.miniwob.services import draw_sample, tag_cause
+from judging.evaluating.evaluating import evaluate_study, version_of
 from judging.evaluators.registry import evaluator_named
-from judging.execution.evaluating import evaluate_study, version_of
-from judging.miniwob.cause_pages import FAULTS
 from judging.models import EvaluationBatch, FailureCause, LabelImport, Study
-from judging.services.assignment import next_assignment, skip
-from judging.services.failure_causes import draw_sample, tag_cause
-from judging.services.labels import Tick
+from judging.studies.labels.services import Tick
+from judging.studies.queue.assignment import next_assignment, skip
+from runs.catalogue.milestones.services import set_milestones
 from runs.models import (
     AgentConfiguration,
     Attachment,
@@ -35,7 +36,6 @@ from runs.models import (
     TaskSet,
     User,
 )
-from runs.services.milestones import set_milestones
 from tests.judging import audited
 from tests.judging.blind_world import World
 from tests.judging.factories import annotators_of, label_next, make_label, make_study

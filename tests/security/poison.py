@@ -9,7 +9,7 @@ from typing import Any
 from django.apps import apps
 from django.db import connection, models
 
-from runs.immutability import remove_guards
+from runs.models.immutability import remove_guards
 from tests.security.payloads import PAYLOADS
 
 NOT_WORDS = {

@@ -16,9 +16,9 @@ from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
-from runs import log_in_limits
-from runs.acting import client_address
+from runs.accounts import log_in_limits
 from runs.models import Act, User
+from runs.telemetry.actors import client_address
 from tests.runs.factories import PASSWORD, make_user
 
 MOST_TRIES = 25

@@ -13,22 +13,22 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
+from judging.evaluating.batch_services import cancel_batch, resume_batch, start_batch
+from judging.evaluating.evaluating import version_of
 from judging.evaluators.registry import evaluator_named
-from judging.execution.evaluating import version_of
 from judging.models import EvaluationBatch, Label, Unblinding
-from judging.roles import Role
-from judging.services.accounts import create_user
-from judging.services.assignment import take_up
-from judging.services.disputes import decide
-from judging.services.evaluating_batches import cancel_batch, resume_batch, start_batch
-from judging.services.labels import submit_label, undo_label
-from judging.services.studies import add_guideline, close_study, remove_member
-from judging.services.unblinding import record_unblinding, record_unblindings
-from runs.act_kinds import KINDS, RUNS_EXPORTED
-from runs.acting import Acting, acting_as, of_command
+from judging.studies.accounts import create_user
+from judging.studies.blinding.unblinding import record_unblinding, record_unblindings
+from judging.studies.disputes.services import decide
+from judging.studies.labels.services import submit_label, undo_label
+from judging.studies.queue.assignment import take_up
+from judging.studies.roles import Role
+from judging.studies.services import add_guideline, close_study, remove_member
+from runs.accounts.audit_log import record_act
+from runs.launching.policies.services import save_policy
 from runs.models import Act, ApiToken, User
-from runs.services.acts import record_act
-from runs.services.policies import save_policy
+from runs.models.audit_kinds import KINDS, RUNS_EXPORTED
+from runs.telemetry.actors import Acting, acting_as, of_command
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,

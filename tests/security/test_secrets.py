@@ -14,9 +14,9 @@ from celery import current_app
 from django.core.management import call_command
 from django.test import Client
 
+from runs.accounts.token_services import create_token
+from runs.catalogue.tasks import views as task_views
 from runs.models import Scope
-from runs.services.api_tokens import create_token
-from runs.views import tasks as task_views
 from tests.runs.factories import PASSWORD, make_user
 from webagent.logs import redaction
 from webagent.logs.formatters import JsonLineFormatter, LineFormatter

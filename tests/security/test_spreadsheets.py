@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runs.spreadsheets import harmless
+from runs.interface.spreadsheets import harmless
 
 FORMULAS = [
     f"{before}{sign}cmd|' /C calc'!A0"

@@ -22,14 +22,14 @@ CARELESS = {
 }
 CALLS_SAFE = re.compile(r"\b(SafeString|SafeText|mark_safe|SafeData)\(")
 MAY_CALL_SAFE = {
-    "runs/pictures.py": "a drawing put together by a writer of XML",
-    "judging/markdown.py": "nh3 has just cleaned it",
+    "runs/interface/pictures.py": "a drawing put together by a writer of XML",
+    "judging/studies/markdown.py": "nh3 has just cleaned it",
 }
 READS_XML = re.compile(
     r"\b(lxml|minidom|pulldom|expat|expatreader|xmlrpc|defusedxml)\b|\bxml\.sax\b"
     r"|\b(fromstring|fromstringlist|iterparse|XMLParser|XMLPullParser|XMLID)\b|\bElementTree\.(parse|XML)\b"
 )
-MAY_READ_XML = {"runs/pictures.py": "a drawing that it has written itself"}
+MAY_READ_XML = {"runs/interface/pictures.py": "a drawing that it has written itself"}
 HTMX = {
     # No text of a page is run, no request goes to another server, no style stands in the page,
     # and no page of one person lies in the browser for the next.

@@ -31,7 +31,7 @@ LOGOUT_REDIRECT_URL = "login"
 INSTALLED_APPS = [
     "judging",
     "runs",
-    "runs.administration.AdministrationConfig",
+    "runs.accounts.administration.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -46,10 +46,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "runs.middleware.ActingMiddleware",
-    "runs.request_log.RequestLogMiddleware",
-    "runs.middleware.HeaderMiddleware",
-    "runs.middleware.ProbeMiddleware",
+    "runs.interface.middleware.ActingMiddleware",
+    "runs.telemetry.request_log.RequestLogMiddleware",
+    "runs.interface.middleware.HeaderMiddleware",
+    "runs.interface.middleware.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -58,28 +58,28 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "runs.middleware.FragmentLoginMiddleware",
+    "runs.interface.middleware.FragmentLoginMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
-    "runs.middleware.OwnErrorPagesMiddleware",
+    "runs.interface.middleware.OwnErrorPagesMiddleware",
 ]
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "runs.log_in_limits.SpreadTriesBackend",
-    "runs.accounts.Accounts",
+    "runs.accounts.log_in_limits.SpreadTriesBackend",
+    "runs.accounts.backends.Accounts",
 ]
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_VERBOSE = False
-AXES_LOCKOUT_CALLABLE = "runs.views.errors.locked_out"
+AXES_LOCKOUT_CALLABLE = "runs.interface.error_views.locked_out"
 AXES_ENABLE_ADMIN = False
 # What comes while nobody may try is refused unread: it neither fills tables nor prolongs that.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_CLIENT_IP_CALLABLE = "runs.acting.client_address"
+AXES_CLIENT_IP_CALLABLE = "runs.telemetry.actors.client_address"
 # So many reverse proxies of ours stand before the server; what others forward says nothing.
 PROXIES = ENV.PROXIES
 PASSWORD_HASHERS = [
@@ -94,7 +94,7 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
-    {"NAME": "runs.passwords.WrittenDown"},
+    {"NAME": "runs.accounts.passwords.WrittenDown"},
 ]
 
 TEMPLATES = [
@@ -107,7 +107,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "runs.context_processors.frame",
+                "runs.interface.context_processors.frame",
             ],
         },
     },
@@ -130,11 +130,11 @@ CONTENT_SECURITY_POLICY = {
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
-SESSION_ENGINE = "runs.sessions"
+SESSION_ENGINE = "runs.accounts.sessions"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = "Lax"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
-CSRF_FAILURE_VIEW = "runs.views.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "runs.interface.error_views.csrf_failure"
 
 
 DATABASE_ENGINES = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
@@ -168,7 +168,7 @@ def database(url: str | None, data_dir: Path) -> dict[str, Any]:
         config["ENGINE"] = "webagent.postgresql"
         config["CONN_MAX_AGE"] = 60
         config["CONN_HEALTH_CHECKS"] = True
-        # Of what `runs.querysets.prepared` asks, at once; nothing else can be kept planned.
+        # Of what `runs.models.prepared` asks, at once; nothing else can be kept planned.
         config["OPTIONS"] = {"prepare_threshold": 0, **config.get("OPTIONS", {})}
     return config
 
@@ -191,7 +191,7 @@ STATICFILES_DIRS = [REPOSITORY / "static"]
 UPLOAD_DIR = DATA_DIR / "uploads"
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "tmp"
 FILE_UPLOAD_HANDLERS = [
-    "runs.upload_bounds.BoundedUploadHandler",
+    "runs.imports.upload_bounds.BoundedUploadHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
@@ -217,7 +217,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "socket_keepalive": True,
 }
 if not ENV.REDIS_URL:
-    CELERY_BROKER_TRANSPORT = "runs.broker:FileTransport"
+    CELERY_BROKER_TRANSPORT = "runs.queue.broker:FileTransport"
     for name in ("messages", "control"):
         make_folder(QUEUE_DIR / name)
     CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -253,16 +253,22 @@ SITE_HOSTS = ENV.SITE_HOSTS
 MAP_BACKENDS = ENV.MAP_BACKENDS
 
 # Who may see what of a run is decided above `runs`, and reached by name.
-RUN_POLICY = "judging.blinding.StudyPolicy"
+RUN_POLICY = "judging.studies.blinding.policy.StudyPolicy"
 # What other apps add to runs on their way in and out.
-RUN_EXTENSIONS = ["judging.interchange.Judgements"]
-RUN_LIST_EXTENSION = "judging.run_list.ReferenceVerdictColumn"
+RUN_EXTENSIONS = ["judging.portability.judgements.Judgements"]
+RUN_LIST_EXTENSION = "judging.studies.run_list.ReferenceVerdictColumn"
 # What keeps a run from being put away and deleted, in the order in which it is told.
-RUN_KEEPERS = ["judging.keeping.OfJudgements", "runs.keeping.OfRuns"]
+RUN_KEEPERS = [
+    "judging.studies.deletion_guards.OfJudgements",
+    "runs.operations.retention.deletion_guards.OfRuns",
+]
 # What is always to hold of the rows of each app; `check_integrity` looks.
-INVARIANTS = ["runs.integrity.of_runs.invariants", "judging.integrity.of_judgements.invariants"]
+INVARIANTS = [
+    "runs.operations.integrity.of_runs.invariants",
+    "judging.integrity.of_judgements.invariants",
+]
 # Verdicts that rules of reruns ask for, and the studies that gather runs.
-JUDGEMENTS = "judging.rerun_facts.RerunFacts"
+JUDGEMENTS = "judging.analysis.rerun_facts.RerunFacts"
 
 DJANGO_TABLES2_TEMPLATE = "_fragments/table.html"
 LOGGING = {

@@ -13,7 +13,7 @@ def storages(env: Environment, data_dir: Path) -> dict[str, dict[str, Any]]:
     """Blobs in a bucket if one is named, else in the data directory."""
     if env.BLOB_STORAGE is None:
         blobs = {
-            "BACKEND": "runs.storage.BlobFileStorage",
+            "BACKEND": "runs.storage.file_storage.BlobFileStorage",
             "OPTIONS": {"location": str(data_dir / "blobs")},
         }
         return {"default": blobs, "staticfiles": STATIC}
@@ -27,7 +27,7 @@ def storages(env: Environment, data_dir: Path) -> dict[str, dict[str, Any]]:
         "timeout_s": env.S3_TIMEOUT_S,
         "max_tries": env.S3_MAX_TRIES,
     }
-    return {"default": {"BACKEND": "runs.s3.S3BlobStorage", "OPTIONS": options}} | {
+    return {"default": {"BACKEND": "runs.storage.s3.S3BlobStorage", "OPTIONS": options}} | {
         "staticfiles": STATIC
     }
 

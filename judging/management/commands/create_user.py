@@ -8,8 +8,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.roles import Role
-from judging.services.accounts import create_user
+from judging.studies.accounts import create_user
+from judging.studies.roles import Role
 
 
 class Command(BaseCommand):

@@ -13,27 +13,27 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.batch_words import estimate_in_words, result_in_words
+from judging.evaluating.batch_asking import BatchAsking, Collected, StillWaitingError
+from judging.evaluating.batch_services import chosen_runs, estimate_batch, start_batch
+from judging.evaluating.batches import carry_out
+from judging.evaluating.evaluating import BATCH, Again, runs_of, runs_without
+from judging.evaluating.replies import StoredReplies
+from judging.evaluating.words import estimate_in_words, result_in_words
 from judging.evaluators.contract import Evaluator
+from judging.evaluators.language_models import ModelUnavailableError, usable_entry
 from judging.evaluators.registry import (
     UnknownEvaluatorError,
     evaluator_named,
     model_asked_by,
     predefined_evaluators,
 )
-from judging.execution.batch_asking import BatchAsking, Collected, StillWaitingError
-from judging.execution.evaluating import BATCH, Again, runs_of, runs_without
-from judging.execution.evaluating_batches import carry_out
-from judging.execution.replies import StoredReplies
-from judging.language_models import ModelUnavailableError, usable_entry
 from judging.management.arguments import at_most, dollars, study_named
 from judging.models import EvaluationBatch, Study
-from judging.services.evaluating_batches import chosen_runs, estimate_batch, start_batch
-from runs.execution.paid_work import Watcher, WorkRefusedError
 from runs.management.progress import progress_bar
 from runs.models import Run
-from runs.services.paid_work import check_limits
-from runs.work_pages import cost_in_words
+from runs.queue.paid_work import Watcher, WorkRefusedError
+from runs.queue.paid_work_services import check_limits
+from runs.queue.work_pages import cost_in_words
 from webagent.llm.interface import ModelFailure
 
 State = EvaluationBatch.State

@@ -8,12 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.experiments.asked import Asked
-from judging.experiments.pairs import By
-from judging.experiments.population import Scope, whole_scope
-from judging.experiments.report import ENDINGS, report_files, whole_report, written
-from judging.experiments.sources import Source, choices_among, default_source, source_named
-from judging.experiments.tables import TABLES
+from judging.analysis.experiments.asked import Asked
+from judging.analysis.experiments.pairs import By
+from judging.analysis.experiments.population import Scope, whole_scope
+from judging.analysis.experiments.report import ENDINGS, report_files, whole_report, written
+from judging.analysis.experiments.sources import Source, choices_among, default_source, source_named
+from judging.analysis.experiments.tables import TABLES
 from runs.models import Experiment
 
 

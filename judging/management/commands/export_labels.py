@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from judging.interchange.data_tables import JUDGEMENTS, everything_of
 from judging.management.arguments import study_named
 from judging.management.tables import write_table
+from judging.portability.judgements.data_tables import JUDGEMENTS, everything_of
 
 
 class Command(BaseCommand):

@@ -8,12 +8,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.act_kinds import STUDY_EXPORTED
 from judging.management.arguments import study_named
-from judging.study_report.choices import Choices
-from judging.study_report.writing import write_report
+from judging.portability.study_report.choices import Choices
+from judging.portability.study_report.writing import write_report
+from judging.studies.audit_kinds import STUDY_EXPORTED
+from runs.accounts.audit_log import record_act
 from runs.management.progress import progress_bar
-from runs.services.acts import record_act
 
 
 class Command(BaseCommand):

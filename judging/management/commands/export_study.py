@@ -7,14 +7,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.act_kinds import STUDY_EXPORTED
 from judging.management.arguments import study_named
 from judging.models import Study
-from judging.study_bundles.writing import write_study
+from judging.portability.study_bundles.writing import write_study
+from judging.studies.audit_kinds import STUDY_EXPORTED
+from runs.accounts.audit_log import record_act
+from runs.exports.services import ExportFormat, replacing
 from runs.management.progress import export_with_progress, progress_bar
 from runs.models import Run
-from runs.services.acts import record_act
-from runs.services.exporting import ExportFormat, replacing
 from webagent.trajectory.bundles import BlobError
 
 BUNDLE = "bundle"

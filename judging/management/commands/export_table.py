@@ -7,10 +7,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.interchange.data_tables import DATA_TABLES, Contents, everything_of, run_contents
 from judging.management.arguments import study_named
 from judging.management.tables import write_table
 from judging.models import Study
+from judging.portability.judgements.data_tables import (
+    DATA_TABLES,
+    Contents,
+    everything_of,
+    run_contents,
+)
 from runs.models import Experiment, Run
 
 

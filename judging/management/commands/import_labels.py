@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.interchange.label_files import import_labels
-from judging.interchange.label_reports import LabelReport
-from judging.interchange.studies import StudyNameError
+from judging.portability.judgements.label_files import import_labels
+from judging.portability.judgements.label_reports import LabelReport
+from judging.studies.imported import StudyNameError
 
 
 class Command(BaseCommand):

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from judging.demo import read_plan, recovery
+from judging.demo.services import ACCOUNTS, DemoError, demo_password, is_loaded, load_demo
 from judging.models import Study
-from judging.services.demo import ACCOUNTS, DemoError, demo_password, is_loaded, load_demo
 from runs.models import Run
 
 

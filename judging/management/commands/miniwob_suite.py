@@ -13,23 +13,23 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from rich.progress import Progress, TaskID
 
-from judging.execution.proposing_causes import propose_causes
-from judging.experiments.asked import Asked
-from judging.experiments.population import whole_scope
-from judging.experiments.report import written
-from judging.experiments.sources import Source
-from judging.experiments.tables import TABLES
+from judging.analysis.experiments.asked import Asked
+from judging.analysis.experiments.population import whole_scope
+from judging.analysis.experiments.report import written
+from judging.analysis.experiments.sources import Source
+from judging.analysis.experiments.tables import TABLES
+from judging.analysis.miniwob.proposing_causes import propose_causes
+from judging.analysis.miniwob.services import MAX_SEED, NoFailuresError, draw_sample
+from judging.analysis.miniwob.tables import OF_SUITE
+from judging.analysis.reports import Table, write_json_of
 from judging.management.arguments import at_most
-from judging.miniwob.tables import OF_SUITE
-from judging.reports import Table, write_json_of
-from judging.services.failure_causes import MAX_SEED, NoFailuresError, draw_sample
-from runs.execution.foreground import active_runs, carry_out_experiment
-from runs.experiment_agents import read_agent
-from runs.experiment_plans import Plan, PlanError, seed_list
-from runs.experiment_tasks import Selection, read_names, tasks_of
+from runs.catalogue.tasks.offered import Selection, read_names, tasks_of
+from runs.launching.experiments.agents import read_agent
+from runs.launching.experiments.foreground import active_runs, carry_out_experiment
+from runs.launching.experiments.plans import Plan, PlanError, seed_list
+from runs.launching.experiments.services import launch_experiment, resume_experiment
 from runs.management.progress import progress_bar
 from runs.models import AgentConfiguration, Experiment, Run
-from runs.services.experiments import launch_experiment, resume_experiment
 from webagent.environment.miniwob import task_names
 from webagent.environment.miniwob_suite import TASK_SET, UnknownSuiteTask, short_name, suite_tasks
 

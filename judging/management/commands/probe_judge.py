@@ -9,15 +9,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from judging.analysis.wording import DASH
+from judging.evaluating.evaluating import runs_of
+from judging.evaluating.probing import AttackResult, Probe, judgements, probe, probed_judge
+from judging.evaluators.judges.injections import ATTACKS, Attack
+from judging.evaluators.language_models import ModelUnavailableError
 from judging.evaluators.registry import REGISTRY, UnknownEvaluatorError
-from judging.execution.evaluating import runs_of
-from judging.execution.probing import AttackResult, Probe, judgements, probe, probed_judge
-from judging.judges.injections import ATTACKS, Attack
-from judging.language_models import ModelUnavailableError
 from judging.management.arguments import at_most, dollars, study_named
 from judging.statistics.figures import Undefined
 from judging.statistics.proportions import Share
-from judging.wording import DASH
 from runs.management.progress import progress_bar
 
 FEW = 20

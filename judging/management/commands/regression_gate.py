@@ -10,12 +10,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.gate.decision import CannotTellError, Rule, decide
-from judging.gate.junit import write_junit
-from judging.gate.reading import contestant, read_side, source_for
-from judging.gate.report import Report, write_json, write_text
-from judging.gate.trials import Metric
-from runs.addresses import read_number
+from judging.analysis.gate.decision import CannotTellError, Rule, decide
+from judging.analysis.gate.junit import write_junit
+from judging.analysis.gate.reading import contestant, read_side, source_for
+from judging.analysis.gate.report import Report, write_json, write_text
+from judging.analysis.gate.trials import Metric
+from runs.models.parsing import read_number
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {
     "text": write_text,

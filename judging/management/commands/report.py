@@ -8,11 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.audits.report import ENDINGS, report_files, whole_report
-from judging.audits.tables import TABLES
+from judging.analysis.audits.report import ENDINGS, report_files, whole_report
+from judging.analysis.audits.tables import TABLES
+from judging.analysis.reports import FORMATS
 from judging.management.arguments import study_named
 from judging.models import Study
-from judging.reports import FORMATS
 
 
 class Command(BaseCommand):

@@ -9,8 +9,8 @@ from uuid import uuid4
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
-from judging.services.controls import launch_controls
-from runs.experiment_plans import PlanError
+from judging.analysis.experiments.controls_services import launch_controls
+from runs.launching.experiments.plans import PlanError
 from runs.models import Experiment, Task, TaskSet
 
 

@@ -10,9 +10,9 @@ from typing import Any, TextIO
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.matching.cases import read_lines, score_lines
-from judging.matching.registry import NAMES, build_matcher
-from judging.matching.specification import mapping
+from judging.evaluators.matching.cases import read_lines, score_lines
+from judging.evaluators.matching.registry import NAMES, build_matcher
+from judging.evaluators.matching.specification import mapping
 from webagent.placeholders import checked_hosts, parse_hosts
 
 

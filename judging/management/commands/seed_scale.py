@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.seeding.filling import SeedingError, fill
+from judging.demo.seeding.filling import SeedingError, fill
 from runs.management.progress import progress_bar
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.experiments.sources import Source, source_named
-from judging.hint_effects.source_runs import Wish, source_ids
+from judging.analysis.experiments.sources import Source, source_named
+from judging.analysis.hint_effects.source_runs import Wish, source_ids
 from judging.management.arguments import dollars
-from runs.execution.learning import carry_out
-from runs.execution.paid_work import WorkRefusedError
+from runs.knowledge.hints.services import start_hint_writing
+from runs.knowledge.learning.jobs import carry_out
 from runs.models import Experiment, LearningJob
-from runs.services.hints import start_hint_writing
+from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge.levels import Level
 
 

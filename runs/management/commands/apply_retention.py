@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from runs.keeping import kept_by, unkept
 from runs.models import Run
-from runs.services.retention import apply_retention, due, past_their_time
+from runs.operations.retention.deletion_guards import kept_by, unkept
+from runs.operations.retention.services import apply_retention, due, past_their_time
 
 
 class Command(BaseCommand):

@@ -7,9 +7,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from runs.catalogue.patches.reading import PatchFileError, read_patch
+from runs.catalogue.patches.services import (
+    PatchReport,
+    TaskPatchError,
+    apply_patch,
+    take_back_patch,
+)
 from runs.models import TaskRevision
-from runs.services.task_patches import PatchReport, TaskPatchError, apply_patch, take_back_patch
-from runs.task_patches.reading import PatchFileError, read_patch
 
 SHIPPED = Path(__file__).resolve().parent.parent.parent / "task_patches"
 """Patches that come with Crosscheck; named without folder and ending."""

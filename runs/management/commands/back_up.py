@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.backups.contract import BackupError
-from runs.backups.snapshots import back_up
 from runs.management.progress import progress_bar
 from runs.models import Blob
+from runs.operations.backups.contract import BackupError
+from runs.operations.backups.snapshots import back_up
 
 
 class Command(BaseCommand):

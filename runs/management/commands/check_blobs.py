@@ -9,15 +9,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from runs.blob_checks import (
+from runs.management.progress import progress_bar
+from runs.models import Blob
+from runs.storage.blob_checks import (
     BlobReport,
     check_content,
     check_references,
     delete_orphans,
     find_orphans,
 )
-from runs.management.progress import progress_bar
-from runs.models import Blob
 
 
 class Command(BaseCommand):

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from runs.integrity.checking import all_invariants, checked_rows, checks
 from runs.management.progress import progress_bar
+from runs.operations.integrity.checking import all_invariants, checked_rows, checks
 
 
 class Command(BaseCommand):

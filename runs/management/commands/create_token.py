@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from runs.accounts.token_services import LONGEST_LIFE_DAYS, create_token
 from runs.models import Scope, User
-from runs.services.api_tokens import LONGEST_LIFE_DAYS, create_token
 
 
 class Command(BaseCommand):

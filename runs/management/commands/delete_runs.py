@@ -9,11 +9,11 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 from django.template.defaultfilters import filesizeformat
 
-from runs.keeping import kept_by, unkept
 from runs.models import Experiment, Run
-from runs.querysets.runs import RunQuerySet
-from runs.services.retention import archive_runs, delete_archived
-from runs.space import bytes_of
+from runs.models.run_queries import RunQuerySet
+from runs.operations.retention.deletion_guards import kept_by, unkept
+from runs.operations.retention.services import archive_runs, delete_archived
+from runs.storage.usage import bytes_of
 
 
 class Command(BaseCommand):

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from runs.launching.carrying_out.anomalies import mark_anomalies
 from runs.models import Run, RunStatus
-from runs.services.anomalies import mark_anomalies
 
 
 class Command(BaseCommand):

@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from runs.act_kinds import LOG_DOWNLOADED
-from runs.act_page import WRITERS, shown
+from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log_pages import WRITERS, shown
 from runs.models import Act
-from runs.services.acts import record_act
+from runs.models.audit_kinds import LOG_DOWNLOADED
 
 
 class Command(BaseCommand):

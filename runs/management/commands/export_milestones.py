@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.milestones import milestone_file, written_file
+from runs.catalogue.milestones.definitions import milestone_file, written_file
 from runs.models import Task, TaskSet
 
 

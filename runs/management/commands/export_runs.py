@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from runs.exports.services import ExportFormat
 from runs.management.progress import export_with_progress
 from runs.models import Experiment, Run, RunStatus
-from runs.services.exporting import ExportFormat
 
 
 class Command(BaseCommand):

@@ -10,10 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
-from runs.execution.learning import carry_out
-from runs.execution.paid_work import WorkRefusedError
+from runs.knowledge.learning.jobs import carry_out
+from runs.knowledge.web.services import start_extraction, start_summary
 from runs.models import Experiment, KnowledgeSet, LearningJob, Run, TaskSet
-from runs.services.knowledge import start_extraction, start_summary
+from runs.queue.paid_work import WorkRefusedError
 
 
 class Command(BaseCommand):

@@ -10,13 +10,13 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.experiment_agents import read_agent
-from runs.experiment_plans import Plan, PlanError, read_seeds
-from runs.experiment_tasks import Selection, read_names, tasks_of
-from runs.hint_plans import HintPlan, HintPool, plan_hints
+from runs.catalogue.tasks.offered import Selection, read_names, tasks_of
+from runs.knowledge.hints.services import launch_hint_experiment
+from runs.launching.experiments.agents import read_agent
+from runs.launching.experiments.plans import Plan, PlanError, read_seeds
+from runs.launching.experiments.services import plan_problem
+from runs.launching.hint_experiments.plans import HintPlan, HintPool, plan_hints
 from runs.models import Hint, LearningJob
-from runs.services.experiments import plan_problem
-from runs.services.hints import launch_hint_experiment
 from webagent.knowledge.levels import Level, Relatedness
 
 SAME_PLAN = uuid.UUID("0d2b64a5-6a57-4a43-8b0b-7a4d3d1d7c55")

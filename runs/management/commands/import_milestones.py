@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.milestones import MilestoneFileError, read_file
+from runs.catalogue.milestones.definitions import MilestoneFileError, read_file
+from runs.catalogue.milestones.services import UnknownTasksError, import_milestones
 from runs.models import Task, TaskSet
-from runs.services.milestones import UnknownTasksError, import_milestones
 
 
 class Command(BaseCommand):

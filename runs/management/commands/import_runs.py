@@ -10,16 +10,16 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from rich.progress import Progress
 
-from runs.act_kinds import RUNS_IMPORTED
-from runs.bounds import import_bounds
-from runs.execution.storing import import_runs
-from runs.execution.thumbnailing import make_thumbnails
-from runs.import_reports import ImportReport
+from runs.accounts.audit_log import record_act
+from runs.imports.reports import ImportReport
+from runs.imports.storing import import_runs
+from runs.imports.thumbnailing import make_thumbnails
+from runs.interface.survey_words import survey_lines
 from runs.management.answers import read_answers
 from runs.management.progress import progress_bar
-from runs.run_bundles import is_stored
-from runs.services.acts import record_act
-from runs.survey_words import survey_lines
+from runs.models.audit_kinds import RUNS_IMPORTED
+from runs.storage.bounds import import_bounds
+from runs.storage.run_bundles import is_stored
 from webagent.trajectory.reading import AUTO, format_names, open_runs
 from webagent.trajectory.surveys import survey
 

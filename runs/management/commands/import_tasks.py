@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
+from runs.catalogue.tasks.files import TaskFileError, read_task_file
+from runs.catalogue.tasks.services import TaskSetError, TaskSetReport, import_tasks
 from runs.models import Task
-from runs.services.task_sets import TaskSetError, TaskSetReport, import_tasks
-from runs.task_files import TaskFileError, read_task_file
 from webagent.trajectory.records import TaskSetRecord
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.fault_reports import MAX_BYTES, UnreadableReportError, read_report
-from runs.services.fault_reports import load_fault_report
+from runs.operations.faults.fault_reports import MAX_BYTES, UnreadableReportError, read_report
+from runs.operations.faults.services import load_fault_report
 
 
 class Command(BaseCommand):

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.template.defaultfilters import filesizeformat
 
-from runs.execution.measuring import measure_anew, measure_space
 from runs.models import RunSpace
+from runs.operations.space.measuring import measure_anew, measure_space
 
 
 class Command(BaseCommand):

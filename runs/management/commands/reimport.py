@@ -10,13 +10,13 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.execution.importing import import_upload
-from runs.execution.reimporting import Became, Reimported, reimport
+from runs.imports.importing import import_upload
+from runs.imports.reading_again_services import read_again
+from runs.imports.reimporting import Became, Reimported, reimport
+from runs.imports.services import GoneError, discard_after_look, import_after_look
 from runs.management.answers import read_answers
 from runs.management.progress import progress_bar
 from runs.models import ImportJob, Run, RunStatus
-from runs.services.reading_again import read_again
-from runs.services.uploads import GoneError, discard_after_look, import_after_look
 
 POLL_S = 0.5
 WORDS = {

@@ -11,14 +11,14 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
-from runs.dry_run_page import DryRunRow, row_in_words
-from runs.judged import judgements
+from runs.launching.policies.dry_run_pages import DryRunRow, row_in_words
+from runs.launching.policies.judged import judgements
+from runs.launching.policies.rerun_estimates import estimate_reruns
+from runs.launching.policies.rerun_plans import RerunPlan, plan_reruns
+from runs.launching.policies.rerun_services import launch_by_policy
+from runs.launching.reruns.services import RerunError
 from runs.management.policies import named_policy
 from runs.models import Experiment, RetryPolicy, Run
-from runs.rerun_estimates import estimate_reruns
-from runs.rerun_plans import RerunPlan, plan_reruns
-from runs.services.policy_reruns import launch_by_policy
-from runs.services.reruns import RerunError
 
 
 class Command(BaseCommand):

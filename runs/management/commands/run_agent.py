@@ -13,11 +13,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from runs.execution.leases import Lease, claim
-from runs.execution.running import carry_out, execute
+from runs.launching.carrying_out.running import carry_out, execute
+from runs.launching.reruns.services import RerunError, queue_run
 from runs.management.policies import named_policy
 from runs.models import Run
-from runs.services.reruns import RerunError, queue_run
+from runs.queue.leases import Lease, claim
 from webagent.trajectory.records import StepRecord
 
 POLL_S = 0.5

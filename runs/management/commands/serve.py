@@ -14,10 +14,10 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from runs.management.database_waits import wait_for_database
-from runs.supervisor import Supervisor
-from runs.web_part import web_part
-from runs.worker_parts import metrics_parts, prepare_to_fork, worker_parts
-from runs.workers import BROWSER, JUDGE, SWEEP, all_queues
+from runs.operations.processes.supervisor import Supervisor
+from runs.operations.processes.web_part import web_part
+from runs.operations.processes.worker_parts import metrics_parts, prepare_to_fork, worker_parts
+from runs.queue.workers import BROWSER, JUDGE, SWEEP, all_queues
 
 HEALTH_EVERY_S = 0.5
 

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from runs.exports.run_json import run_json
 from runs.models import Run
-from runs.run_json import run_json
 
 THOUGHT_CHARS = 200
 HEADINGS = (

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from runs.management.database_waits import wait_for_database
-from runs.supervisor import Supervisor
-from runs.worker_parts import metrics_parts, prepare_to_fork, worker_parts
-from runs.workers import BROWSER, all_duties
+from runs.operations.processes.supervisor import Supervisor
+from runs.operations.processes.worker_parts import metrics_parts, prepare_to_fork, worker_parts
+from runs.queue.workers import BROWSER, all_duties
 
 STOP_LIMIT_S = 110
 """A step, or a model's reply, may take a minute; a run that it breaks off costs an attempt."""

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from judging.judges.failures import FailureJudge
-from judging.judges.milestones import MilestoneJudge
-from judging.judges.settings import (
+from judging.evaluators.judges.failures import FailureJudge
+from judging.evaluators.judges.milestones import MilestoneJudge
+from judging.evaluators.judges.settings import (
     FailureSettings,
     MilestoneSettings,
     SingleStageSettings,
     TrajectorySettings,
     TwoStageSettings,
 )
-from judging.judges.single_stage import SingleStageJudge
-from judging.judges.trajectory import TrajectoryJudge
-from judging.judges.two_stage import TwoStageJudge
-from runs.fault_reports import Database
+from judging.evaluators.judges.single_stage import SingleStageJudge
+from judging.evaluators.judges.trajectory import TrajectoryJudge
+from judging.evaluators.judges.two_stage import TwoStageJudge
+from runs.operations.faults.fault_reports import Database
 from tests.faults.findings import Findings
 from tests.faults.scenarios import Place, Scenario
 from tests.judging.judges.test_milestones import SHOP

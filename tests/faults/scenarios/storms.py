@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from runs.fault_reports import Database
+from runs.operations.faults.fault_reports import Database
 from tests.faults import nemeses
 from tests.faults.findings import Findings
 from tests.faults.history import Afterwards, History

@@ -15,8 +15,8 @@ from django.contrib.contenttypes.models import ContentType
 from django.utils import timezone
 
 from judging.api.urls import urlpatterns
-from runs.immutability import remove_guards
 from runs.models import Run, User
+from runs.models.immutability import remove_guards
 from tests.judging.blind_world import World, make_world, turn_round
 from tests.judging.crawling import undone
 from tests.judging.statements import Statements, asked_of_database, told_apart

@@ -7,9 +7,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from judging.audits.matrices import audit_of
+from judging.analysis.audits.matrices import audit_of
+from judging.evaluating import batch_services as evaluating_batches
 from judging.models import EvaluationBatch, Study, StudyItem, Unblinding
-from judging.services import evaluating_batches
 from runs.models import Scope
 from tests.judging.factories import annotators_of, label_next, make_evaluation, make_study
 from tests.runs.api.asking import Caller, fields, told

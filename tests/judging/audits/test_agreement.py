@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judging.audits.agreement import agreement_of
+from judging.analysis.audits.agreement import agreement_of
 from judging.models import ReferenceVerdict
 from judging.statistics.figures import Interval, Reason, Undefined
 from tests.judging import audited

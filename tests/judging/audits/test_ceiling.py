@@ -8,8 +8,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from judging.audits.ceiling import ceiling_of
-from judging.audits.voices import voices_of
+from judging.analysis.audits.ceiling import ceiling_of
+from judging.analysis.audits.voices import voices_of
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval, Reason, Undefined
 from tests.judging import audited

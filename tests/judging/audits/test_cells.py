@@ -7,7 +7,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from judging.audits.cells import Shown, items_in_cells, neighbours, read_cells
+from judging.analysis.audits.cells import Shown, items_in_cells, neighbours, read_cells
 from runs.models import Run
 from tests.judging import audited
 from tests.judging.audits.pages import logged_in, open_page, pk

@@ -12,11 +12,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from judging.audits.additions import additions_of
-from judging.audits.cells import Shown
-from judging.audits.comparison import compare, compare_all
-from judging.audits.comparison_tables import comparison_table
-from judging.audits.voices import voices_of
+from judging.analysis.audits.additions import additions_of
+from judging.analysis.audits.cells import Shown
+from judging.analysis.audits.comparison import compare, compare_all
+from judging.analysis.audits.comparison_tables import comparison_table
+from judging.analysis.audits.voices import voices_of
 from judging.statistics.comparison import holm, mcnemar
 from judging.statistics.confusion import ConfusionMatrix
 from judging.templatetags.audit import p_of, p_said

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from judging.audits.corrected import corrected_rates
-from judging.audits.matrices import audit_of
+from judging.analysis.audits.corrected import corrected_rates
+from judging.analysis.audits.matrices import audit_of
 from judging.statistics.figures import Interval, Reason, Undefined
 from tests.judging import audited
 from tests.judging.audits.pages import logged_in, open_page

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from judging.audits.cells import Shown, items_in_cells
-from judging.audits.home import listed_studies
-from judging.audits.matrices import NOT_EVALUATED, audit_of
-from judging.audits.measures import BY_KEY, measure
-from judging.audits.population import Group, items_in, population_of
-from judging.audits.resampling import resampled
+from judging.analysis.audits.cells import Shown, items_in_cells
+from judging.analysis.audits.home import listed_studies
+from judging.analysis.audits.matrices import NOT_EVALUATED, audit_of
+from judging.analysis.audits.measures import BY_KEY, measure
+from judging.analysis.audits.population import Group, items_in, population_of
+from judging.analysis.audits.resampling import resampled
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval, Reason, Undefined
 from runs.models import Task, TaskSet

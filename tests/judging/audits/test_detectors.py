@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from judging.audits.detectors import Cell, detectors_of, detectors_table
+from judging.analysis.audits.detectors import Cell, detectors_of, detectors_table
 from judging.models import StudyItem, Unblinding
 from judging.statistics.figures import Undefined
-from judging.taxonomy import anomaly_meant
+from judging.studies.taxonomy import anomaly_meant
 from runs.models import Event, Run
 from tests.judging import audited
 from tests.judging.audits.pages import logged_in, open_page

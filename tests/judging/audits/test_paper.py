@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judging.audits.matrices import audit_of
+from judging.analysis.audits.matrices import audit_of
 from judging.statistics.confusion import ConfusionMatrix
 from tests.judging import papers
 

@@ -13,9 +13,9 @@ from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from judging.audits.selection import read_selection, selected_items
-from judging.audits.triangle import voices_on
-from judging.audits.voices import voices_of
+from judging.analysis.audits.selection import read_selection, selected_items
+from judging.analysis.audits.triangle import voices_on
+from judging.analysis.audits.voices import voices_of
 from judging.models import Unblinding
 from tests.judging import audited
 from tests.judging.audits.pages import logged_in, open_page, pk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judging.models import Unblinding
-from judging.services import unblinding
+from judging.studies.blinding import unblinding
 from tests.judging import audited
 from tests.judging.audits.pages import logged_in, open_page, pk
 

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from judging.judges.injections import ATTACKS, Way
+from judging.evaluators.judges.injections import ATTACKS, Way
 from judging.models import Evaluation, EvaluatorVersion
 from tests.judging import audited
 from tests.judging.judges.scripted import equivalence, inclusion

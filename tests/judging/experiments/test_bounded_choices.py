@@ -2,9 +2,14 @@
 
 import pytest
 
-from judging.experiments.sources import Choice, Source, choices_among, choices_up_to_a_bound
-from judging.hint_effects.source_runs import Wish
-from runs import row_counts
+from judging.analysis.experiments.sources import (
+    Choice,
+    Source,
+    choices_among,
+    choices_up_to_a_bound,
+)
+from judging.analysis.hint_effects.source_runs import Wish
+from runs.interface import row_counts
 from runs.models import Run
 from tests.judging import audited
 

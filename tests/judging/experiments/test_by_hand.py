@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from runs.exports.services import export_runs
 from runs.models import Event, Experiment, Run
-from runs.services.exporting import export_runs
 from tests.judging.experiments import by_hand, made
 from tests.runs.factories import make_agent
 from webagent.trajectory.records import (

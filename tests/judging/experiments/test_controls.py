@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 from django.core.management import CommandError, call_command
 
-from judging.experiments.controls import CONTROLS, controls_of
-from judging.experiments.population import whole_scope
+from judging.analysis.experiments.controls import CONTROLS, controls_of
+from judging.analysis.experiments.population import whole_scope
 from runs.models import Experiment, Run, RunStatus, TaskSet
 from tests.judging import audited
 from tests.judging.experiments import made

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from judging.experiments.tables import TABLES
-from judging.miniwob.tables import OF_SUITE
+from judging.analysis.experiments.tables import TABLES
+from judging.analysis.miniwob.tables import OF_SUITE
+from runs.exports.services import export_runs
 from runs.models import Event, Experiment, Run
-from runs.services.exporting import export_runs
 from tests.judging.experiments import made
 from tests.runs.factories import make_agent
 from webagent.trajectory.records import (

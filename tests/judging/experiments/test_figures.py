@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from django.utils.translation import override
 
-from judging.experiments.figures import configuration_names, figures_of, names_in
-from judging.experiments.pairs import By, Cell, Side, pair_up
-from judging.experiments.population import Standing, whole_scope
-from judging.experiments.recovery import detections_of
-from judging.experiments.savings import stopped_early
-from judging.experiments.sources import Source, choices_among, default_source, source_named
-from judging.experiments.trials import selector_words, trials_of
+from judging.analysis.experiments.figures import configuration_names, figures_of, names_in
+from judging.analysis.experiments.pairs import By, Cell, Side, pair_up
+from judging.analysis.experiments.population import Standing, whole_scope
+from judging.analysis.experiments.recovery import detections_of
+from judging.analysis.experiments.savings import stopped_early
+from judging.analysis.experiments.sources import Source, choices_among, default_source, source_named
+from judging.analysis.experiments.trials import selector_words, trials_of
 from judging.models import EvaluatorVersion
 from judging.statistics.figures import Interval
-from runs.infrastructure import error_rates
+from runs.interface.verdict_words import verdict_words
 from runs.models import AgentConfiguration, Event, Run, RunStatus
-from runs.verdict_words import verdict_words
+from runs.operations.health.infrastructure import error_rates
 from tests.judging import audited
 from tests.judging.experiments import made
 from tests.runs.factories import START, make_agent, make_task

@@ -11,8 +11,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from judging.experiments.parts import PARTS
-from judging.experiments.tables import TABLES
+from judging.analysis.experiments.parts import PARTS
+from judging.analysis.experiments.tables import TABLES
 from judging.models import Unblinding
 from runs.models import Event, Experiment, Run
 from tests.judging import audited

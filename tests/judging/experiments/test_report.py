@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from judging.experiments.tables import TABLES
+from judging.analysis.experiments.tables import TABLES
 from runs.models import Experiment, Run
 from tests.judging import audited
 from tests.judging.experiments import made

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judging.failure_modes.detecting import (
+from judging.evaluators.failure_detection import (
     DetectorSettings,
     Found,
     Rule,
@@ -18,7 +18,7 @@ from judging.failure_modes.detecting import (
     is_invalid,
     longest_repetition,
 )
-from judging.failure_modes.modes import Mode
+from webagent.recovery.failure_kinds import Mode
 from webagent.trajectory.actions import ActionKind
 from webagent.trajectory.records import EndReason, Outcome
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from judging.audits.matrices import audit_of
+from judging.analysis.audits.matrices import audit_of
+from judging.analysis.rerun_facts import RerunFacts
+from judging.evaluating.evaluating import Again, runs_to_evaluate, version_of
 from judging.evaluators.contract import having_read
 from judging.evaluators.failure_modes import FailureJudgeEvaluator
 from judging.evaluators.registry import evaluator_named, evaluator_of, predefined_evaluators
-from judging.execution.evaluating import Again, runs_to_evaluate, version_of
 from judging.models import Evaluation
-from judging.rerun_facts import RerunFacts
 from runs.models import Event, Run, Step
 from runs.signals import runs_ended
 from tests.judging import audited

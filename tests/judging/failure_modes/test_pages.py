@@ -8,13 +8,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.audits.failure_modes import failure_modes_table
-from judging.experiments.asked import Asked
-from judging.experiments.population import whole_scope
-from judging.experiments.sources import Source
-from judging.experiments.tables import TABLES
+from judging.analysis.audits.failure_modes import failure_modes_table
+from judging.analysis.experiments.asked import Asked
+from judging.analysis.experiments.population import whole_scope
+from judging.analysis.experiments.sources import Source
+from judging.analysis.experiments.tables import TABLES
+from judging.analysis.failure_modes.services import Saying, review_runs
 from judging.models import FailureReview, Unblinding
-from judging.services.failure_modes import Saying, review_runs
 from runs.models import Experiment, Run
 from tests.judging import audited
 from tests.judging.experiments import made

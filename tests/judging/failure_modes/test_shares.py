@@ -7,14 +7,27 @@ from typing import Any
 
 import pytest
 
-from judging.failure_modes.modes import OF_THE_AGENT, Mode, Side
-from judging.failure_modes.shares import ModeFigures, Told, count, reviewed, told_of
-from judging.failure_modes.told import NONE, UNKNOWN, Word, read_word, showing, side_word, unlooked
+from judging.analysis.failure_modes.services import (
+    Saying,
+    confirm_proposals,
+    review_runs,
+    undo_reviews,
+)
+from judging.analysis.failure_modes.shares import ModeFigures, Told, count, reviewed, told_of
+from judging.analysis.failure_modes.told import (
+    NONE,
+    UNKNOWN,
+    Word,
+    read_word,
+    showing,
+    side_word,
+    unlooked,
+)
 from judging.models import FailureReview
-from judging.services.failure_modes import Saying, confirm_proposals, review_runs, undo_reviews
 from judging.statistics.figures import Interval, Undefined
 from runs.models import Run
 from tests.judging import audited
+from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
 
 PLAN, MISREAD, LIMIT = Mode.PLAN_ERROR, Mode.MISREAD_OBSERVATION, Mode.MAX_STEPS
 ENVIRONMENT = Mode.ENVIRONMENT

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from django.core.management import CommandError, call_command
 
-from judging.gate.report import SCHEMA
+from judging.analysis.gate.report import SCHEMA
 from judging.models import Evaluation
 from runs.models import Run, RunStatus
 from tests.judging import audited

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judging.gate.decision import (
+from judging.analysis.gate.decision import (
     CannotTellError,
     Decision,
     Finding,
@@ -19,7 +19,7 @@ from judging.gate.decision import (
     finding_of,
     mean_drop,
 )
-from judging.gate.trials import Metric, Side, Trials, largest_k
+from judging.analysis.gate.trials import Metric, Side, Trials, largest_k
 from judging.statistics.figures import Interval
 
 FIVE = Rule(max_drop=0.05)

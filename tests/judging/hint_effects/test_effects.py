@@ -6,7 +6,7 @@ from math import sqrt
 
 import pytest
 
-from judging.hint_effects.effects import Cell, Side, TaskEffect
+from judging.analysis.hint_effects.effects import Cell, Side, TaskEffect
 from judging.statistics.differences import mean_difference
 from judging.statistics.figures import Interval, Reason, Undefined
 

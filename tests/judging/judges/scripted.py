@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from judging.judges.settings import SingleStageSettings, TwoStageSettings
+from judging.evaluators.judges.settings import SingleStageSettings, TwoStageSettings
 from webagent.llm.interface import ModelFailure, Reply, Request, TextPart, Usage
 
 

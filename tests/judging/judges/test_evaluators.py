@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from judging.evaluators.judges import JUDGES
+from judging.evaluators.answer_judges import JUDGES
 from judging.evaluators.progress import stored_progress
-from runs.milestones import digest_of_task
+from runs.catalogue.milestones.definitions import digest_of_task
+from runs.catalogue.milestones.services import set_milestones
 from runs.models import Run, Step, Task
-from runs.records import step_row
-from runs.services.milestones import set_milestones
+from runs.storage.records import step_row
 from tests.judging import audited
 from tests.judging.judges.scripted import Scripted, equivalence, inclusion, message_of
 from tests.judging.judges.test_milestones import reply as milestones

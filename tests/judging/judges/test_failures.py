@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from judging.failure_modes.modes import Mode, Side
-from judging.judges.failures import FailureJudge, FailuresJudged
-from judging.judges.injections import ATTACKS, Attack
-from judging.judges.settings import FailureSettings
-from judging.judges.shown import StepShown, Trajectory, texts_of
-from judging.judges.untrusted import fence
+from judging.evaluators.judges.failures import FailureJudge, FailuresJudged
+from judging.evaluators.judges.injections import ATTACKS, Attack
+from judging.evaluators.judges.settings import FailureSettings
+from judging.evaluators.judges.shown import StepShown, Trajectory, texts_of
+from judging.evaluators.judges.untrusted import fence
 from tests.judging.judges.scripted import Scripted, message_of
 from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub import LLMStub, fail
 from tests.webagent.llm.stub_models import WHOLE
 from webagent.llm.client import Client
 from webagent.llm.interface import ModelFailure
+from webagent.recovery.failure_kinds import Mode, Side
 
 ORDER = Trajectory(
     task="Order the cheapest hose.",

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from judging.judges.injections import ATTACKS, Attack
-from judging.judges.milestones import MilestoneJudge, MilestonesJudged
-from judging.judges.settings import MilestoneSettings
-from judging.judges.shown import StepShown, Trajectory
+from judging.evaluators.judges.injections import ATTACKS, Attack
+from judging.evaluators.judges.milestones import MilestoneJudge, MilestonesJudged
+from judging.evaluators.judges.settings import MilestoneSettings
+from judging.evaluators.judges.shown import StepShown, Trajectory
 from tests.judging.judges.scripted import Scripted, message_of
 from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub import LLMStub, fail

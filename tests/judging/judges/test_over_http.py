@@ -6,11 +6,15 @@ import json
 
 import pytest
 
-from judging.judges.outcome import Judged
-from judging.judges.settings import SingleStageSettings, TrajectorySettings, TwoStageSettings
-from judging.judges.single_stage import SingleStageJudge
-from judging.judges.trajectory import TrajectoryJudge
-from judging.judges.two_stage import TwoStageJudge
+from judging.evaluators.judges.outcome import Judged
+from judging.evaluators.judges.settings import (
+    SingleStageSettings,
+    TrajectorySettings,
+    TwoStageSettings,
+)
+from judging.evaluators.judges.single_stage import SingleStageJudge
+from judging.evaluators.judges.trajectory import TrajectoryJudge
+from judging.evaluators.judges.two_stage import TwoStageJudge
 from tests.judging.judges.scripted import equivalence, inclusion
 from tests.judging.judges.test_single_stage import CALL
 from tests.judging.judges.test_trajectory import FINE, ORDER, reply

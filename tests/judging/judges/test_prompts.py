@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judging.judges.prompts import (
+from judging.evaluators.judges.prompts import (
     FOLDER,
     UnknownPromptError,
     load_prompt,

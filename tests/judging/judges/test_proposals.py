@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from judging.judges.proposals import MilestoneProposer, Proposal, Proposed
-from judging.judges.settings import ProposalSettings
+from judging.evaluators.judges.proposals import MilestoneProposer, Proposal, Proposed
+from judging.evaluators.judges.settings import ProposalSettings
 from tests.judging.judges.scripted import Scripted, message_of
 from tests.judging.judges.test_milestones import ORDER
 

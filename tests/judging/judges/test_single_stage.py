@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from judging.judges.asking import InvalidReplyError
-from judging.judges.single_stage import SingleStageJudge, read_final_line, read_published
-from judging.matching.outcome import (
-    JudgeCall,
-    JudgeKind,
-)
+from judging.evaluators.judges.asking import InvalidReplyError
+from judging.evaluators.judges.single_stage import SingleStageJudge, read_final_line, read_published
+from judging.evaluators.matching.outcome import JudgeCall, JudgeKind
 from tests.judging.judges.scripted import Scripted, message_of, single_stage
 from webagent.llm.interface import FailureKind, ModelFailure
 

@@ -8,13 +8,13 @@ from decimal import Decimal
 
 import pytest
 
-from judging.judges.injections import ATTACKS, Attack, Way
-from judging.judges.outcome import Judged
-from judging.judges.references import Reference, read_reference
-from judging.judges.two_stage import Question, TwoStageJudge
-from judging.judges.untrusted import fence
-from judging.matching.outcome import JudgeCall, JudgeKind
-from judging.matching.specification import SpecificationError
+from judging.evaluators.judges.injections import ATTACKS, Attack, Way
+from judging.evaluators.judges.outcome import Judged
+from judging.evaluators.judges.references import Reference, read_reference
+from judging.evaluators.judges.two_stage import Question, TwoStageJudge
+from judging.evaluators.judges.untrusted import fence
+from judging.evaluators.matching.outcome import JudgeCall, JudgeKind
+from judging.evaluators.matching.specification import SpecificationError
 from tests.judging.judges.scripted import (
     Scripted,
     equivalence,

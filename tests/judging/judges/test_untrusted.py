@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.judges.injections import ATTACKS
-from judging.judges.untrusted import fence
+from judging.evaluators.judges.injections import ATTACKS
+from judging.evaluators.judges.untrusted import fence
 from webagent.llm.untrusted import bounded, visible
 
 ANYTHING = st.text(st.characters(), max_size=300)

@@ -23,10 +23,10 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from judging.services import labels as label_services
-from judging.services.labels import LabelRefusedError, submit_label
-from judging.services.settlement import CLEAR, closing_row
-from judging.services.studies import MemberError, set_member
+from judging.studies.labels import services as label_services
+from judging.studies.labels.services import LabelRefusedError, submit_label
+from judging.studies.services import MemberError, set_member
+from judging.studies.verdicts.settlement import CLEAR, closing_row
 from runs.models import AgentConfiguration, Run, User
 from tests.judging.blind_world import turn_run
 from tests.judging.crawling import undone

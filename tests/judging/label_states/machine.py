@@ -19,8 +19,6 @@ from django.utils import timezone
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from judging.blinding import disputes_open_to
-from judging.interchange.label_files import import_labels
 from judging.models import (
     Assignment,
     Dispute,
@@ -33,14 +31,22 @@ from judging.models import (
     StudyMember,
 )
 from judging.models.labels import UNDO_S
-from judging.services import labels as label_services
-from judging.services.assignment import NotYoursError, lease_length, next_assignment, skip, take_up
-from judging.services.disputes import DisputeError, add_message, decide
-from judging.services.labels import LabelRefusedError, submit_label
-from judging.services.studies import MemberError, close_study, remove_member, set_member
-from judging.services.unblinding import record_unblinding
-from runs.immutability import remove_guards
+from judging.portability.judgements.label_files import import_labels
+from judging.studies.blinding.policy import disputes_open_to
+from judging.studies.blinding.unblinding import record_unblinding
+from judging.studies.disputes.services import DisputeError, add_message, decide
+from judging.studies.labels import services as label_services
+from judging.studies.labels.services import LabelRefusedError, submit_label
+from judging.studies.queue.assignment import (
+    NotYoursError,
+    lease_length,
+    next_assignment,
+    skip,
+    take_up,
+)
+from judging.studies.services import MemberError, close_study, remove_member, set_member
 from runs.models import Run, User
+from runs.models.immutability import remove_guards
 from tests.judging.blind_world import hidden_run
 from tests.judging.crawling import undone
 from tests.judging.factories import make_study, make_submission

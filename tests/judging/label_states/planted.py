@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from judging.models import Assignment, Dispute, Label, ReferenceVerdict, StudyItem
 from judging.models.labels import UNDO_S
-from judging.services.labels import LabelClosedError
+from judging.studies.labels.services import LabelClosedError
 from runs.models import User
 
 

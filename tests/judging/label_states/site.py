@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from judging.models import Dispute, Study, StudyMember
-from judging.services.disputes import decide
+from judging.studies.disputes.services import decide
 from runs.models import ImportJob, Run, User
 from tests.judging.blind_world import (
     World,

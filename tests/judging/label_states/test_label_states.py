@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from judging.services import labels as label_services
+from judging.studies.labels import services as label_services
 from tests.judging.label_states.machine import LabelStates
 from tests.judging.label_states.planted import undo_at_any_time
 

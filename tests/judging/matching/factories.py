@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from judging.matching.outcome import MatchOutcome, MatchTask, PageEvidence
+from judging.evaluators.matching.outcome import MatchOutcome, MatchTask, PageEvidence
 
 
 def string_task(references: object, intent: str = "", note: str | None = None) -> MatchTask:

@@ -6,10 +6,10 @@ import tracemalloc
 
 import pytest
 
-from judging.matching.cases import read_lines, score_lines
-from judging.matching.outcome import MatchEvaluation, MatchOutcome, MatchTask
-from judging.matching.registry import NAMES, build_matcher
-from judging.matching.strict import StrictMatcher
+from judging.evaluators.matching.cases import read_lines, score_lines
+from judging.evaluators.matching.outcome import MatchEvaluation, MatchOutcome, MatchTask
+from judging.evaluators.matching.registry import NAMES, build_matcher
+from judging.evaluators.matching.strict import StrictMatcher
 
 
 def score(*cases: object) -> list[dict[str, object]]:

@@ -6,8 +6,8 @@ the right ones are spellings that must not be lost over that.
 
 import pytest
 
-from judging.matching.outcome import Verdict
-from judging.matching.repaired.matcher import RepairedMatcher
+from judging.evaluators.matching.outcome import Verdict
+from judging.evaluators.matching.repaired.matcher import RepairedMatcher
 from tests.judging.matching.factories import answered, string_task
 
 REPAIRED = RepairedMatcher()

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.matching.outcome import Check, CheckVerdict, MatchEvaluation, Verdict, not_applicable
-from judging.matching.pipeline import (
+from judging.evaluators.matching.outcome import (
+    Check,
+    CheckVerdict,
+    MatchEvaluation,
+    Verdict,
+    not_applicable,
+)
+from judging.evaluators.matching.pipeline import (
     JUDGE_CHECK,
     Answered,
     Asked,
@@ -17,7 +23,7 @@ from judging.matching.pipeline import (
     combine,
     is_of_string_match,
 )
-from judging.matching.settle import settle
+from judging.evaluators.matching.settle import settle
 
 STRING, URL, PAGE = "must_include", "url_match", "program_html 1 must_include"
 YES = Answered(verdict=Verdict.PASSED)

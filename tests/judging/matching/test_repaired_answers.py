@@ -2,10 +2,10 @@
 
 import pytest
 
-from judging.matching.outcome import Verdict
-from judging.matching.repaired.matcher import RepairedMatcher
-from judging.matching.repaired.rules import ALL_RULES, REJECTING, Rule
-from judging.matching.strict import StrictMatcher
+from judging.evaluators.matching.outcome import Verdict
+from judging.evaluators.matching.repaired.matcher import RepairedMatcher
+from judging.evaluators.matching.repaired.rules import ALL_RULES, REJECTING, Rule
+from judging.evaluators.matching.strict import StrictMatcher
 from tests.judging.matching.factories import answered, string_task
 
 REPAIRED = RepairedMatcher()

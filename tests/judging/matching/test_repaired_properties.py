@@ -5,10 +5,10 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from judging.matching.outcome import MatchOutcome, MatchTask, PageEvidence, Verdict
-from judging.matching.repaired.matcher import RepairedMatcher
-from judging.matching.repaired.rules import ALL_RULES, REJECTING, Rule
-from judging.matching.strict import StrictMatcher
+from judging.evaluators.matching.outcome import MatchOutcome, MatchTask, PageEvidence, Verdict
+from judging.evaluators.matching.repaired.matcher import RepairedMatcher
+from judging.evaluators.matching.repaired.rules import ALL_RULES, REJECTING, Rule
+from judging.evaluators.matching.strict import StrictMatcher
 from tests.judging.matching.factories import answered, ended_at, string_task, url_task
 from tests.judging.matching.test_repaired_answers import RIGHT_ANSWERS, WRONG_ANSWERS
 from tests.judging.matching.test_repaired_urls_and_pages import RIGHT_PAGES, WRONG_PAGES

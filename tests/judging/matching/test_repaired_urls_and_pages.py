@@ -2,11 +2,11 @@
 
 import pytest
 
-from judging.matching.hosts import site_aliases
-from judging.matching.outcome import Verdict
-from judging.matching.repaired.matcher import RepairedMatcher
-from judging.matching.repaired.rules import ALL_RULES, REJECTING, Rule
-from judging.matching.strict import StrictMatcher
+from judging.evaluators.matching.hosts import site_aliases
+from judging.evaluators.matching.outcome import Verdict
+from judging.evaluators.matching.repaired.matcher import RepairedMatcher
+from judging.evaluators.matching.repaired.rules import ALL_RULES, REJECTING, Rule
+from judging.evaluators.matching.strict import StrictMatcher
 from tests.judging.matching.factories import ended_at, page_task, showing, url_task
 
 REPAIRED = RepairedMatcher()

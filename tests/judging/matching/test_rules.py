@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from judging.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, Rule, Rules
-from judging.matching.repaired.rules import decisive_rules as decisive
+from judging.evaluators.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, Rule, Rules
+from judging.evaluators.matching.repaired.rules import decisive_rules as decisive
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "matchers.md"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from judging.matching.outcome import MatchOutcome, MatchTask, PageEvidence
-from judging.matching.strict import StrictMatcher
+from judging.evaluators.matching.outcome import MatchOutcome, MatchTask, PageEvidence
+from judging.evaluators.matching.strict import StrictMatcher
 from tests.judging.matching.factories import ended_at, page_task, showing, url_task
 
 STRICT = StrictMatcher()

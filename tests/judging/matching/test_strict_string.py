@@ -2,8 +2,8 @@
 
 import pytest
 
-from judging.matching.outcome import CheckVerdict, JudgeKind, Verdict
-from judging.matching.strict import StrictMatcher
+from judging.evaluators.matching.outcome import CheckVerdict, JudgeKind, Verdict
+from judging.evaluators.matching.strict import StrictMatcher
 from tests.judging.matching.factories import answered, string_task
 
 STRICT = StrictMatcher()

@@ -3,10 +3,10 @@
 Source: Zhang et al., WebArena Mod, sections 3.2 and 4.3 and appendix A.
 """
 
-from judging.matching.hosts import site_aliases
-from judging.matching.outcome import JudgeKind, MatchEvaluation, MatchOutcome, MatchTask
-from judging.matching.repaired.matcher import RepairedMatcher
-from judging.matching.strict import StrictMatcher
+from judging.evaluators.matching.hosts import site_aliases
+from judging.evaluators.matching.outcome import JudgeKind, MatchEvaluation, MatchOutcome, MatchTask
+from judging.evaluators.matching.repaired.matcher import RepairedMatcher
+from judging.evaluators.matching.strict import StrictMatcher
 from tests.judging.matching.factories import answered, string_task
 
 HOSTS = site_aliases({"gitlab": "http://localhost:8023"})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from judging.experiments.asked import Asked
-from judging.experiments.population import whole_scope
-from judging.experiments.sources import Source
+from judging.analysis.experiments.asked import Asked
+from judging.analysis.experiments.population import whole_scope
+from judging.analysis.experiments.sources import Source
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, TaskSet
 from tests.judging.experiments import made
 from tests.runs.factories import make_agent

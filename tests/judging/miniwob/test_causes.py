@@ -6,18 +6,18 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.execution import proposing_causes
-from judging.experiments.tables import TABLES
-from judging.miniwob.causes import causes_of
-from judging.models import FailureCause, FailureCauseTag, FailureSample
-from judging.roles import Role
-from judging.services.failure_causes import (
+from judging.analysis.experiments.tables import TABLES
+from judging.analysis.miniwob import proposing_causes
+from judging.analysis.miniwob.causes import causes_of
+from judging.analysis.miniwob.services import (
     NoFailuresError,
     draw_sample,
     proposed_for,
     tag_cause,
     undo_cause,
 )
+from judging.models import FailureCause, FailureCauseTag, FailureSample
+from judging.studies.roles import Role
 from runs.models import AgentConfiguration, Experiment, Run
 from tests.judging.factories import make_study
 from tests.judging.miniwob import made

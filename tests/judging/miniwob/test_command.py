@@ -11,9 +11,9 @@ from uuid import UUID
 import pytest
 from django.core.management import CommandError, call_command
 
-from runs.execution import foreground
+from runs.launching.experiments import foreground
+from runs.launching.experiments import services as experiments
 from runs.models import Experiment, Run, RunStatus
-from runs.services import experiments
 
 pytestmark = pytest.mark.django_db
 ASKED = ("--agent", "oracle", "--tasks", "click-test,click-tab-2,use-slider", "--seeds", "0-1")

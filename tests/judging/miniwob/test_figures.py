@@ -7,9 +7,9 @@ from html import unescape
 
 import pytest
 
-from judging.experiments.tables import TABLES
-from judging.miniwob.figures import Rule, suite_of
-from judging.reports import Table, Value
+from judging.analysis.experiments.tables import TABLES
+from judging.analysis.miniwob.figures import Rule, suite_of
+from judging.analysis.reports import Table, Value
 from tests.judging.experiments import made as others
 from tests.judging.miniwob import made
 from webagent.environment.miniwob_suite import Exclusion, Steps

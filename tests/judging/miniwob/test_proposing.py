@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from judging.miniwob.kinds import acted_on_wanted, told_as_another
-from judging.miniwob.proposing import proposal_for
-from runs.seen_screens import PageElement, Piece
+from judging.analysis.miniwob.kinds import acted_on_wanted, told_as_another
+from judging.analysis.miniwob.proposing import proposal_for
+from runs.launching.carrying_out.seen_screens import PageElement, Piece
 from tests.runs.told_screens import make_told_run, piece
 
 pytestmark = pytest.mark.django_db

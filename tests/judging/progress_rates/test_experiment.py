@@ -17,11 +17,11 @@ from django.db import transaction
 from django.test import Client
 from scipy.stats import t
 
+from judging.analysis.progress.told import Silence
 from judging.models import Unblinding
-from judging.progress_rates.told import Silence
-from runs.milestones import definitions_of
+from runs.catalogue.milestones.definitions import definitions_of
+from runs.catalogue.milestones.services import set_milestones
 from runs.models import Experiment, Run, Task, TaskSet
-from runs.services.milestones import set_milestones
 from tests.judging.experiments import made
 from tests.judging.progress_rates import world
 from tests.runs.factories import make_user

@@ -19,10 +19,10 @@ from django.urls import reverse
 from scipy.stats import pearsonr
 
 from judging.models import Label, Study, Unblinding
-from judging.services.labels import Tick
-from runs.milestones import definitions_of
+from judging.studies.labels.services import Tick
+from runs.catalogue.milestones.definitions import definitions_of
+from runs.catalogue.milestones.services import set_milestones
 from runs.models import Run
-from runs.services.milestones import set_milestones
 from tests.judging.experiments.made import reader
 from tests.judging.factories import annotators_of, make_label, make_study
 from tests.judging.progress_rates import world

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
+from judging.evaluating.evaluating import evaluate_runs, version_of
 from judging.evaluators.registry import evaluator_named
-from judging.execution.evaluating import evaluate_runs, version_of
 from judging.models import Study
-from judging.services.labels import Tick
-from runs.execution.storing import import_bundle
+from judging.studies.labels.services import Tick
+from runs.catalogue.milestones.services import set_milestones
+from runs.imports.storing import import_bundle
 from runs.models import Run, Step
-from runs.services.milestones import set_milestones
 from tests.judging.experiments.made import reader
 from tests.judging.factories import annotators_of, make_label, make_study
 from tests.judging.judges.test_milestones import reply, said

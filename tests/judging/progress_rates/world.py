@@ -7,9 +7,9 @@ from typing import Any
 
 from judging.evaluators.progress import progress_details
 from judging.models import Evaluation, EvaluatorVersion
-from runs.milestones import definitions_of
+from runs.catalogue.milestones.definitions import definitions_of
+from runs.catalogue.milestones.services import set_milestones
 from runs.models import Experiment, Run, Task, TaskSet
-from runs.services.milestones import set_milestones
 from tests.judging.experiments import made
 from tests.runs.factories import make_agent, make_task
 from webagent.milestones.definition import Definition, weights_of

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.test import Client
 
+from runs.accounts.token_services import create_token
 from runs.models import ApiToken, Scope, User
-from runs.services.api_tokens import create_token
 
 
 class Caller:

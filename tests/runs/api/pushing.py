@@ -8,8 +8,8 @@ from typing import Any
 
 from django.test import Client
 
+from runs.accounts.token_services import create_token
 from runs.models import Run, Scope, User
-from runs.services.api_tokens import create_token
 from tests.webagent.trajectory.samples import png
 
 

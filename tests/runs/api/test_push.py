@@ -10,15 +10,15 @@ from uuid import UUID, uuid4
 import pytest
 from django.utils import timezone
 
-from runs.blobs import BlobBatch, read_blob
-from runs.execution.sweeping import sweep_runs
-from runs.integrity.of_runs import invariants
 from runs.models import Blob, Experiment, Run, Scope, Step
-from runs.querysets.clock import from_now
-from runs.run_bundles import bundle_of, step_record
+from runs.models.clock import from_now
+from runs.operations.integrity.of_runs import invariants
+from runs.queue.sweeping import sweep_runs
 from runs.signals import runs_ended
-from runs.space import spaces_of
-from runs.storage import blob_storage
+from runs.storage.blobs import BlobBatch, read_blob
+from runs.storage.file_storage import blob_storage
+from runs.storage.run_bundles import bundle_of, step_record
+from runs.storage.usage import spaces_of
 from tests.runs.api.pushing import Pusher, opening, step
 from tests.runs.factories import make_task, make_user
 from webagent.trajectory.bundles import run_content_hash

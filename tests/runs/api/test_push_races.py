@@ -7,9 +7,9 @@ import json
 import pytest
 from django.test import Client
 
-from runs.execution.sweeping import sweep_runs
 from runs.models import Run, Step
-from runs.querysets.clock import from_now
+from runs.models.clock import from_now
+from runs.queue.sweeping import sweep_runs
 from tests.judging.test_concurrency import at_once
 from tests.runs.api.pushing import Pusher, step
 from tests.runs.factories import make_user

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from runs.launching.reruns import services as reruns
+from runs.launching.reruns.services import queue_run
 from runs.models import ApiAnswer, Run, RunStatus
-from runs.services import reruns
-from runs.services.reruns import queue_run
 from tests.judging.test_concurrency import at_once
 from tests.runs.api.asking import Caller
 from tests.runs.factories import make_user

@@ -13,9 +13,9 @@ from browsergym.core.env import BrowserEnv
 from browsergym.miniwob import ALL_MINIWOB_TASKS
 from PIL import Image
 
-from runs.blobs import open_blob, read_blob
+from runs.accounts.token_services import create_token
 from runs.models import Run, Scope
-from runs.services.api_tokens import create_token
+from runs.storage.blobs import open_blob, read_blob
 from tests.runs.factories import make_user
 from webagent.client import Client, Recorder
 from webagent.environment.browser import BrowserSettings, Hosts

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from runs.execution.api_answers import forget_old_answers
+from runs.api.answers import forget_old_answers
+from runs.launching.reruns import services as reruns
+from runs.launching.reruns.services import queue_run
 from runs.models import ApiAnswer, Run, RunStatus, Scope
-from runs.services import reruns
-from runs.services.reruns import queue_run
 from tests.judging.factories import make_study
 from tests.runs.api.asking import Caller, fields, told
 from tests.runs.factories import make_user

@@ -11,8 +11,8 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from runs.accounts.token_services import create_token, revoke_token
 from runs.models import Act, ApiToken, Scope
-from runs.services.api_tokens import create_token, revoke_token
 from tests.runs.api.asking import Caller, told
 from tests.runs.factories import make_run, make_user
 

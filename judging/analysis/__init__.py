@@ -1,0 +1,1 @@
+"""Figures: evaluators against people, agents against each other."""

@@ -1,0 +1,90 @@
+"""The human ceiling: evaluators against each annotator, beside the annotators themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from judging.analysis.audits import between
+from judging.analysis.audits.joint import MOST_VOICES, joint_counts
+from judging.analysis.audits.voices import Voice, Voices
+from judging.models import Study
+from judging.statistics.confusion import ConfusionMatrix
+from judging.statistics.evaluator_intervals import intervals_by_task
+from judging.statistics.figures import Figure, Interval, Undefined
+from judging.statistics.proportions import Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """One voice held against an annotator, over the runs on which both say success or failure."""
+
+    voice: Voice
+    annotator: Voice
+    matrix: ConfusionMatrix
+    kappa_interval: Interval | Undefined
+
+    @property
+    def agreement(self) -> Share:
+        """Share of these runs on which they say the same."""
+        return self.matrix.accuracy
+
+    @property
+    def kappa(self) -> Figure:
+        return self.matrix.kappa
+
+    @property
+    def runs(self) -> int:
+        return self.matrix.decided
+
+    @property
+    def differing(self) -> int:
+        return self.matrix.fn + self.matrix.fp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """How well people agree with each other, and evaluators with them."""
+
+    annotators: Sequence[Voice]
+    people: Sequence[Against]
+    """Each pair of annotators once."""
+    evaluators: Mapping[str, Sequence[Against]]
+    """By key of the evaluator, against each annotator in order."""
+    shown: Sequence[Voice]
+    """The evaluators, in order."""
+
+
+def ceiling_of(study: Study, voices: Voices) -> Ceiling:
+    """The ceiling of a study, in one query for each annotator and one for all pairs."""
+    evaluators = voices.evaluators[:MOST_VOICES]
+    pairs = between.People(study)
+    people: list[Against] = []
+    by_evaluator: dict[str, list[Against]] = {voice.key: [] for voice in evaluators}
+    for place, annotator in enumerate(voices.annotators):
+        person = annotator.annotator
+        if person is None:
+            continue
+        counts = joint_counts(study, [annotator, *evaluators], per_task=True, labelled_by=person)
+        for number, voice in enumerate(evaluators, start=1):
+            against = between.against_evaluator(counts, number)
+            by_evaluator[voice.key].append(_against(against, annotator, voice, study.pk))
+        for voice in voices.annotators[place + 1 :][:MOST_VOICES]:
+            if voice.annotator is None:
+                continue
+            against = pairs.against(counts, person.pk, voice.annotator.pk)
+            if against.matrix.decided:
+                people.append(_against(against, annotator, voice, study.pk))
+    return Ceiling(
+        annotators=voices.annotators, people=people, evaluators=by_evaluator, shown=evaluators
+    )
+
+
+def _against(found: between.Sums, annotator: Voice, voice: Voice, seed: int) -> Against:
+    matrix = found.matrix
+    kappa: Interval | Undefined
+    if isinstance(matrix.kappa, Undefined):
+        kappa = matrix.kappa
+    else:
+        kappa = intervals_by_task(found.by_task, ("kappa",), seed=seed)["kappa"]
+    return Against(voice=voice, annotator=annotator, matrix=matrix, kappa_interval=kappa)

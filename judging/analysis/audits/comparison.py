@@ -1,0 +1,193 @@
+"""Two evaluators on the same runs: what flips, whether chance explains it, and where it happens."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations
+
+from django.db.models import Avg, Count, Sum
+
+from judging.analysis.audits.cells import Shown, shown
+from judging.analysis.audits.joint import (
+    GROUPINGS,
+    MOST_VOICES,
+    Joint,
+    joint_counts,
+    matrix_against_reference,
+)
+from judging.analysis.audits.population import counted_items
+from judging.analysis.audits.voices import Voice, Voices
+from judging.models import Evaluation, Study
+from judging.statistics.comparison import McNemar, holm, mcnemar
+from judging.statistics.confusion import ConfusionMatrix, cell
+
+FEW_RUNS = 10
+"""Groups of fewer are not tested: they say hardly anything of their own."""
+ON_SUCCESS = (Shown.TP, Shown.FN, Shown.NONE)
+ON_FAILURE = (Shown.TN, Shown.FP, Shown.NONE)
+Flip = tuple[Shown, Shown]
+"""The cell under the first evaluator, and under the second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flips:
+    """Runs by their cells under two evaluators; the fifth cell apart by reference verdict."""
+
+    on_success: Mapping[Flip, int]
+    on_failure: Mapping[Flip, int]
+
+    @property
+    def runs(self) -> int:
+        return sum(self.on_success.values()) + sum(self.on_failure.values())
+
+    @property
+    def fixed_fn(self) -> int:
+        return self.on_success.get((Shown.FN, Shown.TP), 0)
+
+    @property
+    def new_fn(self) -> int:
+        """True positives lost."""
+        return self.on_success.get((Shown.TP, Shown.FN), 0)
+
+    @property
+    def fixed_fp(self) -> int:
+        return self.on_failure.get((Shown.FP, Shown.TN), 0)
+
+    @property
+    def new_fp(self) -> int:
+        return self.on_failure.get((Shown.TN, Shown.FP), 0)
+
+    @property
+    def test(self) -> McNemar:
+        """Over the runs on which both gave a verdict: is one right more often than chance?"""
+        return mcnemar(self.new_fn + self.new_fp, self.fixed_fn + self.fixed_fp)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The same within one site, template or kind of evaluation."""
+
+    name: str
+    flips: Flips
+    first: ConfusionMatrix
+    second: ConfusionMatrix
+    adjusted: float | None
+    """McNemar's p by Holm over the groups of this kind that are tested; None where this is none."""
+
+    @property
+    def is_small(self) -> bool:
+        return self.adjusted is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What an evaluator took over the counted runs. None where nobody knows."""
+
+    cost: Decimal | None
+    priced: int
+    """Evaluations whose cost is known."""
+    seconds: float | None
+    """The mean of an evaluation."""
+    evaluations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two evaluators of a study held against each other."""
+
+    first: Voice
+    second: Voice
+    flips: Flips
+    matrices: tuple[ConfusionMatrix, ConfusionMatrix]
+    spent: tuple[Spent, Spent]
+    groups: Mapping[str, Sequence[Group]]
+    """By name of a grouping with more than one group; most flips first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairCompared:
+    """One of all pairs."""
+
+    first: Voice
+    second: Voice
+    flips: Flips
+    adjusted: float
+    """McNemar's p by Holm over all pairs."""
+
+
+def compare(study: Study, first: Voice, second: Voice) -> Comparison:
+    """The comparison, in three queries."""
+    counts = joint_counts(study, [first, second], by=list(GROUPINGS))
+    groups = {name: _groups(counts, name) for name in GROUPINGS}
+    return Comparison(
+        first=first,
+        second=second,
+        flips=flips_of(counts),
+        matrices=(matrix_against_reference(counts, 0), matrix_against_reference(counts, 1)),
+        spent=(_spent(study, first), _spent(study, second)),
+        groups={name: found for name, found in groups.items() if len(found) > 1},
+    )
+
+
+def compare_all(study: Study, voices: Voices) -> list[PairCompared]:
+    """All pairs of evaluators, in one query; of the first `MOST_VOICES` where they are more."""
+    evaluators = voices.evaluators[:MOST_VOICES]
+    counts = joint_counts(study, evaluators)
+    pairs = list(combinations(range(len(evaluators)), 2))
+    found = [flips_of(counts, a, b) for a, b in pairs]
+    adjusted = holm([flips.test.p_value for flips in found])
+    return [
+        PairCompared(first=evaluators[a], second=evaluators[b], flips=flips, adjusted=p)
+        for (a, b), flips, p in zip(pairs, found, adjusted, strict=True)
+    ]
+
+
+def flips_of(counts: Iterable[Joint], first: int = 0, second: int = 1) -> Flips:
+    """The flips between two of the voices."""
+    on_success: Counter[Flip] = Counter()
+    on_failure: Counter[Flip] = Counter()
+    for each in counts:
+        before, after = (cell(each.succeeded, each.said[voice]) for voice in (first, second))
+        (on_success if each.succeeded else on_failure)[shown(before), shown(after)] += each.runs
+    return Flips(on_success=on_success, on_failure=on_failure)
+
+
+def _groups(counts: Sequence[Joint], kind: str) -> list[Group]:
+    by_name: defaultdict[str, list[Joint]] = defaultdict(list)
+    for each in counts:
+        by_name[each.groups[kind]].append(each)
+    flips = {name: flips_of(found) for name, found in by_name.items()}
+    tested = [name for name, each in flips.items() if each.runs >= FEW_RUNS]
+    adjusted = dict(zip(tested, holm([flips[name].test.p_value for name in tested]), strict=True))
+    groups = [
+        Group(
+            name=name,
+            flips=flips[name],
+            first=matrix_against_reference(found, 0),
+            second=matrix_against_reference(found, 1),
+            adjusted=adjusted.get(name),
+        )
+        for name, found in by_name.items()
+    ]
+    return sorted(groups, key=lambda group: (-_flipped(group.flips), -group.flips.runs, group.name))
+
+
+def _flipped(flips: Flips) -> int:
+    return flips.test.only_first + flips.test.only_second
+
+
+def _spent(study: Study, voice: Voice) -> Spent:
+    found = Evaluation.objects.filter(
+        evaluator=voice.evaluator,
+        is_current=True,
+        run__in=counted_items(study).order_by().values("run"),
+    ).aggregate(dollars=Sum("cost"), priced=Count("cost"), mean=Avg("seconds"), all=Count("*"))
+    return Spent(
+        cost=found["dollars"],
+        priced=found["priced"],
+        seconds=found["mean"],
+        evaluations=found["all"],
+    )

@@ -1,0 +1,245 @@
+"""Detectors of loops and false completions held against what people say of the same runs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.db.models.fields.json import KT
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from judging.analysis.reports import Column, Table, Value
+from judging.analysis.wording import why_undefined
+from judging.models import Label, Study, StudyItem, Success
+from judging.statistics.figures import Interval, Reason, Undefined
+from judging.statistics.proportions import Share
+from judging.studies.taxonomy import anomaly_meant
+from runs.models import Event
+from runs.viewer.run_list.filters import ANOMALIES
+
+KINDS: Mapping[str, Promise] = {
+    Event.Kind.LOOP.value: gettext_lazy("loop"),
+    Event.Kind.FALSE_COMPLETION.value: gettext_lazy("false completion"),
+}
+OWN, ANY = "own", "any"
+_YES, _NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
+"""How a label from elsewhere says that the agent looped, or did not: its first word."""
+
+
+class Cell(StrEnum):
+    """What the detector did with a run, and what people say of it."""
+
+    MARKED_SEEN = "marked-seen"
+    MARKED_UNSEEN = "marked-unseen"
+    UNMARKED_SEEN = "unmarked-seen"
+    UNMARKED_UNSEEN = "unmarked-unseen"
+    DIVIDED = "divided"
+
+
+CELLS: Mapping[Cell, Promise] = {
+    Cell.MARKED_SEEN: gettext_lazy("marked, and people see it"),
+    Cell.MARKED_UNSEEN: gettext_lazy("marked, and people do not see it"),
+    Cell.UNMARKED_SEEN: gettext_lazy("not marked, and people see it"),
+    Cell.UNMARKED_UNSEEN: gettext_lazy("not marked, and people do not see it"),
+    Cell.DIVIDED: gettext_lazy("people are divided"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detector:
+    """One detector of one kind of anomaly, over the runs of which people say something."""
+
+    kind: str
+    key: str
+    """`own` for what runs noticed themselves, `any` for all marks, or the detector's name."""
+    items: Mapping[Cell, Sequence[int]]
+
+    @property
+    def name(self) -> str:
+        return {OWN: _("the run itself"), ANY: _("any of these")}.get(self.key, self.key)
+
+    def n(self, cell: Cell) -> int:
+        return len(self.items.get(cell, ()))
+
+    @property
+    def precision(self) -> Share:
+        """Of the runs that it marks, those in which people see it too."""
+        seen = self.n(Cell.MARKED_SEEN)
+        return Share(seen, seen + self.n(Cell.MARKED_UNSEEN), Reason.NOTHING_MARKED)
+
+    @property
+    def recall(self) -> Share:
+        """Of the runs in which people see it, those that it marks."""
+        seen = self.n(Cell.MARKED_SEEN)
+        return Share(seen, seen + self.n(Cell.UNMARKED_SEEN), Reason.NOTHING_SEEN)
+
+    @property
+    def shares(self) -> Sequence[Share]:
+        """Precision and recall."""
+        return self.precision, self.recall
+
+    @property
+    def counts(self) -> Sequence[tuple[Cell, int]]:
+        """Every cell with its runs."""
+        return [(cell, self.n(cell)) for cell in CELLS]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detected:
+    """All detectors of a study, and which causes of its taxonomy say the same as they."""
+
+    detectors: Sequence[Detector]
+    causes: Mapping[str, Sequence[str]]
+    """Names of causes by kind of anomaly."""
+
+    def named(self, kind: str, key: str) -> Detector | None:
+        return next((each for each in self.detectors if (each.kind, each.key) == (kind, key)), None)
+
+
+def detectors_of(study: Study) -> Detected:
+    """The detectors against people, in two queries."""
+    causes = _causes(study)
+    words = _words(study, causes)
+    marks = _marks(study) if words else {}
+    names = sorted({detector for _, detector in marks})
+    return Detected(
+        detectors=[
+            _detector(kind, key, said, marks)
+            for kind, said in words.items()
+            for key in ([*names, ANY] if len(names) > 1 else names or [ANY])
+        ],
+        causes={
+            kind: [str(each["name"]) for each in study.taxonomy if anomaly_meant(each) == kind]
+            for kind in KINDS
+        },
+    )
+
+
+def items_of(detector: Detector, cell: Cell) -> list[StudyItem]:
+    """The runs behind a number, in the study's order."""
+    items = StudyItem.objects.filter(pk__among=detector.items.get(cell, ()))
+    shown = items.select_related("run__task").defer("run__record", "run__evidence")
+    return list(shown.order_by("position"))
+
+
+def detectors_table(study: Study) -> Table:
+    """One row a detector and kind of anomaly."""
+    columns = [
+        Column("kind", gettext_lazy("anomaly")),
+        Column("detector", gettext_lazy("detector")),
+        *(Column(cell.value.replace("-", "_"), words) for cell, words in CELLS.items()),
+        *(
+            Column(f"{figure}{end}", words)
+            for figure, words in (
+                ("precision", gettext_lazy("precision")),
+                ("recall", gettext_lazy("recall")),
+            )
+            for end in ("", "_low", "_high", "_undefined_because")
+        ),
+    ]
+    rows: list[Sequence[Value]] = [
+        [
+            each.kind,
+            each.key,
+            *(each.n(cell) for cell in CELLS),
+            *_figure(each.precision),
+            *_figure(each.recall),
+        ]
+        for each in detectors_of(study).detectors
+    ]
+    title = _("%(study)s: detectors of anomalies beside people") % {"study": study.name}
+    return Table(name="detectors", title=title, columns=columns, rows=rows)
+
+
+def _figure(share: Share) -> list[Value]:
+    value, interval = share.value, share.interval
+    if isinstance(value, Undefined):
+        return [None, None, None, why_undefined(value)]
+    ends = [interval.low, interval.high] if isinstance(interval, Interval) else [None, None]
+    return [value, *ends, None]
+
+
+def _causes(study: Study) -> dict[str, set[str]]:
+    """Keys of the study's causes by the anomaly that they mean."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for cause in study.taxonomy:
+        if kind := anomaly_meant(cause):
+            found[kind].add(str(cause["key"]))
+    return dict(found)
+
+
+def _words(study: Study, causes: Mapping[str, set[str]]) -> dict[str, dict[int, Counter[bool]]]:
+    """By anomaly and item: how many people say that it is there, and that it is not.
+
+    A label of failure says so by its causes, where the study offers one that means the anomaly;
+    a label from elsewhere by its word on looping. All others say nothing of it.
+    """
+    labels = (
+        Label.objects.filter(item__study=study, is_repeat=False)
+        .annotate(looping=KT("extra__record__looping"))
+        .values_list("item", "success", "causes", "looping")
+    )
+    found: defaultdict[str, defaultdict[int, Counter[bool]]] = defaultdict(
+        lambda: defaultdict(Counter)
+    )
+    for item, success, named, looping in labels:
+        for kind in KINDS:
+            word = _looping(looping) if kind == Event.Kind.LOOP else None
+            if word is None and success == Success.FAILURE and kind in causes:
+                word = not causes[kind].isdisjoint(named)
+            elif word is None and any(_means(cause, kind) for cause in named):
+                # A cause that came in with the label and stands in no taxonomy here.
+                word = True
+            if word is not None:
+                found[kind][item][word] += 1
+    return {kind: dict(items) for kind, items in found.items()}
+
+
+def _means(cause: object, kind: str) -> bool:
+    return anomaly_meant({"key": str(cause), "name": ""}) == kind
+
+
+def _looping(said: str | None) -> bool | None:
+    words = re.findall(r"\w+", (said or "").lower())
+    if not words or words[0] not in _YES | _NO:
+        return None
+    return words[0] in _YES
+
+
+def _marks(study: Study) -> dict[tuple[str, str], set[int]]:
+    """Items by the kind of mark and who made it."""
+    in_study = Event.objects.filter(run__study_items__study=study, kind__in=ANOMALIES)
+    rows = in_study.values_list("kind", "detector", "run__study_items")
+    found: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    for kind, detector, item in rows.distinct():
+        found[kind, detector or OWN].add(item)
+    return dict(found)
+
+
+def _detector(
+    kind: str,
+    key: str,
+    words: Mapping[int, Counter[bool]],
+    marks: Mapping[tuple[str, str], set[int]],
+) -> Detector:
+    marked: set[int] = set()
+    for (of_kind, detector), items in marks.items():
+        if of_kind == kind and key in (ANY, detector):
+            marked |= items
+    cells: defaultdict[Cell, list[int]] = defaultdict(list)
+    for item, said in words.items():
+        cells[_cell(item in marked, said)].append(item)
+    return Detector(kind=kind, key=key, items=dict(cells))
+
+
+def _cell(is_marked: bool, said: Counter[bool]) -> Cell:
+    if said[True] and said[False]:
+        return Cell.DIVIDED
+    if said[True]:
+        return Cell.MARKED_SEEN if is_marked else Cell.UNMARKED_SEEN
+    return Cell.MARKED_UNSEEN if is_marked else Cell.UNMARKED_UNSEEN

@@ -1,0 +1,139 @@
+"""How the failures of a study failed, going by the reference verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+
+from judging.analysis.audits.population import FAILURE, counted_items
+from judging.analysis.experiments.figures import configuration_names
+from judging.analysis.failure_modes.panel import ModePanel, mode_panel, read_whose
+from judging.analysis.failure_modes.shares import ModeFigures, count, reviewed, told_of
+from judging.analysis.failure_modes.tables import MODE_COLUMNS, MODES_NOTE, mode_rows
+from judging.analysis.failure_modes.told import WHOSE, Word, read_word, showing
+from judging.analysis.failure_modes.words import word_in_words
+from judging.analysis.reports import Column, Table
+from judging.models import Study
+from runs.models import AgentConfiguration, Run
+from runs.models.parsing import read_number
+from webagent.recovery.failure_kinds import Mode
+
+
+def failures_of(study: Study) -> QuerySet[Any]:
+    """The runs that count and that people found to be failures."""
+    items = counted_items(study).filter(verdict__verdict=FAILURE)
+    return Run.objects.filter(pk__in=items.order_by().values("run")).order_by()
+
+
+def errors_of(study: Study) -> QuerySet[Any]:
+    """Runs of the study that ended in an error and that nobody found to be a failure."""
+    ended = Run.objects.filter(study_items__study=study, outcome=Run.Outcome.ERROR)
+    return ended.exclude(pk__in=failures_of(study).values("pk")).order_by()
+
+
+def study_figures(study: Study, word: Word) -> list[tuple[int, str, ModeFigures]]:
+    """Configurations by name, with their failures under one word."""
+    found = count(told_of(failures_of(study), errors_of(study)), word)
+    names = configuration_names(AgentConfiguration.objects.filter(pk__in=found))
+    return sorted(((pk, names[pk], found[pk]) for pk in found), key=lambda each: each[1])
+
+
+def study_panel(study: Study, by: str) -> ModePanel:
+    """The page of a study.
+
+    Raises:
+        ValueError: `by` is nobody's word.
+    """
+    word = read_whose(by)
+
+    def link(pk: int, shown: str, whose: Word) -> str:
+        return FailureSelection({"agent": str(pk), "mode": shown, "by": whose.value}).url(study)
+
+    return mode_panel(study_figures(study, word), word, reviewed(failures_of(study)), link)
+
+
+def failure_modes_table(study: Study) -> Table:
+    """One row a configuration, word and mode."""
+    return Table(
+        name="failure_modes",
+        title=_("%(study)s: failure modes") % {"study": study.name},
+        columns=[Column("configuration", _("configuration")), *MODE_COLUMNS],
+        rows=[
+            [name, *row]
+            for word in Word
+            for _pk, name, found in study_figures(study, word)
+            for row in mode_rows(found)
+        ],
+        notes=[_("Failures are what people agreed on or adjudicated."), str(MODES_NOTE)],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FailureSelection:
+    """Some failures of a study: `agent`, `mode` and `by`, as an address names them."""
+
+    chosen: Mapping[str, str]
+
+    @property
+    def word(self) -> Word:
+        return Word(self.chosen.get("by", Word.KNOWN))
+
+    @property
+    def query(self) -> str:
+        return urlencode(self.chosen)
+
+    def chips(self, study: Study) -> list[tuple[str, str]]:
+        """What is chosen in words, and the query without it."""
+        return [(self._words(key, study), self._without(key)) for key in self.chosen]
+
+    def url(self, study: Study) -> str:
+        return f"{reverse('judging:audit_failure_runs', args=[study.pk])}?{self.query}"
+
+    def runs(self, study: Study) -> QuerySet[Any]:
+        """The runs; with the environment's also those that ended in its errors."""
+        runs = failures_of(study)
+        mode = self.chosen.get("mode")
+        if mode == Mode.ENVIRONMENT:
+            of_either = Q(pk__in=runs.values("pk")) | Q(pk__in=errors_of(study).values("pk"))
+            runs = Run.objects.filter(of_either)
+        if "agent" in self.chosen:
+            runs = runs.filter(agent=self.chosen["agent"])
+        if mode:
+            runs = showing(runs, mode, self.word)
+        listed: QuerySet[Any] = runs.select_related("task", "agent")
+        return listed.order_by("task__external_id", "agent", "trial", "pk")
+
+    def _words(self, key: str, study: Study) -> str:
+        value = self.chosen[key]
+        if key == "mode":
+            return word_in_words(value)
+        if key == "by":
+            return str(WHOSE[Word(value)])
+        # Only agents that acted here are named: others may be hidden from the reader.
+        agents = AgentConfiguration.objects.filter(runs__study_items__study=study, pk=value)
+        return str(agents.first() or value)
+
+    def _without(self, key: str) -> str:
+        return urlencode({name: value for name, value in self.chosen.items() if name != key})
+
+
+def read_selection(query: Mapping[str, str]) -> FailureSelection:
+    """The selection of an address.
+
+    Raises:
+        ValueError: a value is none that runs could have.
+    """
+    chosen = {key: query[key] for key in ("agent", "mode", "by") if key in query}
+    if "agent" in chosen and read_number(chosen["agent"]) is None:
+        raise ValueError(f"{chosen['agent']} is no number")
+    if "mode" in chosen:
+        read_word(chosen["mode"])
+    if "by" in chosen:
+        Word(chosen["by"])
+    return FailureSelection(chosen)

@@ -1,0 +1,151 @@
+"""What is known of one run's success, for one person: labels, reference verdict, evaluators."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from django.db.models import QuerySet
+
+from judging.analysis.audits.cells import shown
+from judging.analysis.audits.explanations import Explanation, explain
+from judging.analysis.audits.matrices import PASSED_BY_VERDICT
+from judging.analysis.audits.population import FAILURE, SUCCESS
+from judging.models import (
+    Assignment,
+    Evaluation,
+    EvaluatorVersion,
+    Label,
+    ReferenceVerdict,
+    StudyItem,
+)
+from judging.statistics.confusion import cell
+from judging.studies.access import AUDIT, studies_hidden_from
+from judging.studies.blinding.policy import items_with_open_labels
+from runs.models import Run, User
+
+if TYPE_CHECKING:
+    from runs.models.visibility import ShownRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatorLine:
+    """One evaluator's verdict on the run; `cell` is "" where there is no reference verdict."""
+
+    evaluation: Evaluation
+    cell: str
+    explanation: Explanation
+    earlier: Sequence[Evaluation]
+    """What the same version said before it was asked again, newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunJudgements:
+    """Everything that the person may see, and nothing else."""
+
+    run: Run
+    is_blind: bool
+    own_labels: Sequence[Label]
+    """The person's own, while they are blind."""
+    references: Sequence[ReferenceVerdict]
+    labels: Sequence[Label]
+    evaluators: Sequence[EvaluatorLine]
+    reads_audits: bool
+
+    @property
+    def links_experiment(self) -> bool:
+        """Whether the person may go on to the figures of the run's experiment, if it has one."""
+        return self.reads_audits and shows_experiment(self.run)
+
+
+def shows_experiment(run: Run) -> bool:
+    """Whether a run got by `shown_to(user)` has an experiment that the person may know."""
+    return run.experiment_id is not None and not cast("ShownRun", run).is_anonymous
+
+
+def judgements_of(run: Run, user: User, study_id: int | None = None) -> RunJudgements:
+    """The judgements of a run got by `shown_to(user)`.
+
+    Args:
+        study_id: the study whose reference verdict decides the cells; the authoritative one
+            where it has none.
+    """
+    is_blind = cast("ShownRun", run).is_blind
+    reads_audits = not is_blind and user.has_perm(AUDIT)
+    references = [] if is_blind else _references(run, study_id)
+    reference = references[0].verdict if references else ""
+    return RunJudgements(
+        run=run,
+        is_blind=is_blind,
+        own_labels=list(_own_labels(run, user)) if is_blind else [],
+        references=references,
+        labels=[] if is_blind else list(_open_labels(run, user)),
+        evaluators=_evaluators(run, reference) if reads_audits else [],
+        reads_audits=reads_audits,
+    )
+
+
+def opened_items(judgements: RunJudgements) -> list[StudyItem]:
+    """The items whose labels or verdicts are shown, so that it can be recorded who saw them."""
+    opened = [verdict.item for verdict in judgements.references]
+    opened += [label.item for label in judgements.labels]
+    return list({item.pk: item for item in opened}.values())
+
+
+def may_walk(user: User, study_id: int) -> bool:
+    """Whether the person may go through the runs of a study's cells."""
+    return user.has_perm(AUDIT) and not studies_hidden_from(user).filter(pk=study_id).exists()
+
+
+def _references(run: Run, study_id: int | None) -> list[ReferenceVerdict]:
+    """Reference verdicts, the one that decides the cells first."""
+    found = list(run.verdicts.select_related("item__study", "decided_by"))
+    return sorted(
+        found, key=lambda verdict: (verdict.item.study_id != study_id, not verdict.is_authoritative)
+    )
+
+
+def _own_labels(run: Run, user: User) -> QuerySet[Label]:
+    """The person's first labels; none while a hidden second look at the run is under way."""
+    again = Assignment.objects.filter(
+        user=user, item__run=run, is_repeat=True, state=Assignment.State.LEASED
+    )
+    if again.exists():
+        return Label.objects.none()
+    own = Label.objects.filter(annotator=user, item__run=run, is_repeat=False)
+    return own.select_related("item__study").prefetch_related("ticks__milestone")
+
+
+def _open_labels(run: Run, user: User) -> QuerySet[Label]:
+    items = items_with_open_labels(user).filter(run=run)
+    return (
+        Label.objects.filter(item__in=items.values("pk"), is_repeat=False)
+        .select_related("annotator", "item__study")
+        .prefetch_related("ticks__milestone")
+        .order_by("item__study", "submitted_at")
+    )
+
+
+def _evaluators(run: Run, reference: str) -> list[EvaluatorLine]:
+    said = run.evaluations.exclude(evaluator__kind=EvaluatorVersion.Kind.MODES)
+    evaluations = said.filter(is_current=True).select_related("evaluator")
+    earlier = defaultdict(list)
+    for each in said.filter(is_current=False).order_by("-created_at", "pk"):
+        earlier[each.evaluator_id].append(each)
+    return [
+        EvaluatorLine(
+            evaluation=each,
+            cell=_cell(reference, each.verdict),
+            explanation=explain(each),
+            earlier=earlier[each.evaluator_id],
+        )
+        for each in evaluations.order_by("evaluator__name", "evaluator__version")
+    ]
+
+
+def _cell(reference: str, verdict: str) -> str:
+    if reference not in (SUCCESS, FAILURE):
+        return ""
+    return shown(cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict)))

@@ -1,0 +1,132 @@
+"""Every evaluator of a study against the reference verdicts, from aggregates over its runs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, QuerySet
+from django.utils.translation import gettext_noop
+
+from judging.analysis.audits.order import in_order, of_success
+from judging.analysis.audits.population import (
+    FAILURE,
+    SUCCESS,
+    Population,
+    References,
+    counted_items,
+    population_of,
+)
+from judging.models import Evaluation, EvaluatorVersion, Study
+from judging.statistics.confusion import Cell, ConfusionMatrix, cell
+
+NOT_EVALUATED = gettext_noop("not evaluated yet")
+NO_REASON = gettext_noop("no reason given")
+PASSED_BY_VERDICT: Mapping[str, bool | None] = {
+    Evaluation.Verdict.PASSED.value: True,
+    Evaluation.Verdict.FAILED.value: False,
+}
+WITHOUT_VERDICT = (Evaluation.Verdict.ERROR, Evaluation.Verdict.NOT_APPLICABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorAudit:
+    """One evaluator's cells over the shared population."""
+
+    evaluator: EvaluatorVersion
+    matrix: ConfusionMatrix
+    reasons: Sequence[tuple[str, int]]
+    """Why there is no verdict, and for how many runs; the most frequent first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What the audit page of a study shows of its evaluators."""
+
+    study: Study
+    population: Population
+    evaluators: Sequence[EvaluatorAudit]
+
+    @property
+    def speaking(self) -> Sequence[EvaluatorAudit]:
+        """Evaluators with a verdict on at least one run."""
+        return [each for each in self.evaluators if each.matrix.decided]
+
+    @property
+    def silent(self) -> Sequence[EvaluatorAudit]:
+        """Evaluators that have nothing to say of any run here: of them there are no figures."""
+        return [each for each in self.evaluators if not each.matrix.decided]
+
+
+def audit_of(study: Study) -> Audit:
+    """The audit of a study in five queries, however many runs it has."""
+    population = population_of(study)
+    cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
+    for reference in (SUCCESS, FAILURE):
+        for evaluator, verdict, n in _verdicts(study, reference):
+            passed = PASSED_BY_VERDICT.get(verdict)
+            cells[evaluator][cell(reference == SUCCESS, passed)] += n
+    reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for evaluator, reason, n in _reasons(study, cells):
+        reasons[evaluator][reason or NO_REASON] += n
+    audits = [
+        _audit(version, cells[version.pk], reasons[version.pk], population)
+        for version in in_order(of_success().filter(pk__in=cells))
+    ]
+    return Audit(study=study, population=population, evaluators=audits)
+
+
+def _verdicts(study: Study, reference: str) -> QuerySet[Evaluation, tuple[int, str, int]]:
+    """Runs of one reference verdict by evaluator and what it said.
+
+    All that is counted stands in one index: the runs come as a list and not as a join, so that
+    the database looks at no run and no evaluation.
+    """
+    runs = counted_items(study).filter(verdict__verdict=reference)
+    return (
+        Evaluation.objects.filter(run__in=runs.order_by().values("run"), is_current=True)
+        .values_list("evaluator", "verdict")
+        .annotate(n=Count("*"))
+        .order_by()
+    )
+
+
+def _reasons(study: Study, evaluators: Iterable[int]) -> QuerySet[Evaluation, tuple[int, str, int]]:
+    """Runs without a verdict by evaluator and reason."""
+    return (
+        Evaluation.objects.filter(
+            run__in=counted_items(study).order_by().values("run"),
+            evaluator__in=evaluators,
+            verdict__in=WITHOUT_VERDICT,
+            is_current=True,
+        )
+        .values_list("evaluator", "reason")
+        .annotate(n=Count("*"))
+        .order_by()
+    )
+
+
+def _audit(
+    version: EvaluatorVersion,
+    cells: Mapping[Cell, int],
+    reasons: Counter[str],
+    population: Population,
+) -> EvaluatorAudit:
+    matrix = matrix_of(cells, population.references)
+    if missing := matrix.runs - sum(cells.values()):
+        reasons = reasons + Counter({NOT_EVALUATED: missing})
+    return EvaluatorAudit(evaluator=version, matrix=matrix, reasons=reasons.most_common())
+
+
+def matrix_of(cells: Mapping[Cell, int], references: References) -> ConfusionMatrix:
+    """The matrix over runs of these references; those without any evaluation have no verdict."""
+    tp, fn, tn, fp = (cells.get(each, 0) for each in (Cell.TP, Cell.FN, Cell.TN, Cell.FP))
+    return ConfusionMatrix(
+        tp=tp,
+        fn=fn,
+        tn=tn,
+        fp=fp,
+        no_verdict_on_success=references.successes - tp - fn,
+        no_verdict_on_failure=references.failures - tn - fp,
+    )

@@ -1,0 +1,232 @@
+"""Which runs of an audit are meant, and in which order: as an address holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypedDict, cast
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.db.models import (
+    Count,
+    FloatField,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, Coalesce, NullIf
+
+from judging.analysis.audits.cells import Neighbours, Shown, cell_by, read_cells
+from judging.analysis.audits.joint import GROUPINGS
+from judging.analysis.audits.population import counted_items
+from judging.analysis.audits.voices import FAILED, PASSED, Voice, Voices, with_voices
+from judging.models import Evaluation, Label, Study, StudyItem
+from judging.models.labels import Success
+
+if TYPE_CHECKING:
+    from django.http import QueryDict
+    from django_stubs_ext import WithAnnotations
+
+    class Spread(TypedDict):
+        """What `selected_items` adds to an item."""
+
+        disagreement: float
+
+    SelectedItem = WithAnnotations[StudyItem, Spread]
+
+ANY, PEOPLE = "any", "people"
+SORTS: Mapping[str, str] = {
+    "disagreement": "disagreement",
+    "position": "position",
+    "task": "run__task__external_id",
+    "site": "run__task__site",
+    "reference": "verdict__verdict",
+}
+DEFAULT_SORT = "-disagreement"
+BETWEEN, AGAINST = "_", "~"
+"""`12_fn`: runs that are FN of evaluator 12. `12~u5`: runs on which 12 and person 5 differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class InCells:
+    """Runs that are in these cells of a voice."""
+
+    voice: Voice
+    cells: Sequence[Shown]
+
+    @property
+    def address(self) -> str:
+        return f"{self.voice.key}{BETWEEN}{'-'.join(self.cells)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Runs of a study's audit, filtered and sorted, and the evaluators to show of each."""
+
+    cells: Sequence[InCells] = ()
+    differ: tuple[Voice, Voice] | None = None
+    spread: str = ""
+    """`any`: not all verdicts are the same. `people`: the annotators' are not."""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """Values by name of `GROUPINGS`."""
+    evaluators: Sequence[Voice] = ()
+    """Those to show, which are also those that disagreement speaks of; all of them if empty."""
+    sort: str = DEFAULT_SORT
+
+    @property
+    def query(self) -> str:
+        """The selection as the query of an address."""
+        pairs = [("cell", each.address) for each in self.cells]
+        if self.differ:
+            pairs.append(("differ", AGAINST.join(voice.key for voice in self.differ)))
+        elif self.spread:
+            pairs.append(("differ", self.spread))
+        pairs += self.groups.items()
+        pairs += [("show", voice.key) for voice in self.evaluators]
+        if self.sort != DEFAULT_SORT:
+            pairs.append(("sort", self.sort))
+        return urlencode(pairs)
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.cells or self.differ or self.spread or self.groups)
+
+    @property
+    def looked_at(self) -> Voice | None:
+        """The evaluator whose cell this is, where the selection is of one."""
+        return self.cells[0].voice if self.cells else None
+
+    def without(self, part: InCells | str) -> Selection:
+        """The selection without one of its filters: a cell, `differ`, or the name of a group."""
+        if isinstance(part, InCells):
+            return replace(self, cells=[each for each in self.cells if each != part])
+        if part == "differ":
+            return replace(self, differ=None, spread="")
+        return replace(self, groups={key: v for key, v in self.groups.items() if key != part})
+
+
+def read_selection(query: QueryDict, voices: Voices) -> Selection:
+    """The selection of an address.
+
+    Raises:
+        ValueError: it names somebody who says nothing here, or what is no cell.
+    """
+    differ = query.get("differ", "")
+    pair = differ.split(AGAINST)
+    sort = query.get("sort", DEFAULT_SORT)
+    shown = [voice for voice in voices.evaluators if voice.key in query.getlist("show")]
+    return Selection(
+        cells=[_in_cells(text, voices) for text in query.getlist("cell") if text],
+        differ=(voices.named(pair[0]), voices.named(pair[1])) if len(pair) == 2 else None,
+        spread=_spread(differ) if len(pair) != 2 else "",
+        groups={name: value for name in GROUPINGS if (value := query.get(name))},
+        evaluators=shown if len(shown) < len(voices.evaluators) else (),
+        sort=sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT,
+    )
+
+
+def _spread(text: str) -> str:
+    if text not in ("", ANY, PEOPLE):
+        raise ValueError(f"{text} says not who differs")
+    return text
+
+
+def _in_cells(text: str, voices: Voices) -> InCells:
+    key, _, cells = text.partition(BETWEEN)
+    return InCells(voices.named(key), read_cells(cells))
+
+
+def selected_items(study: Study, selection: Selection, voices: Voices) -> QuerySet[SelectedItem]:
+    """The counted items of the selection in its order, with their `disagreement`.
+
+    Disagreement is the share of the pairs of verdicts on a run that differ, over its annotators
+    and the evaluators shown, 2·p·f / ((p + f)(p + f − 1)) for p that say success and f that say
+    failure. Whoever says neither takes no part; it is 0 where fewer than two do.
+    """
+    named = [each.voice for each in selection.cells] + list(selection.differ or ())
+    items = with_voices(counted_items(study), named)
+    for number, each in enumerate(selection.cells):
+        items = items.annotate(**{f"cell_{number}": cell_by(f"said_{number}")}).filter(
+            **{f"cell_{number}__in": [cell.value for cell in each.cells]}
+        )
+    if selection.differ:
+        first, second = (f"said_{len(selection.cells) + number}" for number in (0, 1))
+        items = items.filter(
+            Q(**{first: PASSED, second: FAILED}) | Q(**{first: FAILED, second: PASSED})
+        )
+    if selection.groups:
+        items = items.annotate(
+            **{f"in_{name}": GROUPINGS[name] for name in selection.groups}
+        ).filter(**{f"in_{name}": value for name, value in selection.groups.items()})
+    items = _spread_filter(items, selection.spread)
+    items = items.annotate(disagreement=_disagreement(selection.evaluators or voices.evaluators))
+    if selection.spread == ANY:
+        items = items.filter(disagreement__gt=0)
+    shown = items.select_related("run__task", "verdict").defer(
+        "run__record", "run__evidence", "run__task__record"
+    )
+    return ordered(cast("QuerySet[SelectedItem]", shown), selection.sort)
+
+
+def ordered(items: QuerySet[SelectedItem], sort: str) -> QuerySet[SelectedItem]:
+    """The items in an order of `SORTS`, ties in the study's order."""
+    path = SORTS[sort.removeprefix("-")]
+    return items.order_by(f"-{path}" if sort.startswith("-") else path, "position")
+
+
+def _spread_filter(items: QuerySet[StudyItem], spread: str) -> QuerySet[StudyItem]:
+    if spread != PEOPLE:
+        return items
+    labels = Label.objects.filter(item=OuterRef("pk"), is_repeat=False).order_by().values("item")
+    kinds = Subquery(labels.annotate(n=Count("success", distinct=True)).values("n"))
+    return items.annotate(kinds_of_labels=kinds).filter(kinds_of_labels__gt=1)
+
+
+def _disagreement(evaluators: Sequence[Voice]) -> Coalesce:
+    versions = [voice.evaluator for voice in evaluators]
+    said = Evaluation.objects.filter(
+        run=OuterRef("run"), is_current=True, evaluator__in=versions
+    ).order_by()
+    labels = Label.objects.filter(item=OuterRef("pk"), is_repeat=False).order_by()
+
+    def count(verdict: str, label: str) -> Combinable:
+        of_evaluators = said.filter(verdict=verdict).values("run").annotate(n=Count("*"))
+        of_people = labels.filter(success=label).values("item").annotate(n=Count("*"))
+        return Coalesce(
+            Subquery(of_evaluators.values("n"), output_field=IntegerField()), 0
+        ) + Coalesce(Subquery(of_people.values("n"), output_field=IntegerField()), 0)
+
+    passed = count(PASSED, Success.SUCCESS)
+    failed = count(FAILED, Success.FAILURE)
+    together = passed + failed
+    pairs = NullIf(together * (together - 1), Value(0))
+    share = Cast(2 * passed * failed, FloatField()) / Cast(pairs, FloatField())
+    return Coalesce(share, Value(0.0), output_field=FloatField())
+
+
+def neighbours_in(items: QuerySet[SelectedItem], sort: str, run_id: UUID) -> Neighbours | None:
+    """The runs before and after in this order; None where the run is not among them."""
+    path = SORTS[sort.removeprefix("-")]
+    here = items.filter(run=run_id).values_list("position", path).first()
+    if here is None:
+        return None
+    position, value = here
+    falls = sort.startswith("-")
+    earlier = Q(**{f"{path}__{'gt' if falls else 'lt'}": value}) | Q(
+        **{path: value, "position__lt": position}
+    )
+    later = Q(**{f"{path}__{'lt' if falls else 'gt'}": value}) | Q(
+        **{path: value, "position__gt": position}
+    )
+    before = items.filter(earlier)
+    return Neighbours(
+        number=before.count() + 1,
+        total=items.count(),
+        previous=before.reverse().values_list("run", flat=True).first(),
+        next=items.filter(later).values_list("run", flat=True).first(),
+    )

@@ -1,0 +1,258 @@
+"""The table of the triangle: one run a row, one column for everybody who says something of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import django_tables2 as tables
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from judging.analysis.audits.selection import SORTS, Selection, ordered
+from judging.analysis.audits.triangle import NOTHING, RunVoices, Said, voices_on
+from judging.analysis.audits.voices import Voice, Voices
+from judging.analysis.wording import figure_words
+from judging.models import EvaluatorVersion, Study
+from judging.templatetags.audit import said as in_words
+from runs.templatetags.interface import cell, verdict
+
+if TYPE_CHECKING:
+    from judging.analysis.audits.selection import SelectedItem
+
+SHORT_ANSWER = 44
+_JUDGE = EvaluatorVersion.Kind.JUDGE
+
+
+class _LabelColumn(tables.Column):  # type: ignore[misc]
+    """The label of one person, or the nth label of a run where many people share a study."""
+
+    keeps_case = True
+
+    def __init__(self, name: str, voice: Voice | None, number: int) -> None:
+        super().__init__(
+            verbose_name=name,
+            accessor="pk",
+            orderable=False,
+            attrs={"td": {"class": "voice", "data-label": name}, "th": {"class": "voice"}},
+        )
+        self.voice = voice
+        self.number = number
+
+    def render(self, record: SelectedItem, table: TriangleTable) -> SafeString | str:
+        labels = table.said(record).labels
+        if self.voice is not None:
+            labels = [each for each in labels if each.annotator == self.voice.name]
+        place = 0 if self.voice else self.number
+        if place >= len(labels):
+            return format_html('<span class="muted">{}</span>', _("no label"))
+        given = verdict(labels[place].success)
+        if self.voice is not None:
+            return given
+        return format_html('{} <span class="small muted">{}</span>', given, labels[place].annotator)
+
+
+class _VoiceColumn(tables.Column):  # type: ignore[misc]
+    """What an evaluator, or one step of it, said."""
+
+    keeps_case = True
+
+    def __init__(self, voice: Voice) -> None:
+        name = voice.name
+        step = " step" if voice.step else ""
+        super().__init__(
+            verbose_name=name,
+            accessor="pk",
+            orderable=False,
+            attrs={
+                "td": {"class": f"voice{step}", "data-label": name},
+                "th": {"class": f"voice{step}"},
+            },
+        )
+        self.voice = voice
+
+    def render(self, record: SelectedItem, table: TriangleTable) -> SafeString | str:
+        said = table.said(record).by(self.voice)
+        words = _verdict(said, is_step=bool(self.voice.step))
+        if not said.is_wrong or self.voice.evaluator is None:
+            return format_html('<span class="agrees">{}</span>', words)
+        address = table.run_url(record, audit=str(self.voice.evaluator.pk), cell=said.cell)
+        return format_html('<a href="{}">{} {}</a>', address, words, cell(said.cell))
+
+
+def _verdict(said: Said, *, is_step: bool) -> SafeString:
+    if said.verdict in ("passed", "failed"):
+        return format_html('<span title="{}">{}</span>', said.decided, verdict(said.verdict))
+    if is_step and not said.verdict:
+        return format_html('<span class="muted">{}</span>', _("not asked"))
+    return format_html(
+        '<span class="verdict error" title="{}">{}</span>', in_words(said.reason), _("no verdict")
+    )
+
+
+class TriangleTable(tables.Table):  # type: ignore[misc]
+    """Runs of a selection, with what everybody said of them."""
+
+    is_partial = True
+
+    position = tables.Column(verbose_name="#", attrs={"td": {"class": "num fit desk"}})
+    task = tables.Column(
+        verbose_name=gettext_lazy("task"),
+        accessor="run__task__external_id",
+        empty_values=(),
+        attrs={"td": {"class": "wide first truncate"}, "th": {"class": "wide"}},
+    )
+    site = tables.Column(verbose_name=gettext_lazy("site"), accessor="run__task__site")
+    disagreement = tables.Column(
+        verbose_name=gettext_lazy("disagreement"),
+        attrs={
+            "td": {"class": "num fit", "data-label": gettext_lazy("disagreement")},
+            "th": {"class": "num fit"},
+        },
+    )
+    why = tables.Column(
+        verbose_name=gettext_lazy("answer, and what decided"),
+        accessor="run__final_answer",
+        empty_values=(),
+        orderable=False,
+        attrs={"td": {"class": "answer"}},
+    )
+    reference = tables.Column(
+        verbose_name=gettext_lazy("reference"),
+        accessor="verdict__verdict",
+        attrs={
+            "td": {"class": "voice reference", "data-label": gettext_lazy("reference")},
+            "th": {"class": "voice"},
+        },
+    )
+
+    class Meta:
+        attrs = {"class": "table list triangle"}
+        row_attrs = {"data-run": lambda record: str(record.run_id)}
+
+    def __init__(
+        self,
+        data: QuerySet[SelectedItem],
+        *,
+        study: Study,
+        voices: Voices,
+        selection: Selection,
+    ) -> None:
+        self.study, self.voices, self.selection = study, voices, selection
+        self.shown = shown_voices(voices, selection)
+        labels = label_columns(study, voices)
+        # Who looks at one evaluator's cell wants to know why, more than where and how much.
+        left_out = ["site", "disagreement"] if selection.looked_at else ["why"]
+        columns = [
+            (f"voice_{number}", _VoiceColumn(voice)) for number, voice in enumerate(self.shown)
+        ]
+        super().__init__(
+            data,
+            exclude=left_out,
+            extra_columns=[*labels, *columns],
+            sequence=(
+                "position",
+                "task",
+                "site",
+                "why",
+                "disagreement",
+                *(name for name, _column in labels),
+                "reference",
+                *(name for name, _column in columns),
+            ),
+            order_by=selection.sort,
+        )
+        self._said: Mapping[int, RunVoices] | None = None
+
+    def said(self, record: SelectedItem) -> RunVoices:
+        """What was said of a run of this page; of all of them at once, on first asking."""
+        if self._said is None:
+            items = [row.record for row in self.paginated_rows]
+            self._said = voices_on(items, self.voices, self.shown)
+        return self._said[record.pk]
+
+    def run_url(self, record: SelectedItem, **more: str) -> str:
+        """The run, with the way through this selection."""
+        walk = {"study": str(self.study.pk), "triangle": self.selection.query, **more}
+        looked_at = self.selection.looked_at
+        if not more and looked_at is not None and looked_at.evaluator is not None:
+            walk["audit"] = str(looked_at.evaluator.pk)
+            walk["cell"] = "-".join(self.selection.cells[0].cells)
+        return f"{reverse('runs:run_detail', args=[record.run_id])}?{urlencode(walk)}"
+
+    def render_task(self, record: SelectedItem) -> SafeString:
+        task = record.run.task
+        return format_html(
+            '<a class="row-link" href="{}"><span class="muted small">{}</span> {}</a>',
+            self.run_url(record),
+            task.external_id,
+            record.run.goal or task.goal or _("(no goal)"),
+        )
+
+    def render_why(self, record: SelectedItem, value: str | None) -> SafeString:
+        voice = self.selection.looked_at
+        said = self.said(record).by(voice) if voice else NOTHING
+        decided = in_words(said.reason) or said.decided
+        answer = value or _("(no answer)")
+        return format_html(
+            '<span title="{}">{}</span> <span class="small muted">{}</span>',
+            answer[:1000],
+            answer if len(answer) <= SHORT_ANSWER else f"{answer[:SHORT_ANSWER]}…",
+            decided,
+        )
+
+    def render_disagreement(self, value: float) -> str:
+        return figure_words(value, is_share=True)
+
+    def render_reference(self, value: str) -> SafeString:
+        return verdict(value)
+
+
+def shown_voices(voices: Voices, selection: Selection) -> list[Voice]:
+    """The evaluators of a selection, stages before their judge.
+
+    Pipelines stand whole, for their stages are those of a judge; and beside one evaluator that is
+    looked at, the others do.
+    """
+    evaluators = selection.evaluators or voices.evaluators
+    looked_at = selection.looked_at
+    found: list[Voice] = []
+    for voice in evaluators:
+        is_looked_at = looked_at is not None and looked_at.evaluator == voice.evaluator
+        is_judge = voice.evaluator is not None and voice.evaluator.kind == _JUDGE
+        has_stages = is_looked_at or (looked_at is None and is_judge)
+        found += voices.columns([voice], stages_only=not is_looked_at) if has_stages else [voice]
+    return found
+
+
+def label_columns(study: Study, voices: Voices) -> list[tuple[str, _LabelColumn]]:
+    """A column a person where they are few; else one for each of a run's labels, A, B …"""
+    people: Sequence[Voice] = voices.annotators
+    if len(people) <= study.labels_per_run:
+        return [
+            (f"label_{number}", _LabelColumn(voice.name, voice, number))
+            for number, voice in enumerate(people)
+        ]
+    letters = [chr(ord("A") + number) for number in range(study.labels_per_run)]
+    return [
+        (f"label_{number}", _LabelColumn(letter, None, number))
+        for number, letter in enumerate(letters)
+    ]
+
+
+def _sorts_by(name: str) -> Any:
+    def order(
+        self: TriangleTable, data: QuerySet[SelectedItem], is_descending: bool
+    ) -> tuple[QuerySet[SelectedItem], bool]:
+        return ordered(data, f"-{name}" if is_descending else name), True
+
+    return order
+
+
+for _name in SORTS:
+    setattr(TriangleTable, f"order_{_name}", _sorts_by(_name))

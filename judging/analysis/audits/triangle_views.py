@@ -1,0 +1,65 @@
+"""The triangle: people, reference verdict and evaluators run by run."""
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+from django_tables2 import RequestConfig
+
+from judging.analysis.audits.auditing import for_auditors
+from judging.analysis.audits.selection import Selection, read_selection, selected_items
+from judging.analysis.audits.triangle_page import filters_of
+from judging.analysis.audits.triangle_table import TriangleTable
+from judging.analysis.audits.triangle_tables import triangle_rows
+from judging.analysis.audits.views import as_file
+from judging.analysis.audits.voices import Voices, voices_of
+from judging.analysis.reports import FORMATS
+from judging.models import Study
+from judging.studies.blinding.unblinding import record_unblindings
+from runs.interface.error_views import BadQueryError
+from runs.interface.fragments import AppRequest, wants_partial
+
+PER_PAGE = 100
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@for_auditors
+def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
+    """One row a run, with what everybody said of it."""
+    voices = voices_of(study)
+    selection = _selection(request, voices)
+    items = selected_items(study, selection, voices)
+    table = TriangleTable(items, study=study, voices=voices, selection=selection)
+    RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
+    shown = [row.record for row in table.paginated_rows]
+    record_unblindings(user=request.user, items=shown, reason="triangle of an audit")
+    context = {
+        "study": study,
+        "table": table,
+        "selection": selection,
+        "filters": filters_of(study, voices, selection),
+        "formats": FORMATS,
+    }
+    name = "_audit_triangle" if wants_partial(request) else "audit_triangle"
+    return render(request, f"judging/{name}.html", context)
+
+
+@require_safe
+@for_auditors
+def audit_triangle_file(request: AppRequest, study: Study, ending: str) -> HttpResponse:
+    """The triangle of the selection as a file."""
+    if ending not in FORMATS:
+        raise Http404
+    voices = voices_of(study)
+    selection = _selection(request, voices)
+    items = list(selected_items(study, selection, voices))
+    record_unblindings(user=request.user, items=items, reason="triangle of an audit")
+    return as_file(triangle_rows(study, items, voices, selection), ending)
+
+
+def _selection(request: AppRequest, voices: Voices) -> Selection:
+    try:
+        return read_selection(request.GET, voices)
+    except ValueError as error:
+        raise BadQueryError(error) from error

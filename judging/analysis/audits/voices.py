@@ -1,0 +1,230 @@
+"""Who says something of a run: annotators, evaluators, and the steps inside an evaluator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import (
+    Case,
+    CharField,
+    Exists,
+    Expression,
+    F,
+    FilteredRelation,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.lookups import Exact
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from judging.analysis.audits.order import in_order, of_success
+from judging.analysis.audits.population import counted_items
+from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
+from judging.models.labels import Success
+from runs.models import User
+
+PASSED, FAILED = Evaluation.Verdict.PASSED.value, Evaluation.Verdict.FAILED.value
+MATCHER, EQUIVALENCE, INCLUSION = "matcher", "equivalence", "inclusion"
+STEPS: Mapping[str, str | Promise] = {
+    MATCHER: gettext_lazy("matcher"),
+    EQUIVALENCE: gettext_lazy("stage 1"),
+    INCLUSION: gettext_lazy("stage 2"),
+}
+"""Steps that an evaluator may take, in their order; each may be asked only where none passed."""
+_ASKS = (EvaluatorVersion.Kind.JUDGE, EvaluatorVersion.Kind.PIPELINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voice:
+    """An annotator, an evaluator, or one step of an evaluator."""
+
+    annotator: User | None = None
+    evaluator: EvaluatorVersion | None = None
+    step: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its name in an address: `u5`, `12`, or `12.equivalence`."""
+        if self.evaluator is None:
+            return f"u{self.annotator.pk}" if self.annotator else ""
+        return f"{self.evaluator.pk}.{self.step}" if self.step else str(self.evaluator.pk)
+
+    @property
+    def name(self) -> str:
+        """Its name for people."""
+        if self.evaluator is None:
+            return str(self.annotator)
+        if self.step:
+            return _("%(evaluator)s, %(step)s") % {
+                "evaluator": self.evaluator,
+                "step": STEPS[self.step],
+            }
+        return str(self.evaluator)
+
+    @property
+    def step_name(self) -> str:
+        """The step alone; empty for a whole evaluator."""
+        return str(STEPS[self.step]) if self.step else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voices:
+    """Everybody who says something of a study's counted runs."""
+
+    annotators: Sequence[Voice]
+    evaluators: Sequence[Voice]
+    steps: Mapping[int, Sequence[Voice]]
+    """By evaluator, for those that take several steps."""
+
+    def named(self, key: str) -> Voice:
+        """The voice of a key.
+
+        Raises:
+            ValueError: none here has it.
+        """
+        for voice in self.all:
+            if voice.key == key:
+                return voice
+        raise ValueError(f"nobody here is {key}")
+
+    @property
+    def all(self) -> list[Voice]:
+        """Annotators, then every evaluator followed by its steps."""
+        return [*self.annotators, *self.columns(self.evaluators)]
+
+    def columns(self, evaluators: Sequence[Voice], *, stages_only: bool = False) -> list[Voice]:
+        """These evaluators, the steps of each before it."""
+        found: list[Voice] = []
+        for voice in evaluators:
+            steps = self.steps.get(voice.evaluator.pk, ()) if voice.evaluator else ()
+            found += [step for step in steps if not (stages_only and step.step == MATCHER)]
+            found.append(voice)
+        return found
+
+
+def voices_of(study: Study) -> Voices:
+    """The voices of a study, in at most three queries."""
+    runs = counted_items(study).order_by().values("run")
+    said = Evaluation.objects.filter(evaluator=OuterRef("pk"), is_current=True, run__in=runs)
+    versions = in_order(of_success().filter(Exists(said)))
+    evaluators = [Voice(evaluator=version) for version in versions]
+    labels = Label.objects.filter(
+        annotator=OuterRef("pk"), is_repeat=False, item__in=counted_items(study).values("pk")
+    )
+    annotators = User.objects.filter(Exists(labels)).order_by("username")
+    return Voices(
+        annotators=[Voice(annotator=user) for user in annotators],
+        evaluators=evaluators,
+        steps=_steps(study, evaluators),
+    )
+
+
+def _steps(study: Study, evaluators: Sequence[Voice]) -> dict[int, list[Voice]]:
+    """Steps by evaluator. Looked for in what is stored, for imported evaluators have them too."""
+    asking = [
+        voice.evaluator for voice in evaluators if voice.evaluator and _may_step(voice.evaluator)
+    ]
+    if not asking:
+        return {}
+    said = Evaluation.objects.filter(
+        evaluator=OuterRef("pk"),
+        is_current=True,
+        run__in=counted_items(study).order_by().values("run"),
+    )
+    versions = EvaluatorVersion.objects.filter(pk__in=[each.pk for each in asking]).annotate(
+        matcher=Exists(said.filter(details__parts__0__verdict__isnull=False)),
+        equivalence=Exists(said.filter(details__stages__0__name=EQUIVALENCE)),
+        inclusion=Exists(said.filter(_is_stage(INCLUSION, "details"))),
+    )
+    found = {}
+    for version in versions:
+        steps = [name for name in STEPS if getattr(version, name)]
+        if len(steps) > 1:
+            found[version.pk] = [Voice(evaluator=version, step=step) for step in steps]
+    return found
+
+
+def _may_step(version: EvaluatorVersion) -> bool:
+    """Whether it is worth looking for steps: its configuration names them, or says nothing."""
+    if version.kind not in _ASKS:
+        return False
+    config = json.dumps(version.config)
+    is_pipeline = version.kind == EvaluatorVersion.Kind.PIPELINE
+    return not version.config or is_pipeline or EQUIVALENCE in config or INCLUSION in config
+
+
+def with_voices(items: QuerySet[StudyItem], voices: Sequence[Voice]) -> QuerySet[StudyItem]:
+    """The items with what each voice said, as `said_0`, `said_1` …: passed, failed, or NULL.
+
+    A label of success counts as passed, one of failure as failed, all others as no verdict.
+    """
+    relations = {}
+    for number, voice in enumerate(voices):
+        if voice.annotator is not None:
+            relations[f"voice_{number}"] = FilteredRelation(
+                "labels",
+                condition=Q(labels__annotator=voice.annotator, labels__is_repeat=False),
+            )
+        else:
+            relations[f"voice_{number}"] = FilteredRelation(
+                "run__evaluations",
+                condition=Q(
+                    run__evaluations__evaluator=voice.evaluator, run__evaluations__is_current=True
+                ),
+            )
+    said = {
+        f"said_{number}": _said(voice, f"voice_{number}") for number, voice in enumerate(voices)
+    }
+    return items.annotate(**relations).annotate(**said)
+
+
+def step_verdict(step: str, details: str) -> Expression:
+    """What a step said, from the details of an evaluation at that path; NULL if not asked."""
+    if step == MATCHER:
+        part = KeyTransform("0", KeyTransform("parts", details))
+        return KeyTextTransform("verdict", part)
+    return Case(
+        *(
+            When(
+                Q(**{f"{details}__stages__{place}__name": step}),
+                then=KeyTextTransform(
+                    "verdict", KeyTransform(place, KeyTransform("stages", details))
+                ),
+            )
+            for place in ("0", "1")
+        ),
+        default=Value(None),
+        output_field=CharField(null=True),
+    )
+
+
+def _is_stage(step: str, details: str) -> Q:
+    return Q(**{f"{details}__stages__0__name": step}) | Q(**{f"{details}__stages__1__name": step})
+
+
+def _said(voice: Voice, relation: str) -> Expression:
+    verdict: Expression | F
+    if voice.annotator is not None:
+        verdict = F(f"{relation}__success")
+        words = {Success.SUCCESS.value: PASSED, Success.FAILURE.value: FAILED}
+    else:
+        path = f"{relation}__verdict"
+        verdict = step_verdict(voice.step, f"{relation}__details") if voice.step else F(path)
+        words = {PASSED: PASSED, FAILED: FAILED}
+    return Case(
+        *(When(_is(verdict, word), then=Value(meaning)) for word, meaning in words.items()),
+        default=Value(None),
+        output_field=CharField(null=True),
+    )
+
+
+def _is(verdict: Expression | F, word: str) -> Exact[str]:
+    return Exact(verdict, Value(word, output_field=CharField()))

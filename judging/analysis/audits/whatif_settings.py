@@ -1,0 +1,196 @@
+"""What a what-if page has switched: read from an address, written into one, made an evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from judging.evaluators.contract import Evaluator
+from judging.evaluators.judges.names import TWO_STAGE
+from judging.evaluators.judges.outcome import StageName
+from judging.evaluators.matching.registry import NAMES
+from judging.evaluators.matching.repaired.matcher import RepairedMatcher
+from judging.evaluators.matching.repaired.rules import ALL_RULES, Rule
+from judging.evaluators.matching.strict import StrictMatcher
+from judging.evaluators.pipelines import PIPELINES
+from judging.evaluators.registry import REGISTRY, Unasked, UnknownEvaluatorError, evaluator_of
+from judging.evaluators.task_versions import TaskVersion
+from judging.models import EvaluatorVersion
+
+STAGES = (StageName.EQUIVALENCE, StageName.INCLUSION)
+
+Config = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One evaluator version with other switches. What it does not have is None."""
+
+    version: EvaluatorVersion
+    rules: frozenset[Rule] | None = None
+    stages: tuple[StageName, ...] | None = None
+    tasks: TaskVersion | None = None
+
+    @property
+    def address(self) -> str:
+        """The query that leads here; switches that stand as in the version are left out."""
+        own = setting_of(self.version)
+        query = {"evaluator": str(self.version.pk)}
+        if self.rules is not None and self.rules != own.rules:
+            query["off"] = ".".join(sorted(ALL_RULES - self.rules)) or "none"
+        if self.stages is not None and self.stages != own.stages:
+            query["stages"] = ".".join(self.stages) or "none"
+        if self.tasks is not None and self.tasks != own.tasks:
+            query["tasks"] = self.tasks.value
+        return urlencode(query)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything is switched otherwise than in the version."""
+        return self != setting_of(self.version)
+
+    def toggled(self, rule: Rule) -> Setting:
+        """The same with one rule switched the other way."""
+        return replace(self, rules=(self.rules or frozenset()) ^ {rule})
+
+    def evaluator(self) -> Evaluator:
+        """The evaluator so configured; it asks no model as it stands here.
+
+        Raises:
+            UnknownEvaluatorError: the program has moved on from the version.
+        """
+        if not self.is_changed:
+            return evaluator_of(self.version)
+        name, config = self._named()
+        given = {"language_model": Unasked()} if REGISTRY[name].asks_model else {}
+        try:
+            return REGISTRY[name].make(**given, **config)
+        except (TypeError, ValueError, KeyError) as error:
+            raise UnknownEvaluatorError(str(error)) from error
+
+    def _named(self) -> tuple[str, dict[str, object]]:
+        """Name and configuration: of a pipeline without any stage, those of its matcher."""
+        config = dict(self.version.config)
+        if self.version.name in PIPELINES:
+            matcher = dict(_object(config["matcher"]))
+            matcher_name, matcher_config = self._matcher(
+                str(matcher["name"]), _object(matcher.get("config"))
+            )
+            if self.stages == ():
+                return matcher_name, self._on_tasks(matcher_config)
+            judge = dict(_object(config["judge"]))
+            if self.stages is not None:
+                judge["config"] = {**_object(judge.get("config")), "stages": list(self.stages)}
+            config["matcher"] = {"name": matcher_name, "config": matcher_config}
+            return self.version.name, {**config, "judge": judge, "tasks": str(self.tasks)}
+        if self.stages is not None:
+            return self.version.name, {**config, "stages": list(self.stages)}
+        config.pop("tasks", None)
+        name, own = self._matcher(self.version.name, config)
+        return name, self._on_tasks(own)
+
+    def _matcher(self, name: str, config: Config) -> tuple[str, dict[str, object]]:
+        """The repaired matcher with these rules; the strict one as long as no rule is on."""
+        if self.rules is None or (name == StrictMatcher.name and not self.rules):
+            return name, dict(config)
+        kept = {key: value for key, value in config.items() if key == "missing_answer"}
+        return RepairedMatcher.name, {**kept, "off": sorted(ALL_RULES - self.rules)}
+
+    def _on_tasks(self, config: dict[str, object]) -> dict[str, object]:
+        if self.tasks is TaskVersion.PATCHED:
+            return {**config, "tasks": self.tasks.value}
+        return config
+
+
+def setting_of(version: EvaluatorVersion) -> Setting:
+    """The switches as they stand in the version."""
+    config = version.config
+    if version.name in PIPELINES:
+        matcher = _object(config.get("matcher"))
+        judge = _object(config.get("judge"))
+        return Setting(
+            version=version,
+            rules=_rules(str(matcher.get("name")), _object(matcher.get("config"))),
+            stages=_stages(str(judge.get("name")), _object(judge.get("config"))),
+            tasks=_tasks(config),
+        )
+    if version.name in NAMES:
+        return Setting(version=version, rules=_rules(version.name, config), tasks=_tasks(config))
+    return Setting(version=version, stages=_stages(version.name, config))
+
+
+def has_switches(version: EvaluatorVersion) -> bool:
+    """Whether there is anything to switch, and the program can still make the evaluator."""
+    setting = setting_of(version)
+    if setting.rules is None and setting.stages is None:
+        return False
+    try:
+        evaluator_of(version)
+    except UnknownEvaluatorError:
+        return False
+    return True
+
+
+def read_setting(version: EvaluatorVersion, query: Mapping[str, str]) -> Setting:
+    """The setting of an address; what it says wrong or not at all stays as in the version."""
+    setting = setting_of(version)
+    if setting.rules is not None and (off := _named_in(query.get("off", ""), Rule)) is not None:
+        setting = replace(setting, rules=ALL_RULES - set(off))
+    if setting.stages is not None:
+        stages = _named_in(query.get("stages", ""), StageName)
+        if stages is not None and set(stages) <= set(STAGES):
+            setting = replace(setting, stages=tuple(each for each in STAGES if each in stages))
+    if setting.tasks is not None and query.get("tasks") in list(TaskVersion):
+        setting = replace(setting, tasks=TaskVersion(query["tasks"]))
+    return setting
+
+
+def switched(
+    version: EvaluatorVersion, *, on: Iterable[str], stages: Iterable[str], tasks: str
+) -> Setting:
+    """The setting of a form that was sent: what is not ticked is off."""
+    own = setting_of(version)
+    known = {Rule(name) for name in on if name in list(Rule)}
+    kept = {StageName(name) for name in stages if name in [each.value for each in STAGES]}
+    return Setting(
+        version=version,
+        rules=None if own.rules is None else frozenset(known),
+        stages=None if own.stages is None else tuple(each for each in STAGES if each in kept),
+        tasks=TaskVersion(tasks) if own.tasks and tasks in list(TaskVersion) else own.tasks,
+    )
+
+
+def _named_in(text: str, kind: type[Rule] | type[StageName]) -> list[Rule | StageName] | None:
+    if text == "none":
+        return []
+    try:
+        return [kind(name) for name in text.split(".")] if text else None
+    except ValueError:
+        return None
+
+
+def _rules(name: str, config: Config) -> frozenset[Rule] | None:
+    if name == StrictMatcher.name:
+        return frozenset()
+    if name != RepairedMatcher.name:
+        return None
+    off = config.get("off")
+    return ALL_RULES - set(off if isinstance(off, list) else [])
+
+
+def _stages(name: str, config: Config) -> tuple[StageName, ...] | None:
+    if name != TWO_STAGE:
+        return None
+    listed = config.get("stages")
+    chosen = listed if isinstance(listed, list) else list(STAGES)
+    return tuple(each for each in STAGES if each in chosen)
+
+
+def _tasks(config: Config) -> TaskVersion:
+    stored = config.get("tasks")
+    return TaskVersion(str(stored)) if stored in list(TaskVersion) else TaskVersion.RECORDED
+
+
+def _object(value: object) -> Config:
+    return value if isinstance(value, dict) else {}

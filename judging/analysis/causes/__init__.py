@@ -1,0 +1,1 @@
+"""Why evaluators were wrong: tagging errors and summing the causes."""

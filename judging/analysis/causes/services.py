@@ -1,0 +1,140 @@
+"""Tagging errors of evaluators with their causes, and taking that back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from judging.analysis.audits.cells import Shown, items_in_cells
+from judging.models import Cause, CauseTag, EvaluatorVersion, Repair, Study, StudyItem
+from runs.models import User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tagging:
+    """What an auditor says of an error; without causes and repair: nothing (any more)."""
+
+    causes: frozenset[Cause] = frozenset()
+    repair: Repair | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.causes) != bool(self.repair):
+            raise ValueError("a tag says both the causes and where the repair belongs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tagged:
+    """How many errors were tagged, and the batch by which that can be undone."""
+
+    batch: uuid.UUID
+    changed: int
+    no_errors: int
+    """Runs that were named but are no error of the evaluator (any more)."""
+
+
+@transaction.atomic
+def tag_errors(
+    *,
+    user: User,
+    study: Study,
+    evaluator: EvaluatorVersion,
+    item_ids: Iterable[int],
+    tagging: Tagging,
+) -> Tagged:
+    """Tag those of the items that are FN or FP of the evaluator, all in one batch.
+
+    What an item said before stays in its history; a tag that would say the same is not made.
+    """
+    wanted = set(item_ids)
+    errors = _errors(study, evaluator, wanted)
+    current = _current(evaluator, errors)
+    batch = uuid.uuid4()
+    tags = [
+        CauseTag(
+            item_id=item,
+            evaluator_name=evaluator.name,
+            evaluator=evaluator,
+            error=error,
+            by=user,
+            batch=batch,
+            replaces=current.get((item, error)),
+            **_content(tagging),
+        )
+        for item, error in errors.items()
+        if _says(current.get((item, error))) != tagging
+    ]
+    _append(tags)
+    return Tagged(batch=batch, changed=len(tags), no_errors=len(wanted) - len(errors))
+
+
+@transaction.atomic
+def undo_tags(*, user: User, study: Study, batch: uuid.UUID, item: StudyItem | None = None) -> int:
+    """Give the errors of a batch (or that of one item) the tags from before, and say of how many.
+
+    Errors that somebody has tagged again since are left as they are.
+    """
+    items = StudyItem.objects.filter(study=study, cause_tags__batch=batch)
+    if item is not None:
+        items = items.filter(pk=item.pk)
+    locked = list(items.select_for_update().order_by("pk").values_list("pk", flat=True))
+    tags = CauseTag.objects.filter(batch=batch, item__in=locked, is_current=True)
+    undone = [
+        CauseTag(
+            item_id=tag.item_id,
+            evaluator_name=tag.evaluator_name,
+            evaluator_id=tag.evaluator_id,
+            error=tag.error,
+            by=user,
+            replaces=tag,
+            is_undo=True,
+            **_content(_says(tag.replaces)),
+        )
+        for tag in tags.select_related("replaces")
+    ]
+    _append(undone)
+    return len(undone)
+
+
+def _errors(study: Study, evaluator: EvaluatorVersion, wanted: set[int]) -> dict[int, str]:
+    """Those of the items that are errors, by which kind; locked until the tags are stored."""
+    items = StudyItem.objects.select_for_update().filter(study=study, pk__in=wanted)
+    locked = list(items.order_by("pk").values_list("pk", flat=True))
+    cells = items_in_cells(study, evaluator, [Shown.FN, Shown.FP]).order_by("pk")
+    return dict(cells.filter(pk__in=locked).values_list("pk", "cell"))
+
+
+def _current(
+    evaluator: EvaluatorVersion, errors: dict[int, str]
+) -> dict[tuple[int, str], CauseTag]:
+    tags = CauseTag.objects.filter(
+        item__in=errors, evaluator_name=evaluator.name, is_current=True
+    ).select_related("replaces")
+    return {(tag.item_id, tag.error): tag for tag in tags}
+
+
+def _says(tag: CauseTag | None) -> Tagging:
+    if tag is None:
+        return Tagging()
+    return Tagging(
+        causes=frozenset(Cause(cause) for cause in tag.causes),
+        repair=Repair(tag.repair) if tag.repair else None,
+        note=tag.note,
+    )
+
+
+def _content(tagging: Tagging) -> dict[str, object]:
+    return {
+        "causes": [cause.value for cause in Cause if cause in tagging.causes],
+        "repair": tagging.repair.value if tagging.repair else "",
+        "note": tagging.note,
+    }
+
+
+def _append(tags: Sequence[CauseTag]) -> None:
+    replaced = [tag.replaces_id for tag in tags if tag.replaces_id is not None]
+    CauseTag.objects.filter(pk__in=replaced).update(is_current=False)
+    CauseTag.objects.bulk_create(tags)

@@ -1,0 +1,172 @@
+"""Causes of evaluators' errors: the sums, and tagging one error or many."""
+
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from judging.analysis.audits.auditing import for_auditors
+from judging.analysis.causes.forms import CauseForm, SelectedErrorsForm, UndoForm
+from judging.analysis.causes.pages import TAG, CausePane, cause_pane, cause_panels, next_untagged
+from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
+from judging.models import EvaluatorVersion, Study
+from judging.studies.blinding.unblinding import record_unblinding
+from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
+
+WALK = ("study", "audit", "cell", "tag")
+
+
+@require_safe
+@for_auditors
+def audit_causes(request: AppRequest, study: Study) -> HttpResponse:
+    """Every evaluator's errors by cause and by where the repair belongs."""
+    context = {"study": study, "panels": cause_panels(study)}
+    return render(request, "judging/audit_causes.html", context)
+
+
+@require_safe
+@for_auditors
+def audit_causes_picture(request: AppRequest, study: Study, evaluator_id: int) -> HttpResponse:
+    """The picture of one evaluator's causes as a file."""
+    for panel in cause_panels(study):
+        if panel.causes.audit.evaluator.pk == evaluator_id:
+            response = HttpResponse(panel.picture, content_type="image/svg+xml")
+            response["Content-Disposition"] = 'attachment; filename="causes.svg"'
+            return response
+    raise Http404
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+@permission_required(TAG, raise_exception=True)
+@for_auditors
+def cause_tag(request: AppRequest, study: Study, evaluator_id: int, run_id: UUID) -> HttpResponse:
+    """The form for one error; saves it, and goes on to the next untagged one if asked to."""
+    pane = _pane(request, study, evaluator_id, run_id)
+    if request.method != "POST":
+        return _render(request, pane, pane.form)
+    action = request.POST.get("action")
+    form = CauseForm(request.POST)
+    if action == "undo":
+        _undo_one(request, pane)
+    elif action == "clear":
+        _tag_one(request, pane, Tagging())
+    elif form.is_valid():
+        _tag_one(request, pane, form.tagging)
+    else:
+        return _render(request, pane, form, status=422)
+    if action == "next":
+        return _go_on(request, pane)
+    saved = _pane(request, study, evaluator_id, run_id)
+    return _render(request, saved, saved.form, is_saved=True)
+
+
+def _pane(request: AppRequest, study: Study, evaluator_id: int, run_id: UUID) -> CausePane:
+    evaluator = get_object_or_404(EvaluatorVersion, pk=evaluator_id)
+    walk = {key: request.GET[key] for key in WALK if key in request.GET}
+    pane = cause_pane(study=study, evaluator=evaluator, run_id=run_id, walk=walk)
+    if pane is None:
+        raise Http404
+    record_unblinding(user=request.user, item=pane.item, reason="cause of an error")
+    return pane
+
+
+def _tag_one(request: AppRequest, pane: CausePane, tagging: Tagging) -> None:
+    tag_errors(
+        user=request.user,
+        study=pane.study,
+        evaluator=pane.evaluator,
+        item_ids=[pane.item.pk],
+        tagging=tagging,
+    )
+
+
+def _undo_one(request: AppRequest, pane: CausePane) -> None:
+    if pane.undoable is not None:
+        batch = pane.undoable.batch
+        undo_tags(user=request.user, study=pane.study, batch=batch, item=pane.item)
+
+
+def _render(
+    request: AppRequest,
+    pane: CausePane,
+    form: CauseForm,
+    status: int = 200,
+    *,
+    is_saved: bool = False,
+) -> HttpResponse:
+    context = {"pane": pane, "form": form, "study": pane.study, "is_saved": is_saved}
+    name = "_cause_form" if wants_partial(request) else "cause_tag"
+    return render(request, f"judging/{name}.html", context, status=status)
+
+
+def _go_on(request: AppRequest, pane: CausePane) -> HttpResponse:
+    """To the next untagged error of the cell; where there is none, to the sums."""
+    cells = request.GET.get("cell", pane.error)
+    run_id = next_untagged(pane.study, pane.evaluator, cells, pane.item.position)
+    if run_id is None:
+        messages.success(request, _("Every error here is tagged."))
+        address = reverse("judging:audit_causes", args=[pane.study.pk])
+    else:
+        walk = {"study": pane.study.pk, "audit": pane.evaluator.pk, "cell": cells}
+        address = f"{_page_of(request, pane, run_id)}?{urlencode(walk)}"
+    return redirect_whole(request, address)
+
+
+def _page_of(request: AppRequest, pane: CausePane, run_id: UUID) -> str:
+    """The run's page, or without scripts, which bring the form there, the form by itself."""
+    if wants_partial(request):
+        return reverse("runs:run_detail", args=[run_id])
+    return reverse("judging:cause_tag", args=[pane.study.pk, pane.evaluator.pk, run_id])
+
+
+@require_POST
+@permission_required(TAG, raise_exception=True)
+@for_auditors
+def cause_tag_selected(
+    request: AppRequest, study: Study, evaluator_id: int, cells: str
+) -> HttpResponse:
+    """Tag the chosen rows of a cell, and back to it."""
+    evaluator = get_object_or_404(EvaluatorVersion, pk=evaluator_id)
+    back = {"tag": request.POST["tag"]} if request.POST.get("tag") else {}
+    form = SelectedErrorsForm(request.POST)
+    if form.is_valid():
+        done = tag_errors(
+            user=request.user,
+            study=study,
+            evaluator=evaluator,
+            item_ids=form.chosen,
+            tagging=form.tagging,
+        )
+        words = ngettext("%(n)s error tagged.", "%(n)s errors tagged.", done.changed)
+        messages.success(request, words % {"n": done.changed})
+        back |= {"batch": str(done.batch)} if done.changed else {}
+    for errors in form.errors.values():
+        messages.error(request, " ".join(map(str, errors)))
+    path = reverse("judging:audit_cells", args=[study.pk, evaluator_id, cells])
+    return redirect(f"{path}?{urlencode(back)}" if back else path)
+
+
+@require_POST
+@permission_required(TAG, raise_exception=True)
+@for_auditors
+def cause_undo(request: AppRequest, study: Study, evaluator_id: int, cells: str) -> HttpResponse:
+    """Take back what was tagged together, and back to the cell."""
+    form = UndoForm(request.POST)
+    undone = 0
+    if form.is_valid():
+        undone = undo_tags(user=request.user, study=study, batch=form.cleaned_data["batch"])
+    if undone:
+        words = ngettext("%(n)s tag taken back.", "%(n)s tags taken back.", undone)
+        messages.success(request, words % {"n": undone})
+    else:
+        messages.info(request, _("There is nothing to take back."))
+    return redirect("judging:audit_cells", study.pk, evaluator_id, cells)

@@ -1,0 +1,104 @@
+"""What evaluators let through for agents that solve nothing."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.audits.matrices import PASSED_BY_VERDICT
+from judging.analysis.audits.order import in_order
+from judging.analysis.experiments.population import COUNTED, Scope
+from judging.analysis.experiments.sources import FAILURE, SUCCESS, Source
+from judging.models import Evaluation, EvaluatorVersion
+from judging.statistics.proportions import Share
+from runs.models import Experiment
+
+CONTROLS: Mapping[str, Promise] = {
+    "do_nothing": _("do nothing"),
+    "always_na": _("always “N/A”"),
+    "list_everything": _("list everything"),
+}
+"""Agents of the engine that solve nothing, by name: what passes with them passes for nothing."""
+
+
+def controls_name(experiment: Experiment) -> str:
+    """What the experiment is called that tries the controls on the tasks of this one."""
+    return f"{experiment.name}, controls"[:200]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetThrough:
+    """What one evaluator, or the reward, passes of the control runs: by control agent."""
+
+    source: Source
+    passed: Mapping[str, Share]
+    undecided: Mapping[str, int]
+    """Runs of which it says nothing."""
+
+    @property
+    def all(self) -> Share:
+        """Over all control agents."""
+        return Share(
+            sum(each.count for each in self.passed.values()),
+            sum(each.total for each in self.passed.values()),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controls:
+    """The control runs of an experiment that count, and what each source lets through."""
+
+    runs: Mapping[str, int]
+    """By control agent."""
+    sources: Sequence[LetThrough]
+
+    @property
+    def agents(self) -> Sequence[tuple[str, Promise]]:
+        """Control agents with runs: name, and what they are called."""
+        return [(key, words) for key, words in CONTROLS.items() if self.runs.get(key)]
+
+
+def controls_of(scope: Scope) -> Controls:
+    """The control runs, in at most four queries; empty where there are none."""
+    rewarded = scope.standing(Source()).filter(agent__name__in=list(CONTROLS), standing__in=COUNTED)
+    by_reward: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for name, standing, n in rewarded.values_list("agent__name", "standing").annotate(n=Count("*")):
+        by_reward[name][standing] += n
+    runs = {name: counts.total() for name, counts in by_reward.items()}
+    if not runs:
+        return Controls(runs={}, sources=[])
+    said = (
+        Evaluation.objects.filter(run__in=rewarded.values("pk"), is_current=True)
+        .order_by()
+        .values_list("evaluator", "run__agent__name", "verdict")
+        .annotate(n=Count("*"))
+    )
+    counts: defaultdict[int, defaultdict[str, Counter[str]]] = defaultdict(
+        lambda: defaultdict(Counter)
+    )
+    for evaluator, name, verdict, n in said:
+        passed = PASSED_BY_VERDICT.get(verdict)
+        if passed is not None:
+            counts[evaluator][name][SUCCESS if passed else FAILURE] += n
+    versions = in_order(EvaluatorVersion.objects.filter(pk__in=counts))
+    sources = [(Source(), by_reward), *((Source(each), counts[each.pk]) for each in versions)]
+    return Controls(
+        runs=runs, sources=[_let_through(source, found, runs) for source, found in sources]
+    )
+
+
+def _let_through(
+    source: Source, counts: Mapping[str, Counter[str]], runs: Mapping[str, int]
+) -> LetThrough:
+    found = {name: counts.get(name, Counter()) for name in runs}
+    passed = {
+        name: Share(words[SUCCESS], words[SUCCESS] + words[FAILURE])
+        for name, words in found.items()
+    }
+    undecided = {name: runs[name] - share.total for name, share in passed.items()}
+    return LetThrough(source=source, passed=passed, undecided=undecided)

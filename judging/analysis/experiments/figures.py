@@ -1,0 +1,265 @@
+"""What each agent configuration of an experiment achieved, took and cost."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db.models import Count, Max, Min, Sum
+
+from judging.analysis.experiments.population import COUNTED, DECIDED, Scope, Standing
+from judging.analysis.experiments.sources import Source
+from judging.statistics.figures import Interval
+from judging.statistics.proportions import Share
+from judging.statistics.success import Mean, clustered_rate, mean_interval, success_rate
+from runs.catalogue.agents.words import setting_in_words
+from runs.models import AgentConfiguration
+
+Trials = tuple[int, int]
+"""Trials with a verdict, and successes among them."""
+
+
+class Sums(NamedTuple):
+    """Runs of one configuration on one task that stand alike, added up."""
+
+    agent: int
+    task: int
+    standing: Standing
+    runs: int
+    seconds: float | None
+    timed: int
+    cost: Decimal | None
+    priced: int
+    steps: int
+    first: datetime | None
+    last: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """What runs took, of those of which it is known: unknown is not nothing."""
+
+    total: float | Decimal | None
+    known: int
+    runs: int
+
+    @property
+    def mean(self) -> float | None:
+        """Per run of which it is known; None where it is known of none."""
+        return float(self.total) / self.known if self.known and self.total is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """One configuration. `standings` counts all that may be told of it, the rest what counts.
+
+    Runs that the reader still judges are in neither: how many of them a configuration has would
+    tell, by what it lacks beside others, whose the runs are that are not even counted as hidden.
+    """
+
+    agent: AgentConfiguration
+    name: str
+    standings: Mapping[Standing, int]
+    trials: Mapping[int, Trials]
+    """By task, of those with a verdict."""
+    tasks: int
+    seconds: Amount
+    cost: Amount
+    steps: Amount
+    spent: Amount
+    """The cost of everything: errors and earlier attempts too."""
+    started: datetime | None
+    ended: datetime | None
+
+    @property
+    def successes(self) -> int:
+        return self.standings.get(Standing.SUCCESS, 0)
+
+    @property
+    def failures(self) -> int:
+        return self.standings.get(Standing.FAILURE, 0)
+
+    @property
+    def decided(self) -> int:
+        """n: runs with a verdict."""
+        return self.successes + self.failures
+
+    @property
+    def undecided(self) -> int:
+        """Runs that count and have no verdict from this source."""
+        return self.standings.get(Standing.NONE, 0)
+
+    @property
+    def counted(self) -> int:
+        return self.decided + self.undecided
+
+    @property
+    def accuracy(self) -> Share:
+        """Successes among the runs with a verdict, with Wilson's interval."""
+        return Share(self.successes, self.decided)
+
+    @property
+    def naive(self) -> Mean:
+        """The same with the standard error of independent runs."""
+        return success_rate(self.successes, self.decided)
+
+    @property
+    def clustered(self) -> Mean:
+        """The same with a standard error that knows that runs share tasks."""
+        return clustered_rate(list(self.trials.values()))
+
+    @property
+    def by_task(self) -> Interval | None:
+        """The interval that knows that runs share tasks; None where they share none, or too few."""
+        clustered = self.clustered
+        if clustered.clusters == clustered.runs:
+            return None
+        found = mean_interval(clustered, low=0.0, high=1.0)
+        return found if isinstance(found, Interval) else None
+
+    @property
+    def wall_seconds(self) -> float | None:
+        """From the first start to the last end, whatever ran side by side."""
+        if self.started is None or self.ended is None:
+            return None
+        return max(0.0, (self.ended - self.started).total_seconds())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentFigures:
+    """All configurations of an experiment under one source, and how many runs stand where."""
+
+    source: Source
+    configurations: Sequence[Figures]
+    sums: Sequence[Sums] = field(repr=False)
+
+    @property
+    def standings(self) -> Counter[Standing]:
+        total: Counter[Standing] = Counter()
+        for each in self.sums:
+            total[each.standing] += each.runs
+        return total
+
+    @property
+    def decided(self) -> int:
+        return sum(each.decided for each in self.configurations)
+
+    @property
+    def counted(self) -> int:
+        return sum(each.counted for each in self.configurations)
+
+    def named(self, pk: int) -> Figures | None:
+        return next((each for each in self.configurations if each.agent.pk == pk), None)
+
+
+def figures_of(scope: Scope, source: Source) -> ExperimentFigures:
+    """The figures, in two queries, however many runs there are."""
+    sums = _sums(scope, source)
+    by_agent: defaultdict[int, list[Sums]] = defaultdict(list)
+    for each in sums:
+        by_agent[each.agent].append(each)
+    agents = list(AgentConfiguration.objects.filter(pk__in=by_agent))
+    names = configuration_names(agents)
+    found = [_figures(agent, names[agent.pk], by_agent[agent.pk]) for agent in agents]
+    found.sort(key=lambda each: (each.name, each.agent.pk))
+    return ExperimentFigures(source=source, configurations=found, sums=sums)
+
+
+def configuration_names(agents: Iterable[AgentConfiguration]) -> dict[int, str]:
+    """Name and model of each, and what is set differently among those that share them.
+
+    The version is told where there are several, and a number where nothing else tells two apart.
+    """
+    agents = list(agents)
+    versions: defaultdict[str, set[str]] = defaultdict(set)
+    for agent in agents:
+        versions[agent.name].add(agent.version)
+    by_name: defaultdict[str, list[AgentConfiguration]] = defaultdict(list)
+    for agent in agents:
+        bare = str(agent) if len(versions[agent.name]) > 1 else agent.name
+        by_name[f"{bare} · {agent.model}" if agent.model else bare].append(agent)
+    names = {
+        agent.pk: f"{name} ({setting})" if setting else name
+        for name, alike in by_name.items()
+        for agent, setting in zip(alike, _differences(alike), strict=True)
+    }
+    often = Counter(names.values())
+    return {pk: f"{name} #{pk}" if often[name] > 1 else name for pk, name in names.items()}
+
+
+def names_in(scope: Scope) -> dict[int, str]:
+    """What the configurations are called that are known to have acted in the experiment."""
+    acted = scope.told.order_by().values("agent")
+    return configuration_names(AgentConfiguration.objects.filter(pk__in=acted))
+
+
+def _differences(agents: Sequence[AgentConfiguration]) -> list[str]:
+    """For each, the settings that not all of them share."""
+    keys = sorted({key for agent in agents for key in agent.config})
+    differing = [
+        key
+        for key in keys
+        if any(agent.config.get(key) != agents[0].config.get(key) for agent in agents)
+    ]
+    return [
+        ", ".join(
+            setting_in_words(key, agent.config[key]) for key in differing if key in agent.config
+        )
+        for agent in agents
+    ]
+
+
+def _sums(scope: Scope, source: Source) -> list[Sums]:
+    rows = (
+        scope.standing(source)
+        .values_list("agent", "task", "standing")
+        .annotate(
+            n=Count("*"),
+            sum_seconds=Sum("seconds"),
+            timed=Count("seconds"),
+            sum_cost=Sum("cost"),
+            priced=Count("cost"),
+            sum_steps=Sum("n_steps"),
+            first=Min("started_at"),
+            last=Max("ended_at"),
+        )
+    )
+    return [Sums(agent, task, Standing(word), *rest) for agent, task, word, *rest in rows]
+
+
+def _figures(agent: AgentConfiguration, name: str, sums: Sequence[Sums]) -> Figures:
+    told = [each for each in sums if each.standing is not Standing.HIDDEN]
+    counted = [each for each in told if each.standing in COUNTED]
+    standings: Counter[Standing] = Counter()
+    trials: defaultdict[int, Counter[Standing]] = defaultdict(Counter)
+    for each in told:
+        standings[each.standing] += each.runs
+        if each.standing in DECIDED:
+            trials[each.task][each.standing] += each.runs
+    starts = [each.first for each in told if each.first is not None]
+    ends = [each.last for each in told if each.last is not None]
+    runs = sum(each.runs for each in counted)
+    return Figures(
+        agent=agent,
+        name=name,
+        standings=standings,
+        trials={task: (n.total(), n[Standing.SUCCESS]) for task, n in trials.items()},
+        tasks=len({each.task for each in counted}),
+        seconds=Amount(
+            sum(each.seconds or 0.0 for each in counted), sum(each.timed for each in counted), runs
+        ),
+        cost=_cost(counted),
+        steps=Amount(float(sum(each.steps for each in counted)), runs, runs),
+        spent=_cost(told),
+        started=min(starts, default=None),
+        ended=max(ends, default=None),
+    )
+
+
+def _cost(sums: Sequence[Sums]) -> Amount:
+    total = sum((each.cost or Decimal(0) for each in sums), Decimal(0))
+    return Amount(total, sum(each.priced for each in sums), sum(each.runs for each in sums))

@@ -1,0 +1,142 @@
+"""The tasks of an experiment by site, template, level and kind of evaluation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.experiments.figures import ExperimentFigures, Trials
+from judging.analysis.experiments.population import Standing
+from judging.statistics.proportions import Share
+from judging.statistics.success import Mean, clustered_rate
+from runs.models import Task
+from runs.models.parsing import read_number
+
+GROUPINGS: Mapping[str, Promise] = {
+    "site": _("By site"),
+    "template": _("By intent template"),
+    "level": _("By level"),
+    "kind": _("By kind of evaluation"),
+}
+LEVEL_ENDINGS = {"-l2": "L2", "-l3": "L3"}
+"""How WorkArena's tasks say their level; those of the first say nothing."""
+WORKARENA = "workarena."
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a task belongs in each grouping; empty where it says nothing."""
+
+    pk: int
+    name: str
+    site: str
+    template: str
+    level: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """One site, template, level or kind: what each configuration achieves there."""
+
+    name: str
+    shares: Sequence[Share]
+    """In the order of the experiment's configurations."""
+    rates: Sequence[Mean]
+    """The same with standard errors clustered by task."""
+    tasks: int
+
+    @property
+    def runs(self) -> int:
+        return sum(share.total for share in self.shares)
+
+
+def placed_tasks(figures: ExperimentFigures) -> dict[int, Placed]:
+    """The tasks that some figure speaks of, in one query."""
+    wanted = {each.task for each in figures.sums if each.standing is not Standing.HIDDEN}
+    rows = Task.objects.filter(pk__in=wanted).values_list(
+        "pk",
+        "external_id",
+        "site",
+        "template",
+        "intent_template",
+        "evaluation_kind",
+        "record__extra__level",
+        "record__extra__difficulty",
+    )
+    return {
+        pk: Placed(pk, name, site, template or text, _level(name, level, difficulty), kind)
+        for pk, name, site, template, text, kind, level, difficulty in rows
+    }
+
+
+def groups_of(figures: ExperimentFigures, by: str, tasks: Mapping[int, Placed]) -> list[Group]:
+    """The groups of one grouping, most runs first."""
+    trials: defaultdict[str, list[list[Trials]]] = defaultdict(
+        lambda: [[] for _ in figures.configurations]
+    )
+    members: defaultdict[str, set[int]] = defaultdict(set)
+    for number, configuration in enumerate(figures.configurations):
+        for task, counts in configuration.trials.items():
+            name = getattr(tasks[task], by)
+            trials[name][number].append(counts)
+            members[name].add(task)
+    groups = [
+        Group(
+            name=name,
+            shares=[Share(sum(c for _, c in each), sum(n for n, _ in each)) for each in found],
+            rates=[clustered_rate(each) for each in found],
+            tasks=len(members[name]),
+        )
+        for name, found in trials.items()
+    ]
+    return sorted(groups, key=lambda group: (-group.runs, group.name))
+
+
+def tasks_in(by: str, name: str) -> Q:
+    """The condition on runs that puts them into a group.
+
+    Raises:
+        KeyError: there is no such grouping.
+    """
+    return {
+        "site": Q(task__site=name),
+        "template": Q(task__template=name) | Q(task__template="", task__intent_template=name),
+        "level": _of_level(name),
+        "kind": Q(task__evaluation_kind=name),
+    }[by]
+
+
+def _level(name: str, *told: object) -> str:
+    """What the task's source says of its level or difficulty; for WorkArena what its name says."""
+    for each in told:
+        if each not in (None, ""):
+            return str(each)
+    if name.startswith(WORKARENA):
+        return LEVEL_ENDINGS.get(name[-3:], "L1")
+    return ""
+
+
+def _of_level(name: str) -> Q:
+    number = read_number(name)
+    told: list[object] = [name, *([] if number is None else [number])]
+    said = Q(task__record__extra__level__in=told) | Q(task__record__extra__difficulty__in=told)
+    silent = Q(task__record__extra__level=None) | Q(task__record__extra__level__isnull=True)
+    silent &= Q(task__record__extra__difficulty__isnull=True)
+    if not name:
+        return silent & ~Q(task__external_id__startswith=WORKARENA)
+    workarena = Q(task__external_id__startswith=WORKARENA) & silent
+    ending = next((end for end, level in LEVEL_ENDINGS.items() if level == name), None)
+    if ending is not None:
+        return said | workarena & Q(task__external_id__endswith=ending)
+    if name == "L1":
+        others = Q()
+        for end in LEVEL_ENDINGS:
+            others |= Q(task__external_id__endswith=end)
+        return said | workarena & ~others
+    return said

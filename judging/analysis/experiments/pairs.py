@@ -1,0 +1,244 @@
+"""Runs of two sides paired by task and seed, or by task and trial, and what became of each pair."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+from typing import NamedTuple
+from uuid import UUID
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.experiments.population import Scope, Standing
+from judging.analysis.experiments.sources import Source
+from judging.statistics.comparison import McNemar, mcnemar
+from judging.statistics.proportions import Share
+from runs.models import AgentConfiguration
+
+
+class By(StrEnum):
+    """What two runs of a task must share to be a pair."""
+
+    SEED = "seed"
+    TRIAL = "trial"
+
+
+RULES: dict[By, Promise] = {
+    By.SEED: _(
+        "Runs pair by task and seed; where several share both, the first with the first, in the "
+        "order of their trials. Runs without a seed pair with none."
+    ),
+    By.TRIAL: _(
+        "Runs pair by task and number of the trial; where several share both, the first with "
+        "the first, in the order of their seeds."
+    ),
+}
+
+
+class Cell(StrEnum):
+    """What became of a pair. The first four are the 2×2 table."""
+
+    BOTH = "both"
+    ONLY_FIRST = "only_first"
+    ONLY_SECOND = "only_second"
+    NEITHER = "neither"
+    NO_VERDICT = "no_verdict"
+
+
+CELLS: dict[Cell, Promise] = {
+    Cell.BOTH: _("both succeed"),
+    Cell.ONLY_FIRST: _("only the first succeeds"),
+    Cell.ONLY_SECOND: _("only the second succeeds"),
+    Cell.NEITHER: _("neither succeeds"),
+    Cell.NO_VERDICT: _("no verdict on one or both"),
+}
+FLIPPED = (Cell.ONLY_FIRST, Cell.ONLY_SECOND)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One of two: an experiment, or one configuration of it."""
+
+    scope: Scope
+    agent: AgentConfiguration | None = None
+    agent_name: str = ""
+
+
+class Paired(NamedTuple):
+    """One run of a side, as far as a comparison needs it."""
+
+    run: UUID
+    agent: int
+    task: tuple[str, str]
+    """Its set and its own name: the same in every version of the set."""
+    seed: int | None
+    trial: int
+    standing: Standing
+    seconds: float | None
+    cost: float | None
+    steps: int
+
+    @property
+    def success(self) -> bool | None:
+        """Whether it succeeded; None without a verdict."""
+        return None if self.standing is Standing.NONE else self.standing is Standing.SUCCESS
+
+
+class Pair(NamedTuple):
+    first: Paired
+    second: Paired
+
+    @property
+    def cell(self) -> Cell:
+        one, two = self.first.success, self.second.success
+        if one is None or two is None:
+            return Cell.NO_VERDICT
+        if one:
+            return Cell.BOTH if two else Cell.ONLY_FIRST
+        return Cell.ONLY_SECOND if two else Cell.NEITHER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """All pairs of two sides, and the runs that found no partner."""
+
+    by: By
+    pairs: Sequence[Pair]
+    only_in_first: Sequence[Paired]
+    only_in_second: Sequence[Paired]
+
+    @property
+    def counts(self) -> Counter[Cell]:
+        return Counter(pair.cell for pair in self.pairs)
+
+    @property
+    def flipped(self) -> list[Pair]:
+        """Those on which just one succeeds."""
+        return [pair for pair in self.pairs if pair.cell in FLIPPED]
+
+    @property
+    def decided(self) -> int:
+        """Pairs in which both runs have a verdict."""
+        return len(self.pairs) - self.counts[Cell.NO_VERDICT]
+
+    @property
+    def test(self) -> McNemar:
+        """Exact, over the pairs on which just one succeeds."""
+        counts = self.counts
+        return mcnemar(counts[Cell.ONLY_FIRST], counts[Cell.ONLY_SECOND])
+
+    @property
+    def union(self) -> Share:
+        """Pairs of which at least one succeeds: what the two could do together."""
+        counts = self.counts
+        won = counts[Cell.BOTH] + counts[Cell.ONLY_FIRST] + counts[Cell.ONLY_SECOND]
+        return Share(won, self.decided)
+
+
+def pair_up(first: Side, second: Side, source: Source, by: By | None = None) -> Pairing:
+    """The pairs of two sides, in two queries. Only runs that count take part.
+
+    By seed where the sides share one, unless it is said otherwise.
+    """
+    # Two whole experiments with the same configurations are compared like with like.
+    is_whole = first.agent is None and second.agent is None
+    return pair_runs(runs_of(first, source), runs_of(second, source), by, like_with_like=is_whole)
+
+
+def pair_all(
+    scope: Scope, agents: Sequence[int], source: Source, by: By | None = None
+) -> list[tuple[int, int, Pairing]]:
+    """The pairs of every two configurations of an experiment, in one query."""
+    of_agent: defaultdict[int, list[Paired]] = defaultdict(list)
+    for run in runs_of(Side(scope=scope), source):
+        of_agent[run.agent].append(run)
+    return [
+        (one, two, pair_runs(of_agent[one], of_agent[two], by))
+        for one, two in combinations(agents, 2)
+    ]
+
+
+def pair_runs(
+    ours: Sequence[Paired],
+    theirs: Sequence[Paired],
+    by: By | None = None,
+    *,
+    like_with_like: bool = False,
+) -> Pairing:
+    """The pairs among these runs.
+
+    Args:
+        like_with_like: only runs of one configuration pair, if there is one on both sides.
+    """
+    chosen = by or (By.SEED if _share_a_seed(ours, theirs) else By.TRIAL)
+    by_agent = like_with_like and not {each.agent for each in ours}.isdisjoint(
+        each.agent for each in theirs
+    )
+    left, right = _buckets(ours, chosen, by_agent), _buckets(theirs, chosen, by_agent)
+    pairs: list[Pair] = []
+    alone: tuple[list[Paired], list[Paired]] = ([], [])
+    for key in left.keys() | right.keys():
+        of_first, of_second = left.get(key, []), right.get(key, [])
+        can_pair = chosen is By.TRIAL or key[1] is not None
+        n = min(len(of_first), len(of_second)) if can_pair else 0
+        pairs += map(Pair, of_first[:n], of_second[:n])
+        alone[0].extend(of_first[n:])
+        alone[1].extend(of_second[n:])
+    pairs.sort(key=lambda pair: (pair.first.task, pair.first.trial, pair.first.run))
+    for runs in alone:
+        runs.sort(key=lambda run: (run.task, run.trial, run.run))
+    return Pairing(by=chosen, pairs=pairs, only_in_first=alone[0], only_in_second=alone[1])
+
+
+Key = tuple[tuple[str, str], int | None, int | None]
+
+
+def _buckets(runs: Iterable[Paired], by: By, by_agent: bool) -> dict[Key, list[Paired]]:
+    """Runs that may pair with one another, in the order in which they do."""
+    found: defaultdict[Key, list[Paired]] = defaultdict(list)
+    for run in sorted(runs, key=lambda each: (each.trial, each.seed or 0, each.run)):
+        agent = run.agent if by_agent else None
+        found[run.task, run.seed if by is By.SEED else run.trial, agent].append(run)
+    return dict(found)
+
+
+def _share_a_seed(first: Iterable[Paired], second: Iterable[Paired]) -> bool:
+    seeds = {(each.task, each.seed) for each in first if each.seed is not None}
+    return any((each.task, each.seed) in seeds for each in second)
+
+
+def runs_of(side: Side, source: Source) -> list[Paired]:
+    """The runs of a side that count."""
+    runs = side.scope.counted(source)
+    if side.agent is not None:
+        runs = runs.filter(agent=side.agent)
+    rows = runs.values_list(
+        "pk",
+        "agent",
+        "task__task_set__name",
+        "task__external_id",
+        "seed",
+        "trial",
+        "standing",
+        "seconds",
+        "cost",
+        "n_steps",
+    )
+    return [
+        Paired(
+            run=run,
+            agent=agent,
+            task=(task_set, task),
+            seed=seed,
+            trial=trial,
+            standing=Standing(standing),
+            seconds=seconds,
+            cost=None if cost is None else float(cost),
+            steps=steps,
+        )
+        for run, agent, task_set, task, seed, trial, standing, seconds, cost, steps in rows
+    ]

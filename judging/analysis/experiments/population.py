@@ -1,0 +1,142 @@
+"""Which runs of an experiment count, and where each stands under a source of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, cast
+
+from django.db.models import (
+    BooleanField,
+    Case,
+    CharField,
+    Exists,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.experiments.sources import FAILURE, SUCCESS, Source, with_said
+from judging.models import ReferenceVerdict
+from runs.models import Experiment, Run, RunStatus, Task, User
+
+if TYPE_CHECKING:
+    from runs.models.run_queries import RunQuerySet
+
+
+class Standing(StrEnum):
+    """Where a run stands. The first three count; the others are left out, and shown so."""
+
+    SUCCESS = SUCCESS
+    FAILURE = FAILURE
+    NONE = "none"
+    ERROR = "error"
+    INCOMPLETE = "incomplete"
+    NOT_EXECUTABLE = "not_executable"
+    INFEASIBLE = "infeasible"
+    WAITING = "waiting"
+    SUPERSEDED = "superseded"
+    HIDDEN = "hidden"
+
+
+DECIDED = (Standing.SUCCESS, Standing.FAILURE)
+COUNTED = (*DECIDED, Standing.NONE)
+LEFT_OUT: Mapping[Standing, Promise] = {
+    Standing.ERROR: _("ended in an error"),
+    Standing.INCOMPLETE: _("broken off"),
+    Standing.NOT_EXECUTABLE: _("not executable"),
+    Standing.INFEASIBLE: _("with an infeasible task"),
+    Standing.WAITING: _("not ended yet"),
+    Standing.SUPERSEDED: _("replaced by a later attempt"),
+    Standing.HIDDEN: _("that you still judge"),
+}
+"""What is said of the runs that no figure counts."""
+TOLD_LEFT_OUT = {each: words for each, words in LEFT_OUT.items() if each is not Standing.HIDDEN}
+"""What may be said of them by configuration."""
+WORDS: Mapping[Standing, Promise] = {
+    Standing.SUCCESS: _("success"),
+    Standing.FAILURE: _("failure"),
+    Standing.NONE: _("no verdict"),
+    **LEFT_OUT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The runs of an experiment that somebody may know of; `is_hidden` marks what they may not."""
+
+    experiment: Experiment
+    runs: QuerySet[Any]
+
+    @property
+    def told(self) -> RunQuerySet[Run]:
+        """The runs of which everything may be told, earlier attempts among them."""
+        return cast("RunQuerySet[Run]", self.runs.filter(is_hidden=False))
+
+    def standing(self, source: Source) -> QuerySet[Any]:
+        """The runs with `standing`, a word of `Standing`, under this source."""
+        said = with_said(self.runs, source)
+        standing: QuerySet[Any] = said.annotate(standing=_STANDING).order_by()
+        return standing
+
+    def counted(self, source: Source) -> QuerySet[Any]:
+        """Those that figures speak of, with or without a verdict."""
+        return self.standing(source).filter(standing__in=COUNTED)
+
+
+def scope_for(user: User, experiment: Experiment) -> Scope:
+    """What the person may know: runs on whose task they are blind are marked as hidden.
+
+    Runs whose agent is hidden from them are not even counted as such: that they belong to this
+    experiment would tell who acted.
+    """
+    # None of a run that is hidden is told, and no other run of its task is either: the same
+    # specification, mark as infeasible and kind of evaluation would be told with it.
+    hidden = Q(is_blind=True) | Task.objects.is_sealed(user, "task")
+    runs: Any = Run.objects.filter(experiment=experiment).shown_to(user).not_anonymous()
+    return Scope(experiment, _marked(runs, hidden))
+
+
+def whole_scope(experiment: Experiment) -> Scope:
+    """All runs, for commands."""
+    runs: Any = Run.objects.filter(experiment=experiment)
+    return Scope(experiment, _marked(runs, None))
+
+
+def _marked(runs: QuerySet[Any], hidden: Q | None) -> QuerySet[Any]:
+    mark: Any = Value(False, output_field=BooleanField())
+    if hidden is not None:
+        mark = Case(
+            When(hidden, then=Value(True)), default=Value(False), output_field=BooleanField()
+        )
+    marked: QuerySet[Any] = runs.annotate(is_hidden=mark)
+    return marked
+
+
+_NOT_EXECUTABLE = Exists(
+    ReferenceVerdict.objects.filter(
+        run=OuterRef("pk"),
+        is_authoritative=True,
+        verdict=ReferenceVerdict.Verdict.NOT_EXECUTABLE,
+    )
+)
+# The order tells which reason is given to a run with several, and hides before it tells.
+_STANDING = Case(
+    When(is_hidden=True, then=Value(Standing.HIDDEN.value)),
+    When(superseded=True, then=Value(Standing.SUPERSEDED.value)),
+    When(Task.objects.is_infeasible("task"), then=Value(Standing.INFEASIBLE.value)),
+    When(status__in=RunStatus.active(), then=Value(Standing.WAITING.value)),
+    When(outcome=Run.Outcome.ERROR, then=Value(Standing.ERROR.value)),
+    When(outcome=Run.Outcome.INCOMPLETE, then=Value(Standing.INCOMPLETE.value)),
+    When(outcome=Run.Outcome.NOT_EXECUTABLE, then=Value(Standing.NOT_EXECUTABLE.value)),
+    When(_NOT_EXECUTABLE, then=Value(Standing.NOT_EXECUTABLE.value)),
+    When(said=SUCCESS, then=Value(Standing.SUCCESS.value)),
+    When(said=FAILURE, then=Value(Standing.FAILURE.value)),
+    default=Value(Standing.NONE.value),
+    output_field=CharField(),
+)

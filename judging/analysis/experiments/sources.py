@@ -1,0 +1,215 @@
+"""Who says whether a run succeeded: one source at a time, always named, never mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import (
+    Case,
+    CharField,
+    Count,
+    Exists,
+    FilteredRelation,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
+from django.utils.translation import gettext as _
+
+from judging.analysis.audits.order import in_order
+from judging.evaluators.reward import RewardEvaluator
+from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
+from runs.interface import verdict_words
+from runs.interface.row_counts import count_rows
+
+REWARD, REFERENCE, EVALUATOR = "reward", "reference", "evaluator:"
+SUCCESS, FAILURE = "success", "failure"
+_LARGEST_NUMBER = 1e308
+"""Rewards beyond it are infinite or no numbers at all, and say nothing."""
+_RELATION = "source_verdict"
+_REWARDED = Q(reward__gt=-_LARGEST_NUMBER, reward__lt=_LARGEST_NUMBER)
+_SETTLED: Mapping[str, Any] = {
+    "is_authoritative": True,
+    "verdict__in": [ReferenceVerdict.Verdict.SUCCESS, ReferenceVerdict.Verdict.FAILURE],
+}
+_SPOKEN: Mapping[str, Any] = {
+    "is_current": True,
+    "verdict__in": [Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where verdicts are taken from: the benchmark's reward, people, or one evaluator version."""
+
+    evaluator: EvaluatorVersion | None = None
+    is_reference: bool = False
+
+    @property
+    def key(self) -> str:
+        """Its name in an address and a command: `reward`, `reference` or `evaluator:12`."""
+        if self.evaluator is not None:
+            return f"{EVALUATOR}{self.evaluator.pk}"
+        return REFERENCE if self.is_reference else REWARD
+
+    @property
+    def name(self) -> str:
+        """Its name in words."""
+        if self.evaluator is not None:
+            return _(verdict_words.EVALUATOR) % {"name": self.evaluator}
+        if self.is_reference:
+            return _(verdict_words.REFERENCE_VERDICT)
+        return _(verdict_words.IMPORTED_REWARD)
+
+    @property
+    def rule(self) -> str:
+        """What counts as success by it."""
+        if self.evaluator is not None:
+            return _(verdict_words.EVALUATOR_RULE) % {"name": self.evaluator}
+        if self.is_reference:
+            return _(verdict_words.REFERENCE_RULE)
+        return _(verdict_words.REWARD_RULE) % {"least": f"{_success_above():g}"}
+
+    @property
+    def tells_judgements(self) -> bool:
+        """Whether to see it of a run is to see what an audit shows."""
+        return self.evaluator is not None or self.is_reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A source that can be chosen, with how many runs have a verdict from it."""
+
+    source: Source
+    verdicts: int
+    is_more: bool = False
+    """Whether there are more, which were not counted."""
+
+
+def read_source(text: str) -> Source:
+    """The source of an address.
+
+    Raises:
+        ValueError: there is no such source.
+    """
+    if text == REWARD:
+        return Source()
+    if text == REFERENCE:
+        return Source(is_reference=True)
+    number = text.removeprefix(EVALUATOR)
+    if text.startswith(EVALUATOR) and number.isdecimal():
+        evaluator = EvaluatorVersion.objects.filter(pk=int(number)).first()
+        if evaluator is not None:
+            return Source(evaluator)
+    raise ValueError(
+        f"{text} gives no verdicts: it takes reward, reference, or evaluator: and a number or name"
+    )
+
+
+def source_named(text: str) -> Source:
+    """The source as a command names it: an evaluator also by its name, or name and version.
+
+    Raises:
+        ValueError: there is no such source, or the name fits several versions.
+    """
+    name = text.removeprefix(EVALUATOR)
+    if not text.startswith(EVALUATOR) or name.isdecimal():
+        return read_source(text)
+    fitting = [each for each in EvaluatorVersion.objects.all() if name in (each.name, str(each))]
+    if len(fitting) == 1:
+        return Source(fitting[0])
+    if not fitting:
+        there = ", ".join(sorted({each.name for each in EvaluatorVersion.objects.all()}))
+        raise ValueError(f"there is no evaluator {name}; those that said something here: {there}")
+    versions = ", ".join(f"{EVALUATOR}{each.pk} is {each}" for each in fitting)
+    raise ValueError(f"{name} has several versions: {versions}")
+
+
+def with_said(runs: QuerySet[Any], source: Source) -> QuerySet[Any]:
+    """The runs with `said`: success, failure, or NULL where the source gives no verdict.
+
+    Adds nothing else that may be read; blindness is the caller's.
+    """
+    if source.evaluator is not None:
+        relation = FilteredRelation(
+            "evaluations",
+            condition=Q(evaluations__evaluator=source.evaluator, evaluations__is_current=True),
+        )
+        verdict = Evaluation.Verdict
+        success = Q(**{f"{_RELATION}__verdict": verdict.PASSED})
+        failure = Q(**{f"{_RELATION}__verdict": verdict.FAILED})
+        runs = runs.annotate(**{_RELATION: relation})
+    elif source.is_reference:
+        relation = FilteredRelation("verdicts", condition=Q(verdicts__is_authoritative=True))
+        success = Q(**{f"{_RELATION}__verdict": ReferenceVerdict.Verdict.SUCCESS})
+        failure = Q(**{f"{_RELATION}__verdict": ReferenceVerdict.Verdict.FAILURE})
+        runs = runs.annotate(**{_RELATION: relation})
+    else:
+        success = Q(reward__gt=_success_above(), reward__lt=_LARGEST_NUMBER)
+        failure = Q(reward__lte=_success_above(), reward__gt=-_LARGEST_NUMBER)
+    told: QuerySet[Any] = runs.annotate(
+        said=Case(
+            When(success, then=Value(SUCCESS)),
+            When(failure, then=Value(FAILURE)),
+            default=Value(None),
+            output_field=CharField(null=True),
+        )
+    )
+    return told
+
+
+def choices_among(counted: QuerySet[Any]) -> list[Choice]:
+    """The sources with what they say of the counted runs, in three queries.
+
+    Reward and reference verdict are always offered; evaluators where they say something.
+    """
+    ids = counted.order_by().values("pk")
+    settled = ReferenceVerdict.objects.filter(run=OuterRef("pk"), **_SETTLED)
+    counts = counted.order_by().aggregate(
+        rewarded=Count("pk", filter=_REWARDED), settled=Count("pk", filter=Exists(settled))
+    )
+    spoken = dict(
+        Evaluation.objects.filter(run__in=ids, **_SPOKEN)
+        .order_by()
+        .values_list("evaluator")
+        .annotate(n=Count("*"))
+    )
+    versions = in_order(EvaluatorVersion.objects.filter(pk__in=spoken))
+    return [
+        Choice(source=Source(), verdicts=counts["rewarded"]),
+        Choice(source=Source(is_reference=True), verdicts=counts["settled"]),
+        *(Choice(source=Source(each), verdicts=spoken[each.pk]) for each in versions),
+    ]
+
+
+def choices_up_to_a_bound(counted: QuerySet[Any]) -> list[Choice]:
+    """The same without reading all that was ever said: each counts as `count_rows` does."""
+    said_of = Exists(counted.order_by().filter(pk=OuterRef("run")))
+    settled = Exists(ReferenceVerdict.objects.filter(run=OuterRef("pk"), **_SETTLED))
+    found = [
+        _bounded(Source(), counted.filter(_REWARDED)),
+        _bounded(Source(is_reference=True), counted.filter(settled)),
+    ]
+    for version in in_order(EvaluatorVersion.objects.all()):
+        spoken = Evaluation.objects.filter(said_of, evaluator=version, **_SPOKEN)
+        found.append(_bounded(Source(version), spoken))
+    return [each for each in found if each.verdicts or each.source.evaluator is None]
+
+
+def _bounded(source: Source, rows: QuerySet[Any]) -> Choice:
+    counted = count_rows(rows)
+    return Choice(source=source, verdicts=counted.number, is_more=counted.is_more)
+
+
+def default_source(choices: Sequence[Choice]) -> Source:
+    """The reward where a run has one, else what speaks of most runs."""
+    rewarded = [each for each in choices if each.source == Source() and each.verdicts]
+    return max(rewarded or choices, key=lambda each: each.verdicts).source
+
+
+def _success_above() -> float:
+    return RewardEvaluator().success_above

@@ -1,0 +1,143 @@
+"""Several trials of a task: pass@k, pass^k, and the best of k by a selector."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import CharField, Count, OuterRef, Subquery
+from django.utils.translation import gettext as _
+
+from judging.analysis.experiments.figures import ExperimentFigures, Figures
+from judging.analysis.experiments.population import DECIDED, Scope, Standing
+from judging.analysis.experiments.sources import SUCCESS, Source, with_said
+from judging.statistics.success import (
+    Picked,
+    TaskMean,
+    mean_best_of_k,
+    mean_pass_at_k,
+    mean_pass_hat_k,
+)
+from runs.models import Run
+
+LARGEST_K = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtK:
+    """The figures for one k. `best` is None without a selector."""
+
+    k: int
+    pass_at: TaskMean
+    pass_hat: TaskMean
+    best: TaskMean | None
+
+
+class Told(NamedTuple):
+    """Of `runs` with a verdict, on how many the selector has one too."""
+
+    told: int
+    runs: int
+
+
+class _Choices(NamedTuple):
+    tasks: Sequence[Picked]
+    told: Told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialFigures:
+    """One configuration for every k that some task has enough trials for."""
+
+    configuration: Figures
+    rows: Sequence[AtK]
+    trials: Sequence[tuple[int, int]]
+    """How many tasks have so many trials with a verdict: (trials, tasks), fewest first."""
+    told: Told | None
+    """Of how many of these runs the selector says anything; None without a selector."""
+
+
+def trials_of(
+    figures: ExperimentFigures, scope: Scope, selector: Source | None
+) -> list[TrialFigures]:
+    """pass@k and pass^k of every configuration; with a selector one query more."""
+    picked = _picked(scope, figures.source, selector) if selector else {}
+    return [_trials(each, picked.get(each.agent.pk)) for each in figures.configurations]
+
+
+def _trials(configuration: Figures, choices: _Choices | None) -> TrialFigures:
+    trials = list(configuration.trials.values())
+    most = min(max((n for n, _ in trials), default=0), LARGEST_K)
+    rows = [
+        AtK(
+            k=k,
+            pass_at=mean_pass_at_k(trials, k),
+            pass_hat=mean_pass_hat_k(trials, k),
+            best=mean_best_of_k(choices.tasks, k) if choices is not None else None,
+        )
+        for k in range(1, most + 1)
+    ]
+    sizes = Counter(n for n, _ in trials)
+    return TrialFigures(
+        configuration=configuration,
+        rows=rows,
+        trials=sorted(sizes.items()),
+        told=choices.told if choices is not None else None,
+    )
+
+
+def _picked(scope: Scope, source: Source, selector: Source) -> dict[int, _Choices]:
+    """Trials by configuration and task, by what both say; in one query.
+
+    The selector's word is looked up for each run by itself: two of the same relation cannot be
+    joined under one name.
+    """
+    said = with_said(Run.objects.order_by(), selector).filter(pk=OuterRef("pk")).values("said")
+    rows = (
+        scope.standing(source)
+        .filter(standing__in=DECIDED)
+        .annotate(chosen=Subquery(said[:1], output_field=CharField(null=True)))
+        .values_list("agent", "task", "chosen", "standing")
+        .annotate(n=Count("*"))
+    )
+    counts: defaultdict[tuple[int, int], Counter[tuple[str | None, str]]] = defaultdict(Counter)
+    for agent, task, word, standing, n in rows:
+        counts[agent, task][word, standing] += n
+    tasks: defaultdict[int, list[Picked]] = defaultdict(list)
+    told: Counter[int] = Counter()
+    runs: Counter[int] = Counter()
+    for (agent, _task), n in counts.items():
+        won, lost = Standing.SUCCESS.value, Standing.FAILURE.value
+        # A run of which the selector says nothing is none that it passes.
+        others = {word for word, _standing in n} - {SUCCESS}
+        tasks[agent].append(
+            Picked(
+                passed=n[SUCCESS, won] + n[SUCCESS, lost],
+                passed_successes=n[SUCCESS, won],
+                other=sum(n[word, standing] for word in others for standing in (won, lost)),
+                other_successes=sum(n[word, won] for word in others),
+            )
+        )
+        runs[agent] += n.total()
+        told[agent] += n.total() - n[None, won] - n[None, lost]
+    return {
+        agent: _Choices(found, Told(told[agent], runs[agent])) for agent, found in tasks.items()
+    }
+
+
+def selector_words(selector: Source | None, found: Sequence[TrialFigures]) -> str:
+    """Who picks the best of k trials, how, and of how many runs it says nothing."""
+    if selector is None:
+        return _("Best of k takes somebody who picks: none is chosen.")
+    told = [each.told for each in found if each.told is not None]
+    return _(
+        "Best of k picks a trial that passes by %(selector)s: at random where several do, and among"
+        " all k where none does. It has a verdict on %(told)s of %(runs)s runs; the others it does"
+        " not pass. Whether the picked trial succeeded is told by the verdicts above."
+    ) % {
+        "selector": selector.name,
+        "told": sum(each.told for each in told),
+        "runs": sum(each.runs for each in told),
+    }

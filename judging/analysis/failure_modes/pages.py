@@ -1,0 +1,187 @@
+"""How runs failed, as pages show it: beside a run, and in lists of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.utils.functional import Promise
+
+from judging.analysis.audits.judgements import RunJudgements, shows_experiment
+from judging.analysis.failure_modes.forms import FailureForm
+from judging.analysis.failure_modes.proposals import (
+    Named,
+    Proposal,
+    Proposed,
+    history_of,
+    proposed_for,
+)
+from judging.analysis.failure_modes.words import DEFINITIONS, NAMES, RULES, SIDES
+from judging.evaluators.failure_detection import Rule
+from judging.models import Evaluation, FailureReview, ReferenceVerdict
+from runs.models import Run, User
+from webagent.recovery.failure_kinds import Mode
+
+REVIEW = "judging.add_failurereview"
+WITHDRAWN = FailureReview.Decision.WITHDRAWN
+
+
+@dataclass(frozen=True, slots=True)
+class NamedShown:
+    """One mode that is proposed, with its reason in words and the steps that show it."""
+
+    name: Promise
+    definition: Promise
+    reason: str | Promise
+    is_hostile: bool
+    """A model wrote the reason, having read the run."""
+    steps: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalShown:
+    """What one evaluator says; `named` is None where it came to no answer."""
+
+    proposal: Proposal
+    named: Sequence[NamedShown] | None
+    side: Promise | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailurePane:
+    """Everything on how one run failed, and the form for a person's word."""
+
+    run: Run
+    proposed: Proposed
+    shown: Sequence[ProposalShown]
+    review: FailureReview | None
+    """The word that counts; None where nobody has said anything, or it was taken back."""
+    history: Sequence[FailureReview]
+    form: FailureForm
+    may_review: bool
+    says_failure: bool
+    """Whether people or an evaluator say that it failed, whatever its own outcome."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is unfolded by itself: where something is to be said."""
+        if self.review is not None or self.form.errors:
+            return True
+        if self.run.outcome == Run.Outcome.SUCCESS:
+            return False
+        is_known = self.run.outcome != Run.Outcome.UNKNOWN
+        return is_known or bool(self.proposed.modes)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether anybody or anything says so; of a success nobody is asked how it failed."""
+        is_told = bool(self.history or self.proposed.modes or self.says_failure)
+        return is_told or self.run.outcome != Run.Outcome.SUCCESS
+
+    @property
+    def links_experiment(self) -> bool:
+        """Whether the person may go on to the failures of the run's experiment, if it has one."""
+        return shows_experiment(self.run)
+
+    @property
+    def can_confirm(self) -> bool:
+        return bool(self.proposed.modes) and self.review is None
+
+    @property
+    def undoable(self) -> FailureReview | None:
+        """The newest word, if there is one to take back."""
+        newest = self.history[0] if self.history else None
+        return newest if newest is not None and newest.decision != WITHDRAWN else None
+
+
+def failure_pane(
+    run: Run, user: User, form: FailureForm | None = None, *, says_failure: bool = False
+) -> FailurePane:
+    """The pane of a run that the person may know everything of."""
+    proposed = proposed_for([run.pk])[run.pk]
+    history = history_of(run.pk)
+    current = next((each for each in history if each.is_current), None)
+    review = current if current is not None and current.decision != WITHDRAWN else None
+    return FailurePane(
+        run=run,
+        proposed=proposed,
+        shown=[_shown(each) for each in (proposed.rules, proposed.judge) if each is not None],
+        review=review,
+        history=history,
+        form=form or FailureForm(initial=_initial(review, proposed)),
+        may_review=user.has_perm(REVIEW),
+        says_failure=says_failure,
+    )
+
+
+def failure_beside(judgements: RunJudgements, user: User) -> FailurePane | None:
+    """The pane beside a run's timeline; None where the person may not read it, or it still runs."""
+    if not judgements.reads_audits or judgements.run.is_active:
+        return None
+    said = [each.verdict for each in judgements.references]
+    judged = [line.evaluation.verdict for line in judgements.evaluators]
+    failed = (ReferenceVerdict.Verdict.FAILURE in said, Evaluation.Verdict.FAILED in judged)
+    return failure_pane(judgements.run, user, says_failure=any(failed))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldShown:
+    """The modes of a run in a list, and whether a person said so."""
+
+    names: Sequence[Promise]
+    side: Promise | None
+    review: FailureReview | None
+    is_told: bool
+
+
+def told_in_lists(run_ids: Iterable[UUID]) -> Mapping[UUID, ToldShown]:
+    """What counts of each run: people's word, else what is proposed. In two queries."""
+    ids = list(run_ids)
+    proposals = proposed_for(ids)
+    said = FailureReview.objects.filter(run__in=ids, is_current=True).select_related("by")
+    reviews = {each.run_id: each for each in said.exclude(decision=WITHDRAWN)}
+    return {run_id: _told(reviews.get(run_id), proposals[run_id]) for run_id in ids}
+
+
+def with_told(runs: Iterable[Any]) -> list[Any]:
+    """The runs of a list, each with its `told`."""
+    listed = list(runs)
+    told = told_in_lists([run.pk for run in listed])
+    for run in listed:
+        run.told = told[run.pk]
+    return listed
+
+
+def _told(review: FailureReview | None, proposed: Proposed) -> ToldShown:
+    modes = set(review.named) if review else proposed.modes
+    side = review.known_side if review else proposed.side
+    return ToldShown(
+        names=[NAMES[mode] for mode in Mode if mode in modes],
+        side=SIDES[side] if side else None,
+        review=review,
+        is_told=review is not None or bool(proposed.spoken),
+    )
+
+
+def _initial(review: FailureReview | None, proposed: Proposed) -> dict[str, object]:
+    if review is not None:
+        return {"modes": review.named, "side": review.side, "note": review.note}
+    return {"modes": [m for m in Mode if m in proposed.modes], "side": proposed.side or ""}
+
+
+def _shown(proposal: Proposal) -> ProposalShown:
+    named = None if proposal.named is None else [_named(each) for each in proposal.named]
+    return ProposalShown(proposal, named, SIDES[proposal.side] if proposal.side else None)
+
+
+def _named(named: Named) -> NamedShown:
+    by_rule = named.rule in set(Rule)
+    return NamedShown(
+        name=NAMES[named.mode],
+        definition=DEFINITIONS[named.mode],
+        reason=RULES[Rule(named.rule)] if by_rule else named.rationale,
+        is_hostile=not by_rule,
+        steps=named.steps,
+    )

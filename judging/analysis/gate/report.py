@@ -1,0 +1,208 @@
+"""A gate's decision as text for a terminal and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from judging.analysis.experiments.sources import Source
+from judging.analysis.gate.decision import Decision, Finding, TaskLine
+from judging.analysis.gate.reading import Contestant
+from judging.analysis.gate.trials import Metric, Trials
+
+SCHEMA = "crosscheck-regression-gate/1"
+"""Members may be added under this name; none is taken away or given another meaning."""
+FINDINGS: Mapping[Finding, str] = {
+    Finding.REGRESSION: "the drop is larger than allowed, and more than noise",
+    Finding.WITHIN_NOISE: "the drop is larger than allowed, but within noise",
+    Finding.ALLOWED_DROP: "there is a drop that is more than noise, and it is allowed",
+    Finding.NO_DIFFERENCE: "the difference is within noise",
+    Finding.IMPROVEMENT: "the candidate is better, and by more than noise",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A decision with whom it is about and whose verdicts it counts."""
+
+    baseline: Contestant
+    candidate: Contestant
+    source: Source
+    decision: Decision
+    worst: int = 10
+    """So many of the tasks that lost most are named in the text."""
+
+    @property
+    def metric_name(self) -> str:
+        made = self.decision
+        return f"pass@{made.k}" if made.metric is Metric.PASS_AT_K else made.metric.value
+
+    @property
+    def word(self) -> str:
+        return "FAILED" if self.decision.failed else "PASSED"
+
+    @property
+    def verdict(self) -> str:
+        """The whole in one line, with its figures."""
+        made = self.decision
+        how = " (strict)" if made.rule.strict and made.finding is Finding.WITHIN_NOISE else ""
+        return f"{self.word}{how}: {FINDINGS[made.finding]}. {self.figures}"
+
+    @property
+    def figures(self) -> str:
+        """Drop, interval and what is allowed, in points."""
+        made = self.decision
+        low, high = points(made.interval.low), points(made.interval.high)
+        return (
+            f"{self.metric_name} {percent(made.means[0])} -> {percent(made.means[1])}, "
+            f"a drop of {points(made.drop)} points "
+            f"({100 * made.interval.level:g} % interval {low} to {high}), "
+            f"{100 * made.rule.max_drop:g} allowed"
+        )
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def points(share: float) -> str:
+    """A difference of shares in percentage points, without a negative nought."""
+    return f"{round(100 * share, 1) + 0.0:.1f}"
+
+
+def write_text(report: Report) -> str:
+    """The report for people."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    made = report.decision
+    yield f"Regression gate: {report.metric_name} by {report.source.key} ({report.source.name})"
+    yield f"  baseline   {report.baseline.name}"
+    yield f"  candidate  {report.candidate.name}"
+    yield f"  compared   {len(made.compared)} of {len(made.lines)} tasks, {_trials(made.compared)}"
+    yield ""
+    yield report.verdict
+    if not made.failed and made.cannot_rule_out:
+        yield (
+            f"A drop of up to {points(made.interval.high)} points is not ruled out: "
+            "more tasks or trials would tell."
+        )
+    worse = [line for line in made.compared if (line.drop or 0) > 0][: report.worst]
+    if worse:
+        yield ""
+        yield "Worst tasks (baseline -> candidate, trials):"
+        yield from (f"  {task_name(line)}: {task_words(line)}" for line in worse)
+    if made.incomplete:
+        yield ""
+        yield "Compared on fewer trials than there should be:"
+        yield from (f"  {task_name(line)}: {gaps(line)}" for line in made.incomplete)
+    if partial := sum(line.baseline.partial + line.candidate.partial for line in made.compared):
+        yield ""
+        yield f"The progress of {partial} trials is over some of their task's milestones only."
+    if made.not_compared:
+        yield ""
+        yield "Not compared:"
+        yield from (f"  {task_name(line)}: {gaps(line)}" for line in made.not_compared)
+
+
+def task_name(line: TaskLine) -> str:
+    task_set, task = line.task
+    return f"{task_set}/{task}"
+
+
+def task_words(line: TaskLine) -> str:
+    """What a task has on both sides, in one line."""
+    before, after = (
+        f"{'none' if score is None else percent(score)} of {len(trials.values)}"
+        for score, trials in zip(line.scores, (line.baseline, line.candidate), strict=True)
+    )
+    return f"{before} -> {after}"
+
+
+def gaps(line: TaskLine) -> str:
+    """Which trials say nothing, on which side, and why; or that there are too few for k."""
+    found = []
+    sides = (("baseline", line.baseline), ("candidate", line.candidate))
+    for (name, trials), missing in zip(sides, line.missing, strict=True):
+        reasons = [f"{n} {reason}" for reason, n in sorted(trials.silent.items())]
+        if missing:
+            reasons.append(f"{missing} missing")
+        if reasons:
+            found.append(f"{name} {', '.join(reasons)}")
+    if not found:
+        found.append(f"too few trials: {len(line.baseline.values)}, {len(line.candidate.values)}")
+    return "; ".join(found)
+
+
+def write_json(report: Report) -> str:
+    """The report for programs. Scores and drops are shares of 1; null where there is none."""
+    made = report.decision
+    value = {
+        "schema": SCHEMA,
+        "failed": made.failed,
+        "finding": made.finding.value,
+        "verdict": report.verdict,
+        "metric": made.metric.value,
+        "k": made.k if made.metric is Metric.PASS_AT_K else None,
+        "source": {"key": report.source.key, "name": report.source.name},
+        "rule": {
+            "max_drop": made.rule.max_drop,
+            "strict": made.rule.strict,
+            "max_missing": made.rule.max_missing,
+        },
+        "baseline": _side(report.baseline, made.means[0]),
+        "candidate": _side(report.candidate, made.means[1]),
+        "drop": made.drop,
+        "interval": {
+            "low": made.interval.low,
+            "high": made.interval.high,
+            "level": made.interval.level,
+            "method": made.interval.method,
+        },
+        "cannot_rule_out_max_drop": made.cannot_rule_out,
+        "tasks_compared": len(made.compared),
+        "tasks_not_compared": len(made.not_compared),
+        "tasks_incomplete": len(made.incomplete),
+        "tasks": [_task(line) for line in made.lines],
+    }
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _side(of: Contestant, score: float) -> dict[str, object]:
+    return {
+        "experiment": of.experiment.name,
+        "experiment_id": of.experiment.pk,
+        "configuration": of.agent_name,
+        "configuration_ids": [agent.pk for agent in of.agents],
+        "mean": score,
+    }
+
+
+def _task(line: TaskLine) -> dict[str, object]:
+    sides = zip((line.baseline, line.candidate), line.scores, line.missing, strict=True)
+    before, after = (_of_task(trials, score, missing) for trials, score, missing in sides)
+    return {
+        "task_set": line.task[0],
+        "task": line.task[1],
+        "drop": line.drop,
+        "baseline": before,
+        "candidate": after,
+    }
+
+
+def _of_task(trials: Trials, score: float | None, missing: int) -> dict[str, object]:
+    return {
+        "score": score,
+        "values": list(trials.values),
+        "without_value": dict(sorted(trials.silent.items())),
+        "missing": missing,
+        "partial": trials.partial,
+    }
+
+
+def _trials(lines: Sequence[TaskLine]) -> str:
+    before = sum(len(line.baseline.values) for line in lines)
+    after = sum(len(line.candidate.values) for line in lines)
+    return f"{before} and {after} trials with a value"

@@ -1,0 +1,83 @@
+"""Choosing the runs that hints are written from, and who says that they succeeded."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.experiments.sources import Choice, Source, default_source, read_source
+from judging.analysis.hint_effects.source_runs import Wish
+from runs.models import Experiment, HintLevel, TaskSet, User
+from runs.queue.language_models import ModelOffer
+from runs.queue.work_forms import CostLimitField
+from webagent.knowledge.levels import Level
+
+
+class HintWritingForm(forms.Form):
+    """Where sources come from, whose verdicts count, and what is written by which model."""
+
+    task_set = forms.ChoiceField(label=_("Task set"), required=False)
+    experiment = forms.ModelChoiceField(
+        queryset=Experiment.objects.none(),
+        label=_("Experiment"),
+        required=False,
+        empty_label=_("all runs, imported ones and people's too"),
+    )
+    agent = forms.ChoiceField(label=_("Who acted"), required=False)
+    verdict = forms.ChoiceField(
+        label=_("Whose verdicts"),
+        help_text=_("A run is a source if these say that it succeeded; of each task the shortest."),
+    )
+    levels = forms.MultipleChoiceField(
+        label=_("Levels"),
+        choices=HintLevel.choices,
+        initial=HintLevel.values,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    model = forms.ChoiceField(label=_("Language model"))
+    max_cost = CostLimitField()
+
+    def __init__(self, *args: Any, user: User, models: list[ModelOffer], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._user = user
+        experiments = Experiment.objects.shown_to(user).order_by("-created_at")
+        chosen = cast("forms.ModelChoiceField[Experiment]", self.fields["experiment"])
+        chosen.queryset = experiments
+        names = TaskSet.objects.order_by("name").values_list("name", flat=True).distinct()
+        self._offer("task_set", [("", _("all")), *((name, name) for name in names)])
+        agents = Wish(user=user).agents()
+        self._offer("agent", [("", _("anybody")), *((name, name) for name in agents)])
+        sources = Wish(user=user).choices()
+        self._offer("verdict", [(each.source.key, _in_words(each)) for each in sources])
+        self.fields["verdict"].initial = default_source(sources).key
+        self._offer("model", [(offer.name, offer.name) for offer in models if not offer.missing])
+
+    @property
+    def wish(self) -> Wish:
+        """Which runs may be sources, of a valid form."""
+        asked = self.cleaned_data
+        return Wish(
+            user=self._user,
+            task_set=asked["task_set"],
+            experiment=asked["experiment"],
+            agent=asked["agent"],
+        )
+
+    @property
+    def source(self) -> Source:
+        """Who says that they succeeded."""
+        return read_source(self.cleaned_data["verdict"])
+
+    @property
+    def levels_asked(self) -> list[Level]:
+        return [Level(each) for each in self.cleaned_data["levels"]]
+
+    def _offer(self, name: str, values: list[Any]) -> None:
+        cast("forms.ChoiceField", self.fields[name]).choices = values
+
+
+def _in_words(choice: Choice) -> str:
+    verdicts = f"{choice.verdicts}+" if choice.is_more else choice.verdicts
+    return f"{choice.source.name} ({verdicts})"

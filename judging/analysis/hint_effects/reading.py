@@ -1,0 +1,183 @@
+"""The experiment of hints as somebody may know it, under one source of verdicts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from judging.analysis.experiments.asked import Asked
+from judging.analysis.experiments.population import Standing
+from judging.analysis.hint_effects.effects import Cell, Side, TaskEffect
+from runs.knowledge.hints.lookup import CONFIG_KEY
+from runs.launching.hint_experiments.plans import Condition
+from runs.models import AgentConfiguration, HintSet, Task
+from webagent.knowledge.levels import Level, Relatedness
+
+
+class TrialRun(NamedTuple):
+    """One trial."""
+
+    run: UUID
+    agent: int
+    task: int
+    trial: int
+    seed: int | None
+    standing: Standing
+
+
+@dataclass(frozen=True)
+class HintEffects:
+    """Every condition against the baseline.
+
+    `others` are configurations of the experiment that are neither: they have no part in it.
+    Tasks of which something is hidden from the reader are left out for all conditions alike.
+    """
+
+    asked: Asked
+    planned: int
+    baseline: AgentConfiguration | None
+    sets: Mapping[Condition, HintSet]
+    agents: Mapping[Condition, AgentConfiguration]
+    others: Sequence[AgentConfiguration]
+    runs: Mapping[tuple[int, int], Mapping[int, TrialRun]]
+    """By configuration and task: the trials by their number."""
+    tasks: Mapping[int, Task]
+    hidden_tasks: int = 0
+    further: int = 0
+    """Runs beside the planned trials, such as reruns into the experiment: no figure counts them."""
+
+    @property
+    def levels(self) -> list[Level]:
+        found = {condition.level for condition in self.agents}
+        return [level for level in Level if level in found]
+
+    @property
+    def relatednesses(self) -> list[Relatedness]:
+        found = {condition.relatedness for condition in self.agents}
+        return [each for each in Relatedness if each in found]
+
+    @cached_property
+    def cells(self) -> Mapping[Condition, Cell]:
+        """Every condition that there is, level by level."""
+        conditions = (
+            Condition(level, relatedness)
+            for level in self.levels
+            for relatedness in self.relatednesses
+        )
+        return {each: self._cell(each) for each in conditions if each in self.agents}
+
+    @property
+    def run_ids(self) -> list[UUID]:
+        """Every run that takes part."""
+        return [run.run for trials in self.runs.values() for run in trials.values()]
+
+    @property
+    def baseline_tasks(self) -> Sequence[TaskEffect]:
+        """Every task of the baseline, held against itself."""
+        return [self._effect(task, self.baseline) for task in self.tasks]
+
+    def trials(
+        self, task: int, condition: Condition
+    ) -> list[tuple[int, TrialRun | None, TrialRun | None]]:
+        """Number, run without hints and run with them, of every planned trial."""
+        without = self._runs(task, self.baseline)
+        hinted = self._runs(task, self.agents[condition])
+        numbers = {*range(1, self.planned + 1), *without, *hinted}
+        return [(number, without.get(number), hinted.get(number)) for number in sorted(numbers)]
+
+    def _cell(self, condition: Condition) -> Cell:
+        agent = self.agents[condition]
+        return Cell([self._effect(task, agent) for task in self.tasks], self.planned)
+
+    def _effect(self, task: int, agent: AgentConfiguration | None) -> TaskEffect:
+        return TaskEffect(
+            task, self.planned, self._side(task, self.baseline), self._side(task, agent)
+        )
+
+    def _side(self, task: int, agent: AgentConfiguration | None) -> Side:
+        runs = self._runs(task, agent)
+        return Side({trial: run.standing.value for trial, run in runs.items()})
+
+    def _runs(self, task: int, agent: AgentConfiguration | None) -> Mapping[int, TrialRun]:
+        return self.runs.get((agent.pk, task), {}) if agent else {}
+
+
+def hint_effects(asked: Asked) -> HintEffects:
+    """The effects, in four queries however many runs there are.
+
+    Of each trial the last attempt counts, and of several runs of a trial the first, lest somebody
+    draws again until a trial succeeds. The baseline is the configuration that differs from
+    the hinted ones in nothing but the hints.
+    """
+    every = _trial_runs(asked)
+    rows = [row for row in every if row.standing is not Standing.HIDDEN]
+    planned = _planned(asked, rows)
+    agents = AgentConfiguration.objects.in_bulk({row.agent for row in rows})
+    named = {pk: str(agent.config.get(CONFIG_KEY) or "") for pk, agent in agents.items()}
+    sets = {each.key: each for each in HintSet.objects.filter(key__in=set(named.values()))}
+    plain = [agents[pk] for pk, key in named.items() if not key]
+    hinted = [agents[pk] for pk, key in named.items() if key in sets]
+    baseline = next(
+        (each for each in plain if any(_differs_by_hints(each, one) for one in hinted)), None
+    )
+    conditions = {
+        condition_of(sets[named[each.pk]]): each
+        for each in hinted
+        if baseline is None or _differs_by_hints(baseline, each)
+    }
+    parts = {each.pk for each in conditions.values()} | ({baseline.pk} if baseline else set())
+    runs: defaultdict[tuple[int, int], dict[int, TrialRun]] = defaultdict(dict)
+    further = 0
+    for row in rows:
+        if row.agent in parts:
+            trials = runs[row.agent, row.task]
+            is_planned = row.trial <= planned and row.trial not in trials
+            further += not is_planned
+            if is_planned:
+                trials[row.trial] = row
+    tasks = Task.objects.select_related("task_set").in_bulk({task for _agent, task in runs})
+    return HintEffects(
+        asked=asked,
+        planned=planned,
+        baseline=baseline,
+        sets={condition_of(sets[named[each.pk]]): sets[named[each.pk]] for each in hinted},
+        agents=conditions,
+        others=[agent for pk, agent in agents.items() if pk not in parts],
+        runs=runs,
+        tasks=dict(sorted(tasks.items())),
+        hidden_tasks=len({row.task for row in every if row.standing is Standing.HIDDEN}),
+        further=further,
+    )
+
+
+def condition_of(hint_set: HintSet) -> Condition:
+    """The cell that a hint set belongs to."""
+    return Condition(Level(hint_set.level), Relatedness(hint_set.relatedness))
+
+
+def _trial_runs(asked: Asked) -> list[TrialRun]:
+    standing: Any = asked.scope.standing(asked.source)
+    rows = (
+        standing.exclude(standing=Standing.SUPERSEDED)
+        .order_by("created_at", "pk")
+        .values_list("pk", "agent", "task", "trial", "seed", "standing")
+    )
+    return [
+        TrialRun(pk, agent, task, trial, seed, Standing(word))
+        for pk, agent, task, trial, seed, word in rows
+    ]
+
+
+def _planned(asked: Asked, rows: Sequence[TrialRun]) -> int:
+    """Trials of each task: as planned, or, of experiments that came in, the most there are."""
+    planned = asked.scope.experiment.plan.get("trials")
+    return planned if isinstance(planned, int) else max((row.trial for row in rows), default=0)
+
+
+def _differs_by_hints(plain: AgentConfiguration, hinted: AgentConfiguration) -> bool:
+    rest = {key: value for key, value in hinted.config.items() if key != CONFIG_KEY}
+    return (plain.name, plain.version, plain.config) == (hinted.name, hinted.version, rest)

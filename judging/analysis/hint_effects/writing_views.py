@@ -1,0 +1,96 @@
+"""Choosing runs that succeeded, and having hints written from them."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import override
+from django.views.decorators.http import require_http_methods
+
+from judging.analysis.experiments.access import PERMISSIONS
+from judging.analysis.hint_effects.forms import HintWritingForm
+from judging.analysis.hint_effects.source_runs import listed, source_ids, writing_estimate
+from judging.evaluators.language_models import how_to_configure
+from judging.models import StudyItem
+from judging.studies.blinding.unblinding import record_unblindings
+from runs.interface.fragments import AppRequest
+from runs.knowledge.hints.services import start_hint_writing
+from runs.queue.language_models import ModelUnavailableError, offered_models, usable_entry
+from runs.queue.paid_work import WorkRefusedError
+
+MOST_LISTED = 200
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required([*PERMISSIONS, "runs.add_hint"], raise_exception=True)
+def hint_write(request: AppRequest) -> HttpResponse:
+    """The form; sent with `estimate` it lists the sources, with `start` it has hints written."""
+    try:
+        models, problem = offered_models(), ""
+    except ModelUnavailableError as error:
+        models, problem = [], str(error)
+    is_sent = "start" in request.POST or "estimate" in request.POST
+    given = request.POST if is_sent else None
+    initial = {
+        name: request.GET[name] for name in ("task_set", "experiment") if name in request.GET
+    }
+    form = HintWritingForm(given, user=request.user, models=models, initial=initial)
+    if "estimate" in request.POST:
+        return render(request, "judging/_hint_sources.html", _estimated(request, form))
+    if "start" in request.POST and form.is_valid() and (response := _started(request, form)):
+        return response
+    usable = [offer for offer in models if not offer.missing]
+    context = {"form": form, "problem": "" if usable else problem or how_to_configure()}
+    return render(request, "judging/hint_write.html", context, status=422 if is_sent else 200)
+
+
+def _estimated(request: AppRequest, form: HintWritingForm) -> dict[str, Any]:
+    """The sources and what writing takes, or what is wrong with the form."""
+    if not form.is_valid():
+        name, errors = next(iter(form.errors.items()))
+        return {"problem": f"{form[name].label}: {errors[0]}"}
+    run_ids = source_ids(form.wish, form.source)
+    shown = list(listed(run_ids)[:MOST_LISTED])
+    _record(request, form, [run.pk for run in shown])
+    entry = usable_entry(form.cleaned_data["model"])
+    return {
+        "source": form.source,
+        "runs": shown,
+        "n_runs": len(run_ids),
+        "estimate": writing_estimate(run_ids, form.levels_asked, entry) if run_ids else None,
+    }
+
+
+def _started(request: AppRequest, form: HintWritingForm) -> HttpResponse | None:
+    source = form.source
+    run_ids = source_ids(form.wish, source)
+    _record(request, form, run_ids)
+    with override("en"):
+        # Kept as everybody's, and told in each reader's own language.
+        name, rule = source.name, source.rule
+    try:
+        job = start_hint_writing(
+            model=form.cleaned_data["model"],
+            run_ids=run_ids,
+            levels=form.levels_asked,
+            verdict=source.key,
+            verdict_name=name,
+            verdict_rule=rule,
+            max_cost=form.cleaned_data["max_cost"],
+            user=request.user,
+        )
+    except WorkRefusedError as error:
+        form.add_error(None, str(error))
+        return None
+    messages.success(request, _("Hints are being written."))
+    return redirect("runs:hint_job", job.pk)
+
+
+def _record(request: AppRequest, form: HintWritingForm, run_ids: list[Any]) -> None:
+    """Whoever reads verdicts of runs is noted, as in the lists of an audit."""
+    if form.source.tells_judgements:
+        items = StudyItem.objects.filter(run__in=run_ids)
+        record_unblindings(user=request.user, items=items, reason="sources of hints")

@@ -1,0 +1,1 @@
+"""Milestones that a model proposes and a person decides about."""

@@ -1,0 +1,121 @@
+"""Why failures failed: drawing a sample, saying the cause of one, and taking that back."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+
+from judging.analysis.experiments.population import whole_scope
+from judging.analysis.miniwob.figures import COUNTS, OF_RULE, Rule, runs_of_suite
+from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
+from judging.tasks import PROPOSE_CAUSES
+from runs.models import AgentConfiguration, Experiment, Run, RunStatus, User
+from runs.queue.asking import ask_for
+from webagent.environment.miniwob_suite import steps_of
+
+SIZE = 100
+"""As in the source."""
+MAX_SEED = 2**31
+
+
+class NoFailuresError(Exception):
+    """There is no failure to draw."""
+
+
+def draw_sample(
+    *,
+    experiment: Experiment,
+    agent: AgentConfiguration,
+    size: int = SIZE,
+    seed: int | None = None,
+    user: User | None = None,
+) -> FailureSample:
+    """So many failures of one configuration at random; what is proposed for each comes afterwards.
+
+    A failure is a run that counts, at a task that counts, without a reward above 0. The newest
+    sample of a configuration is the one that is tagged; causes are kept with the runs.
+
+    Raises:
+        NoFailuresError: no run of it failed.
+    """
+    seed = random.SystemRandom().randrange(MAX_SEED) if seed is None else seed
+    failures = failures_of(experiment, agent)
+    if not failures:
+        raise NoFailuresError(f"No run of {agent} failed.")
+    drawn = random.Random(seed).sample(failures, min(size, len(failures)))  # noqa: S311
+    with transaction.atomic():
+        sample = FailureSample.objects.create(
+            experiment=experiment,
+            agent=agent,
+            seed=seed,
+            wanted=size,
+            among=len(failures),
+            drawn_by=user,
+        )
+        SampledFailure.objects.bulk_create(
+            SampledFailure(sample=sample, run_id=pk, position=place)
+            for place, pk in enumerate(drawn, start=1)
+        )
+        transaction.on_commit(partial(ask_for, PROPOSE_CAUSES))
+    return sample
+
+
+def failures_of(experiment: Experiment, agent: AgentConfiguration) -> list[UUID]:
+    """The runs that a sample is drawn from, in an order that hangs on nothing but task and seed."""
+    failed = runs_of_suite(whole_scope(experiment)).filter(COUNTS, agent=agent)
+    rows = failed.exclude(OF_RULE[Rule.POSITIVE], reward__isnull=False).order_by(
+        "task__external_id", "seed", "trial", "pk"
+    )
+    return [pk for pk, task in rows.values_list("pk", "task__external_id") if steps_of(task)]
+
+
+@transaction.atomic
+def tag_cause(*, user: User, run_id: UUID, cause: FailureCause, note: str = "") -> bool:
+    """Say why the run failed; False where that is what counts already, or it has not ended."""
+    before = _locked(run_id)
+    if before is None or (before.cause, before.note) == (cause.value, note):
+        return False
+    return _append(before, user, cause.value, note)
+
+
+@transaction.atomic
+def undo_cause(*, user: User, run_id: UUID) -> bool:
+    """Give the run the word from before; False where nothing was said. Undone twice, it is back."""
+    current = _locked(run_id)
+    if current is None or current.pk is None:
+        return False
+    earlier = current.replaces
+    return _append(current, user, *((earlier.cause, earlier.note) if earlier else ("", "")))
+
+
+def _locked(run_id: UUID) -> FailureCauseTag | None:
+    """What counts of the run, an unstored empty word where nothing does; nobody else's until
+    stored. None where the run has not ended."""
+    runs = Run.objects.select_for_update(of=("self",))
+    if not runs.filter(pk=run_id, status__in=RunStatus.ended()).exists():
+        return None
+    current = FailureCauseTag.objects.filter(run=run_id, is_current=True)
+    return current.select_related("replaces").first() or FailureCauseTag(run_id=run_id)
+
+
+def _append(before: FailureCauseTag, user: User, cause: str, note: str) -> bool:
+    if before.pk is not None:
+        FailureCauseTag.objects.filter(pk=before.pk).update(is_current=False)
+    FailureCauseTag.objects.create(
+        run_id=before.run_id,
+        by=user,
+        cause=cause,
+        note=note,
+        proposed=proposed_for(before.run_id),
+        replaces=before if before.pk is not None else None,
+    )
+    return True
+
+
+def proposed_for(run_id: UUID) -> str:
+    """The cause that was proposed when the run was last drawn; empty for none."""
+    newest = SampledFailure.objects.filter(run=run_id).order_by("-sample").first()
+    return (newest and newest.proposed) or ""

@@ -1,0 +1,136 @@
+"""Why failures of MiniWoB++ failed: samples of them, and tagging one after the other."""
+
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+from django.views.decorators.vary import vary_on_headers
+
+from judging.analysis.experiments.access import PERMISSIONS
+from judging.analysis.experiments.figures import names_in
+from judging.analysis.experiments.population import Scope, Standing, scope_for
+from judging.analysis.experiments.sources import Source
+from judging.analysis.miniwob.cause_pages import FailureCausePane, failure_cause_pane, scope_to_tag
+from judging.analysis.miniwob.causes import causes_of, failure_rows, next_untold
+from judging.analysis.miniwob.forms import FailureCauseForm, SampleForm
+from judging.analysis.miniwob.services import NoFailuresError, draw_sample, tag_cause, undo_cause
+from judging.models import FailureCause
+from judging.studies.roles import TAG_FAILURES
+from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
+from runs.models import AgentConfiguration
+from runs.models.parsing import read_number
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required(TAG_FAILURES, raise_exception=True)
+def failure_causes(request: AppRequest, experiment_id: int) -> HttpResponse:
+    """The samples of an experiment's failures, each with what was said; draws one if asked to."""
+    scope = scope_to_tag(request.user, experiment_id)
+    if scope is None:
+        raise Http404
+    form = SampleForm(request.POST or None, auto_id=False)
+    if request.method == "POST":
+        if not _may_draw(request, scope):
+            raise PermissionDenied
+        if form.is_valid():
+            return _draw(request, scope, form)
+    samples = causes_of(scope)
+    rows = failure_rows(scope, [each.sample for each in samples])
+    context = {
+        "experiment": scope.experiment,
+        "samples": [(each, rows[each.sample.pk]) for each in samples],
+        "configurations": names_in(scope) if _may_draw(request, scope) else {},
+        "form": form,
+        "seeks_errors": form.is_bound,
+    }
+    return render(
+        request, "judging/failure_causes.html", context, status=422 if form.is_bound else 200
+    )
+
+
+def _may_draw(request: AppRequest, scope: Scope) -> bool:
+    """Whether the person may read the figures, and judges no run that could be drawn."""
+    if not request.user.has_perms(PERMISSIONS):
+        return False
+    return not scope.standing(Source()).filter(standing=Standing.HIDDEN).exists()
+
+
+def _draw(request: AppRequest, scope: Scope, form: SampleForm) -> HttpResponse:
+    wanted = form.cleaned_data
+    if wanted["agent"] not in names_in(scope):
+        raise Http404
+    agent = AgentConfiguration.objects.get(pk=wanted["agent"])
+    try:
+        draw_sample(
+            experiment=scope.experiment,
+            agent=agent,
+            size=wanted["size"],
+            seed=wanted["seed"],
+            user=request.user,
+        )
+    except NoFailuresError:
+        messages.info(request, _("No run of it failed."))
+    return redirect("judging:failure_causes", scope.experiment.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+@permission_required(TAG_FAILURES, raise_exception=True)
+def failure_cause(request: AppRequest, run_id: UUID) -> HttpResponse:
+    """The form for one failure of a sample; saves it, and goes on to the next if asked to."""
+    pane = _pane(request, run_id)
+    if request.method != "POST":
+        return _render(request, pane)
+    action, user = request.POST.get("action"), request.user
+    form = FailureCauseForm(request.POST, auto_id="why_%s")
+    if action == "undo":
+        undo_cause(user=user, run_id=run_id)
+    elif form.is_valid():
+        cause = FailureCause(form.cleaned_data["cause"])
+        tag_cause(user=user, run_id=run_id, cause=cause, note=form.cleaned_data["note"].strip())
+    else:
+        return _render(request, pane, form, status=422)
+    if action == "next":
+        return _go_on(request, pane)
+    return _render(request, _pane(request, run_id), is_saved=True)
+
+
+def _pane(request: AppRequest, run_id: UUID) -> FailureCausePane:
+    number = read_number(request.GET.get("sample", ""))
+    pane = None if number is None else failure_cause_pane(request.user, number, run_id)
+    if pane is None:
+        raise Http404
+    return pane
+
+
+def _render(
+    request: AppRequest,
+    pane: FailureCausePane,
+    form: FailureCauseForm | None = None,
+    status: int = 200,
+    *,
+    is_saved: bool = False,
+) -> HttpResponse:
+    context = {"why": pane, "form": form or pane.form, "is_saved": is_saved}
+    name = "_failure_cause_form" if wants_partial(request) else "failure_cause"
+    return render(request, f"judging/{name}.html", context, status=status)
+
+
+def _go_on(request: AppRequest, pane: FailureCausePane) -> HttpResponse:
+    """To the next failure of which nobody said why; where there is none, to the samples."""
+    scope = scope_for(request.user, pane.sample.experiment)
+    run_id = next_untold(scope, pane.sample, pane.row.position)
+    if run_id is None:
+        messages.success(request, _("Of every failure of this sample it is said why."))
+        address = reverse("judging:failure_causes", args=[pane.sample.experiment_id])
+        return redirect_whole(request, address)
+    name = "runs:run_detail" if wants_partial(request) else "judging:failure_cause"
+    query = urlencode({"sample": pane.sample.pk})
+    return redirect_whole(request, f"{reverse(name, args=[run_id])}?{query}")

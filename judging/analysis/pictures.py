@@ -1,0 +1,161 @@
+"""Pictures of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from django.utils import formats
+from django.utils.safestring import SafeString
+
+from judging.analysis.wording import DASH, figure_words, interval_words, why_undefined
+from judging.statistics.figures import Figure, Interval, Undefined
+from judging.statistics.proportions import Share
+from runs.interface.pictures import as_picture, drawing
+
+WIDTH = 380
+"""About a phone's, so that words keep their size there."""
+ROW = 46
+AXIS = 22
+MARGIN = 8
+LONGEST_NAME = 27
+"""Characters that fit beside the words; with a longer one, all names have a line of their own."""
+NAME_LINE = 17
+LONGEST_LINE = 50
+_INK, _MUTED, _LINE = "#1a1c20", "#585e67", "#dfe0dd"
+_MEANING = {
+    "fn": "#8b2780",
+    "fp": "#a84a00",
+    "people": "#1f4ea3",
+    "evaluator": "#585e67",
+    "agent": "#1f4ea3",
+}
+"""For the picture on its own; in a page, style sheets paint by class."""
+
+
+Meaning = Literal["fn", "fp", "people", "evaluator", "agent"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalRow:
+    """One share with its intervals; `value` is None where it is undefined.
+
+    `words` stand at the right, `url` is where the mark leads, `title` what it says on hover;
+    `meaning` is what colours it where that differs from row to row.
+    """
+
+    name: str
+    words: str
+    value: float | None = None
+    interval: Interval | None = None
+    by_task: Interval | None = None
+    url: str = ""
+    title: str = ""
+    meaning: Meaning | None = None
+
+
+def figure_row(
+    name: str,
+    value: Figure | None,
+    interval: Interval | Undefined | None,
+    *,
+    counted: Share | None = None,
+    by_task: Interval | Undefined | None = None,
+    url: str = "",
+    title: str = "",
+    meaning: Meaning | None = None,
+) -> IntervalRow:
+    """The row of a figure: its words with its interval, or a dash with the reason.
+
+    Args:
+        counted: what stands behind the words as `5/12`.
+        title: the name and the figure unless it is given.
+    """
+    if value is None or isinstance(value, Undefined):
+        words = f"{DASH} {why_undefined(value)}" if value else DASH
+        return IntervalRow(name=name, words=words, meaning=meaning)
+    words = figure_words(value, is_share=True)
+    ends = interval_words(interval, is_share=True)
+    told = [
+        words,
+        f"({ends})" if ends else "",
+        f"{counted.count}/{counted.total}" if counted else "",
+    ]
+    return IntervalRow(
+        name=name,
+        words=" ".join(filter(None, told)),
+        value=value,
+        interval=interval if isinstance(interval, Interval) else None,
+        by_task=by_task if isinstance(by_task, Interval) else None,
+        url=url,
+        title=title or f"{name}: {words}",
+        meaning=meaning,
+    )
+
+
+def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meaning) -> SafeString:
+    """Shares on one axis from 0 to 100 %, each with a whisker, the name and the words above.
+
+    A second, thin whisker is the interval with whole tasks resampled.
+    """
+    lift = NAME_LINE if any(len(row.name) > LONGEST_NAME for row in rows) else 0
+    height = (ROW + lift) * len(rows) + AXIS
+    with drawing(WIDTH, height) as figure:
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set_axis_off()
+        # One unit of y is a pixel from the top, one of x a percent between the margins.
+        scale = 100 / (WIDTH - 2 * MARGIN)
+        left = -MARGIN * scale
+        axes.set_xlim(left, 100 - left)
+        axes.set_ylim(height, 0)
+        for tick in (0, 25, 50, 75, 100):
+            axes.plot([tick, tick], [4, height - AXIS + 4], color=_LINE, lw=1, gid=".grid")
+            place = "left" if tick == 0 else "right" if tick == 100 else "center"
+            words = f"{formats.number_format(tick)} %"
+            axes.text(tick, height - 4, words, ha=place, size=11, color=_MUTED, gid=".axis")
+        for index, row in enumerate(rows):
+            top = index * (ROW + lift)
+            axes.text(0, top + 15, _shortened(row.name), size=13, color=_INK, gid=".name")
+            top += lift
+            axes.text(100, top + 15, row.words, size=12, ha="right", color=_MUTED, gid=".words")
+            if row.value is None:
+                continue
+            y = top + 30
+            kind = row.meaning or meaning
+            colour = _MEANING[kind]
+            if row.by_task is not None:
+                ends = [100 * row.by_task.low, 100 * row.by_task.high]
+                axes.plot(ends, [y, y], color=colour, lw=1, gid=f".by-task.{kind}")
+            if row.interval is not None:
+                low, high = 100 * row.interval.low, 100 * row.interval.high
+                axes.plot(
+                    [low, high],
+                    [y, y],
+                    color=colour,
+                    lw=3,
+                    alpha=0.6,
+                    solid_capstyle="butt",
+                    gid=f".whisker.{kind}",
+                )
+                for end in (low, high):
+                    axes.plot([end, end], [y - 4, y + 4], color=colour, lw=1.5, gid=f".cap.{kind}")
+            axes.plot(
+                [100 * row.value],
+                [y],
+                marker="o",
+                ls="",
+                ms=9,
+                color=colour,
+                clip_on=False,
+                url=row.url or None,
+                gid=f".point.{kind}",
+            )
+        return as_picture(figure, label, {row.url: row.title for row in rows if row.url})
+
+
+def _shortened(name: str) -> str:
+    """The name with its middle left out where it is longer than the picture is wide."""
+    if len(name) <= LONGEST_LINE:
+        return name
+    return f"{name[: LONGEST_LINE - 9]}…{name[-8:]}"

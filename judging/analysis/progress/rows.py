@@ -1,0 +1,111 @@
+"""The runs of an experiment with their verdict and their progress: what all figures are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+from judging.analysis.experiments.population import Scope, Standing
+from judging.analysis.experiments.sources import Source
+from judging.analysis.progress.sources import ProgressSource
+from judging.analysis.progress.told import Silence, Told, first_missed, milestones_of, told_by
+from runs.models import Run
+from webagent.milestones.definition import Definition
+
+
+class Stop(NamedTuple):
+    """A milestone by its task and its place among those in force, from 0."""
+
+    task: int
+    place: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One run that counts. `told` is None where `silence` says why."""
+
+    run: UUID
+    agent: int
+    task: int
+    task_name: str
+    task_set: int
+    task_set_name: str
+    standing: Standing
+    n_steps: int
+    stopped_at: int | None
+    """Its step limit, if that ended it: nobody knows what it would have done after."""
+    milestones: int
+    """How many its task has."""
+    told: Told | None
+    silence: Silence | None
+    stop: Stop | None
+    """The first milestone that it never reached, if there is one."""
+
+    @property
+    def is_success(self) -> bool:
+        return self.standing is Standing.SUCCESS
+
+    @property
+    def is_decided(self) -> bool:
+        return self.standing in (Standing.SUCCESS, Standing.FAILURE)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether both are known: what figures of progress beside success speak of."""
+        return self.told is not None and self.is_decided
+
+
+def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[RunRow]:
+    """All runs that count, told or not, in four queries."""
+    counted = scope.counted(verdicts)
+    milestones = milestones_of(counted.order_by().values("task"))
+    told = told_by(progress, counted, milestones)
+    rows = counted.order_by("agent", "task", "trial", "pk").values_list(
+        "pk",
+        "agent",
+        "task",
+        "task__external_id",
+        "task__task_set",
+        "task__task_set__name",
+        "task__task_set__version",
+        "standing",
+        "n_steps",
+        "max_steps",
+        "end_reason",
+    )
+    found = []
+    for pk, agent, task, name, in_set, set_name, version, standing, steps, limit, end in rows:
+        said = told.get(pk, Silence.NOT_ASKED)
+        if task not in milestones and isinstance(said, Silence):
+            said = Silence.NO_MILESTONES  # What the environment reports by itself was told.
+        found.append(
+            RunRow(
+                run=pk,
+                agent=agent,
+                task=task,
+                task_name=name,
+                task_set=in_set,
+                task_set_name=f"{set_name} {version}",
+                standing=Standing(standing),
+                n_steps=steps,
+                stopped_at=(limit or steps) if end == Run.EndReason.MAX_STEPS else None,
+                milestones=len(milestones.get(task, ())),
+                told=said if isinstance(said, Told) else None,
+                silence=said if isinstance(said, Silence) else None,
+                stop=_stop(task, said, milestones.get(task, ())),
+            )
+        )
+    return found
+
+
+def of_agent(rows: Sequence[RunRow], agent: int) -> list[RunRow]:
+    """Those of one configuration."""
+    return [row for row in rows if row.agent == agent]
+
+
+def _stop(task: int, said: Told | Silence, milestones: Sequence[Definition]) -> Stop | None:
+    place = first_missed(said, milestones) if isinstance(said, Told) else None
+    return None if place is None else Stop(task, place, milestones[place].name)

@@ -1,0 +1,120 @@
+"""Progress of one run as everybody who spoke of it sees it: the curves above its scrubber."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from judging.analysis.audits.judgements import RunJudgements
+from judging.analysis.progress.told import ticked_progress
+from judging.evaluators.progress import StoredProgress, stored_progress
+from judging.models import Evaluation, Label
+from runs.catalogue.milestones.definitions import definitions_of
+from runs.models import Run
+from webagent.milestones.definition import Definition, digest_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """One milestone, as one source sees it."""
+
+    name: str
+    at: int | None = None
+    lost: int | None = None
+    why: str = ""
+    again: Sequence[tuple[int, int | None]] = ()
+    """When it held once more after it was lost, and the step that ended that, if any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """The progress that one source sees, in percent: after each step, the highest, at the end."""
+
+    label: str
+    rates: Sequence[float]
+    maximum: float
+    final: float
+    milestones: Sequence[Reached]
+    not_told: Sequence[str] = ()
+    """Milestones that the source could say nothing of; the rates are over the others."""
+
+    def drawn(self) -> dict[str, object]:
+        """What the script needs to draw it."""
+        return {
+            "label": self.label,
+            "rates": list(self.rates),
+            "milestones": [
+                {"name": one.name, "at": at, "lost": lost}
+                for one in self.milestones
+                for at, lost in ((one.at, one.lost), *one.again)
+            ],
+        }
+
+
+def curves_of(judgements: RunJudgements) -> list[Curve]:
+    """All curves that may be shown to whoever the judgements were read for.
+
+    Evaluators first, then people; who is blind sees the curve of their own ticks alone. What was
+    measured by milestones that the task no longer has is left out.
+    """
+    run = judgements.run
+    milestones = definitions_of(run.task)
+    curves = list(_evaluated([line.evaluation for line in judgements.evaluators], milestones))
+    own = [(label, _("Your ticks")) for label in judgements.own_labels]
+    others = [
+        (label, _("Ticks by %(who)s") % {"who": label.annotator}) for label in judgements.labels
+    ]
+    return curves + list(_ticked(run, [*own, *others], milestones))
+
+
+def _evaluated(
+    evaluations: Sequence[Evaluation], milestones: Sequence[Definition]
+) -> Iterator[Curve]:
+    digest = digest_of(milestones)
+    for evaluation in evaluations:
+        stored = stored_progress(evaluation.details)
+        if stored is not None and stored.milestones_hash == digest:
+            yield _stored(evaluation, stored, [one.name for one in milestones])
+
+
+def _stored(evaluation: Evaluation, stored: StoredProgress, names: Sequence[str]) -> Curve:
+    told = {one.name for one in stored.milestones}
+    return Curve(
+        label=str(evaluation.evaluator),
+        rates=stored.progress.by_step,
+        maximum=stored.progress.maximum,
+        final=stored.progress.final,
+        milestones=[
+            Reached(
+                name=one.name,
+                at=one.achieved_at,
+                lost=one.lost_at,
+                why=one.rationale,
+                again=one.regained,
+            )
+            for one in stored.milestones
+        ],
+        not_told=[name for name in names if name not in told],
+    )
+
+
+def _ticked(
+    run: Run, labels: Sequence[tuple[Label, str]], milestones: Sequence[Definition]
+) -> Iterator[Curve]:
+    for label, words in labels:
+        found = ticked_progress(label, milestones, run.n_steps)
+        if found is None:
+            continue
+        findings, progress = found
+        yield Curve(
+            label=words,
+            rates=progress.by_step,
+            maximum=progress.maximum,
+            final=progress.final,
+            milestones=[
+                Reached(name=one.name, at=one.achieved_at, lost=one.lost_at, why=one.rationale)
+                for one in findings
+            ],
+        )

@@ -1,0 +1,127 @@
+"""Runs chosen by their progress, as an address names them: `evaluator-12:told`, `ticks:40-60`.
+
+`evaluator-12:stopped-7-2`: runs of task 7 that never reached its third milestone, but both before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from judging.analysis.experiments.population import Scope
+from judging.analysis.experiments.sources import Source
+from judging.analysis.progress.rows import RunRow, Stop, rows_of
+from judging.analysis.progress.sources import ProgressSource, read_progress_source
+from judging.analysis.progress.told import SILENCES, Silence
+from runs.models import Task
+
+TOLD = "told"
+_STOPPED = "stopped-"
+_BETWEEN = "-"
+_APART = ":"
+
+
+def progress_value(source: ProgressSource, found: str) -> str:
+    """The value of an address: runs of which the source says this."""
+    return f"{source.key}{_APART}{found}"
+
+
+def stopped_at(stop: Stop) -> str:
+    """What is found of runs that stopped at this milestone."""
+    return f"{_STOPPED}{stop.task}{_BETWEEN}{stop.place}"
+
+
+def progress_words(value: str) -> str:
+    """The value in words.
+
+    Raises:
+        ValueError: there is no such value.
+    """
+    source, found = _read(value)
+    if isinstance(found, Silence):
+        said = str(SILENCES[found])
+    elif found is None:
+        said = _("known")
+    elif isinstance(found, _At):
+        said = _("not past milestone %(n)s") % {"n": found.place + 1}
+    else:
+        said = _("%(low)s to %(high)s %%") % {"low": found[0], "high": found[1]}
+    return _("%(said)s (%(source)s)") % {"said": said, "source": source.name}
+
+
+def runs_of_progress(scope: Scope, verdicts: Source, value: str) -> list[UUID]:
+    """The runs of which the source says so.
+
+    Raises:
+        ValueError: there is no such value.
+    """
+    source, found = _read(value)
+    return [row.run for row in rows_of(scope, verdicts, source) if _fits(row, found)]
+
+
+def with_milestones(runs: QuerySet[Any], value: str) -> QuerySet[Any]:
+    """The runs whose task has so many milestones: `1-3`, or `4+`.
+
+    Raises:
+        ValueError: there is no such value.
+    """
+    low, high = _range(value)
+    in_force = Count("milestones", filter=Q(milestones__removed_at=None))
+    tasks = Task.objects.order_by().annotate(n_milestones=in_force).filter(n_milestones__gte=low)
+    if high is not None:
+        tasks = tasks.filter(n_milestones__lte=high)
+    chosen: QuerySet[Any] = runs.filter(task__in=tasks.values("pk"))
+    return chosen
+
+
+def check_range(value: str) -> None:
+    """Raises ValueError where the value is no range of whole numbers."""
+    _range(value)
+
+
+class _At(NamedTuple):
+    task: int
+    place: int
+
+
+_Found = Silence | tuple[int, int] | _At | None
+
+
+def _read(value: str) -> tuple[ProgressSource, _Found]:
+    key, _apart, found = value.partition(_APART)
+    source = read_progress_source(key)
+    if found == TOLD:
+        return source, None
+    if found in set(Silence):
+        return source, Silence(found)
+    if found.startswith(_STOPPED):
+        task, _between, place = found.removeprefix(_STOPPED).partition(_BETWEEN)
+        return source, _At(_number(task), _number(place))
+    low, high = _range(found)
+    return source, (low, 100 if high is None else high)
+
+
+def _range(value: str) -> tuple[int, int | None]:
+    if value.endswith("+"):
+        return _number(value.removesuffix("+")), None
+    low, between, high = value.partition(_BETWEEN)
+    return _number(low), _number(high if between else low)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 6:
+        raise ValueError(f"{text} is no number")
+    return int(text)
+
+
+def _fits(row: RunRow, found: _Found) -> bool:
+    if isinstance(found, Silence):
+        return row.silence is found
+    if isinstance(found, _At):
+        return row.stop is not None and (row.stop.task, row.stop.place) == found
+    if row.told is None:
+        return False
+    return found is None or found[0] <= round(100 * row.told.maximum, 6) <= found[1]

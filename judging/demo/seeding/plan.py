@@ -1,0 +1,118 @@
+"""What a seeded database holds beside its runs: people, tasks, agents, evaluators."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from judging.demo.seeding import PEOPLE, TASK_SETS, shares
+from judging.demo.seeding.pool import Pool
+from judging.evaluating.evaluating import version_of
+from judging.evaluators.registry import evaluator_named
+from judging.models import EvaluatorVersion
+from judging.studies.accounts import create_user
+from judging.studies.roles import Role
+from runs.models import AgentConfiguration, Task, TaskSet, User
+
+N_PEOPLE = {Role.ANNOTATOR: 12, Role.ADJUDICATOR: 3, Role.ENGINEER: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskGroup:
+    """A seeded task set."""
+
+    shape: shares.SetShape
+    tasks: Sequence[Task]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that rows refer to."""
+
+    people: dict[Role, list[User]]
+    groups: list[TaskGroup]
+    agents: list[AgentConfiguration]
+    evaluators: dict[str, EvaluatorVersion]
+    """By the words of `shares.RIGHT`."""
+
+
+def make_plan(pool: Pool, random: Random) -> Plan:
+    """The rows, made where they are not there yet."""
+    people = {
+        role: [_person(role, number) for number in range(1, n + 1)] for role, n in N_PEOPLE.items()
+    }
+    names = ("imported-reward", "webarena-strict", "webarena-repaired")
+    evaluators = {name: version_of(evaluator_named(name)) for name in names}
+    return Plan(people, _groups(pool, random), _agents(), evaluators | {"judge": _judge()})
+
+
+def _person(role: Role, number: int) -> User:
+    """An account that nobody can enter before it gets another password."""
+    name = f"{PEOPLE}{role.value}-{number}"
+    found = User.objects.filter(username=name).first()
+    return found or create_user(name=name, role=role, password=secrets.token_urlsafe(24))
+
+
+def _groups(pool: Pool, random: Random) -> list[TaskGroup]:
+    groups = []
+    for shape in shares.SETS:
+        task_set, is_new = TaskSet.objects.get_or_create(name=TASK_SETS + shape.name, version="1")
+        if is_new:
+            Task.objects.bulk_create(_task(task_set, shape, n, pool, random) for n in _all(shape))
+        tasks = Task.objects.filter(task_set=task_set).only("id", "goal", "site").order_by("pk")
+        groups.append(TaskGroup(shape, list(tasks)))
+    return groups
+
+
+def _all(shape: shares.SetShape) -> range:
+    return range(shape.n_tasks)
+
+
+def _task(
+    task_set: TaskSet, shape: shares.SetShape, number: int, pool: Pool, random: Random
+) -> Task:
+    site = shape.sites[number % len(shape.sites)]
+    return Task(
+        task_set=task_set,
+        external_id=f"{shape.name}.{number}",
+        site=site,
+        sites=[site],
+        goal=f"{random.choice(pool.goals)} ({number})",
+        template=str(number // 4),
+        evaluation_kind=shape.evaluation_kinds[number % len(shape.evaluation_kinds)],
+    )
+
+
+def _agents() -> list[AgentConfiguration]:
+    for name in shares.AGENT_NAMES:
+        for model in shares.MODELS:
+            key = hashlib.sha256(f"{TASK_SETS}{name} {model}".encode()).hexdigest()
+            AgentConfiguration.objects.get_or_create(
+                config_hash=key,
+                defaults={
+                    "name": name,
+                    "version": "1",
+                    "model": model,
+                    "model_names": [model],
+                    "config": {"model": model},
+                },
+            )
+    agents = AgentConfiguration.objects.filter(model__in=shares.MODELS)
+    return list(agents.filter(name__in=shares.AGENT_NAMES).order_by("name", "model"))
+
+
+def _judge() -> EvaluatorVersion:
+    key = hashlib.sha256(f"{TASK_SETS}judge".encode()).hexdigest()
+    judge, _is_new = EvaluatorVersion.objects.get_or_create(
+        config_hash=key,
+        defaults={
+            "name": "two-stage-judge",
+            "kind": EvaluatorVersion.Kind.JUDGE,
+            "version": TASK_SETS.strip(),
+            "config": {"model": shares.MODELS[0]},
+        },
+    )
+    return judge

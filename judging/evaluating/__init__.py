@@ -1,0 +1,1 @@
+"""Evaluations in the background: requests, batches, costs."""

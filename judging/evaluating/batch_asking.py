@@ -1,0 +1,177 @@
+"""What an evaluator asks of many runs, by its provider's batch API: slower, at some cheaper.
+
+Round by round: what it asks first about each run goes up in one batch, and what it asks next is
+known once those replies are there. They are kept like any other; evaluating then finds them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from django.db import DatabaseError
+
+from judging.evaluators.contract import Evaluator
+from runs.models import Run
+from runs.queue.paid_work import WorkRefusedError
+from webagent.llm.batch_parts import BatchDesk, BatchState
+from webagent.llm.batches import batch_desk, most_cost_of_batch
+from webagent.llm.cache import ReplyCache, cache_key
+from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request
+from webagent.llm.registry import ModelEntry
+
+logger = logging.getLogger(__name__)
+
+POLL_S = 30.0
+MOST_ROUNDS = 8
+"""Stages and repairs of the judges that there are take fewer."""
+
+
+class StillWaitingError(Exception):
+    """The batch goes on at the provider; the message is its id, by which it can be fetched."""
+
+
+Wait = Callable[[float], bool]
+"""Waits so many seconds; False if nobody wants to wait any longer."""
+
+
+@dataclass(slots=True)
+class Collected:
+    """What came of the batches: replies kept, their cost in US dollars, requests that failed.
+
+    `n_unpriced`: so many replies have no known price, and are not in `cost`.
+    """
+
+    n_replies: int = 0
+    n_unpriced: int = 0
+    cost: Decimal = Decimal(0)
+    failures: dict[str, ModelFailure] = field(default_factory=dict)
+
+
+class _Noting:
+    """A model that says what is kept, and notes what is not."""
+
+    def __init__(self, entry: ModelEntry, replies: ReplyCache, failed: Iterable[str]) -> None:
+        self._entry = entry
+        self._replies = replies
+        self._failed = frozenset(failed)
+        self.missing: dict[str, Request] = {}
+
+    def complete(self, request: Request) -> Reply:
+        key = cache_key(request, self._entry)
+        kept = self._replies.get(key)
+        if kept is not None:
+            return kept
+        if key not in self._failed:
+            self.missing[key] = request
+        raise ModelFailure(FailureKind.NOT_CONFIGURED, "it is to be asked in a batch")
+
+
+class BatchAsking:
+    """One evaluator's questions about some runs.
+
+    Args:
+        make: the evaluator with this model before it.
+        wait: between two looks at a batch.
+        max_cost: what all batches together may cost, in US dollars.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[LanguageModel], Evaluator],
+        entry: ModelEntry,
+        replies: ReplyCache,
+        *,
+        wait: Wait,
+        max_cost: Decimal | None = None,
+        tell: Callable[[str], object] = logger.info,
+    ) -> None:
+        self._make = make
+        self._entry = entry
+        self._replies = replies
+        self._wait = wait
+        self._max_cost = max_cost
+        self._tell = tell
+        self.collected = Collected()
+
+    def ask(self, runs: Callable[[], Iterator[Run]], *, batch_id: str = "") -> Collected:
+        """Have everything asked that no reply is kept of; what failed is left to be asked alone.
+
+        Args:
+            batch_id: of a batch that was handed in before and is to be fetched first.
+
+        Raises:
+            StillWaitingError: `wait` gave up; what was fetched until then is kept.
+            WorkRefusedError: the next batch could cost more than is left.
+            ModelFailure: the provider takes no batch, or took it and failed.
+        """
+        with closing(batch_desk(self._entry)) as desk:
+            if batch_id:
+                self._fetch(desk, batch_id)
+            for _ in range(MOST_ROUNDS):
+                missing = self._missing(runs())
+                if not missing:
+                    break
+                self._check_cost(missing)
+                batch_id = desk.submit(list(missing.values()))
+                self._tell(f"{len(missing)} requests handed in as batch {batch_id}")
+                self._fetch(desk, batch_id)
+        return self.collected
+
+    def _missing(self, runs: Iterator[Run]) -> dict[str, Request]:
+        noting = _Noting(self._entry, self._replies, self.collected.failures)
+        evaluator = self._make(noting)
+        for run in runs:
+            try:
+                evaluator.evaluate(run)
+            except DatabaseError:
+                raise
+            except Exception:
+                # Evaluating comes to it too, and says then what broke on which run.
+                logger.debug("An evaluator broke on run %s.", run.pk, exc_info=True)
+        return noting.missing
+
+    def _check_cost(self, missing: dict[str, Request]) -> None:
+        if self._max_cost is None:
+            return
+        most = most_cost_of_batch(list(missing.values()), self._entry)
+        if most is None or self.collected.cost + most > self._max_cost:
+            raise WorkRefusedError(
+                f"the next {len(missing)} requests may cost up to ${most or 0:.4f}, which does not"
+                f" fit into ${self._max_cost}: a batch cannot be stopped at a limit. Ask about"
+                " fewer runs, or raise the limit"
+            )
+
+    def _fetch(self, desk: BatchDesk, batch_id: str) -> None:
+        while True:
+            try:
+                progress = desk.poll(batch_id)
+            except ModelFailure as failure:
+                if not failure.kind.is_temporary:
+                    raise
+            else:
+                if progress.state is BatchState.FAILED:
+                    raise ModelFailure(
+                        FailureKind.REJECTED, f"batch {batch_id} failed: {progress.reason}"
+                    )
+                if progress.state is BatchState.ENDED:
+                    break
+            if not self._wait(POLL_S):
+                raise StillWaitingError(batch_id)
+        for key, outcome in desk.collect(batch_id):
+            self._keep(key, outcome)
+
+    def _keep(self, key: str, outcome: Reply | ModelFailure) -> None:
+        collected = self.collected
+        if isinstance(outcome, ModelFailure):
+            collected.failures[key] = outcome
+            return
+        self._replies.put(key, outcome)
+        collected.n_replies += 1
+        if outcome.cost is None:
+            collected.n_unpriced += 1
+        else:
+            collected.cost += outcome.cost

@@ -1,0 +1,99 @@
+"""Carrying out a batch of evaluations: resumed where it stopped, whoever dies over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+from django.conf import settings
+
+from judging.evaluating.evaluating import (
+    BATCH,
+    Again,
+    evaluation_of,
+    runs_of,
+    runs_to_evaluate,
+    store_evaluations,
+)
+from judging.evaluating.replies import StoredReplies
+from judging.evaluators.language_models import usable_entry
+from judging.evaluators.registry import UnknownEvaluatorError, evaluator_of
+from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem
+from runs.models import Run
+from runs.queue.paid_work import Watcher, Worker, WorkRefusedError
+from webagent.llm.cache import ReplyCache
+from webagent.llm.interface import LanguageModel
+from webagent.llm.registry import ModelEntry
+
+
+def carry_out(batch_id: UUID, watcher: Watcher[EvaluationBatch] | None = None) -> bool:
+    """Work on a batch until it is through or has to stop; False if it was not there to be had."""
+    batch = EvaluationBatch.objects.claim(batch_id, lease_s=settings.ENV.LEASE_S)
+    if batch is None:
+        return False
+    _BatchWorker(batch, watcher).carry_out()
+    return True
+
+
+def add_items(batch: EvaluationBatch, run_ids: Sequence[UUID]) -> int:
+    """Make these the runs of the batch; how many. Doing so twice changes nothing."""
+    EvaluationBatchItem.objects.bulk_create(
+        [
+            EvaluationBatchItem(batch=batch, run_id=run_id, position=position)
+            for position, run_id in enumerate(run_ids)
+        ],
+        batch_size=1000,
+        ignore_conflicts=True,
+    )
+    return len(run_ids)
+
+
+class _BatchWorker(Worker[EvaluationBatch, Run, Evaluation]):
+    """One batch under way."""
+
+    at_once_without_model = BATCH
+
+    def choose(self) -> int:
+        batch = self.work
+        if batch.study is None:
+            return batch.items.count()
+        runs = runs_to_evaluate(batch.evaluator, runs_of(batch.study), Again(batch.again))
+        return add_items(batch, list(runs.values_list("pk", flat=True)[: batch.limit]))
+
+    def prepare(self, model: LanguageModel | None) -> None:
+        try:
+            self._evaluator = evaluator_of(self.work.evaluator, language_model=model)
+        except UnknownEvaluatorError as error:
+            raise WorkRefusedError(str(error)) from error
+
+    def entry(self) -> ModelEntry:
+        return usable_entry(self.work.model)
+
+    def replies(self) -> ReplyCache:
+        # Whoever asks for another evaluation does not want the old reply once more.
+        again = self.work.again != Again.NEVER
+        return StoredReplies(self.work.created_at if again else None)
+
+    def items(self) -> Iterator[Run]:
+        waiting = self.work.items.filter(is_done=False)
+        ids = list(waiting.order_by("position").values_list("run_id", flat=True))
+        for start in range(0, len(ids), BATCH):
+            part = ids[start : start + BATCH]
+            found = Run.objects.select_related("task__task_set").in_bulk(part)
+            yield from (found[run_id] for run_id in part if run_id in found)
+
+    def do(self, item: Run) -> Evaluation:
+        return evaluation_of(item, self._evaluator, self.work.evaluator)
+
+    def store(self, done: list[Evaluation]) -> dict[str, int]:
+        batch = self.work
+        for row in done:
+            row.batch = batch
+        tally = store_evaluations(done, batch.evaluator, again=Again(batch.again))
+        batch.items.filter(run__in=[row.run_id for row in done]).update(is_done=True)
+        counts = {
+            f"n_{verdict}": getattr(batch, f"n_{verdict}") + tally.verdicts[verdict]
+            for verdict in Evaluation.Verdict.values
+        }
+        counts["n_already"] = batch.n_already + tally.already
+        return counts | {"n_done": sum(counts.values())}

@@ -1,0 +1,192 @@
+"""Evaluations: made once for a run and an evaluator version, kept for good.
+
+A finished run never changes and neither does a version, so its evaluation stands: asking again
+finds it. Only an explicit `Again` makes another, appended beside the earlier ones.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from django.db import DatabaseError, transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext_noop
+
+from judging.evaluators.contract import Evaluator, Finding, having_read
+from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
+from judging.models.evaluations import SETTLED
+from judging.studies.audit_kinds import EVALUATOR_ADDED
+from runs.accounts.audit_log import record_act
+from runs.models import Run, RunStatus
+from runs.telemetry import counters
+
+logger = logging.getLogger(__name__)
+
+BATCH = 200
+BROKE = gettext_noop("the evaluator broke on this run")
+
+Again = EvaluationBatch.Again
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many runs were evaluated, with what result, and how many had an evaluation already."""
+
+    verdicts: Counter[str] = field(default_factory=Counter)
+    already: int = 0
+
+    @property
+    def made(self) -> int:
+        return self.verdicts.total()
+
+    def add(self, other: Tally) -> None:
+        self.verdicts.update(other.verdicts)
+        self.already += other.already
+
+
+def version_of(evaluator: Evaluator) -> EvaluatorVersion:
+    """The stored version of an evaluator, made on first sight."""
+    identity = evaluator.identity
+    with transaction.atomic():
+        version, is_new = EvaluatorVersion.objects.get_or_create(
+            config_hash=identity.config_hash,
+            defaults={
+                "name": identity.name,
+                "kind": identity.kind,
+                "version": identity.version,
+                "config": dict(identity.config),
+            },
+        )
+        if is_new:
+            record_act(EVALUATOR_ADDED, about=version, words=f"{version.name} @{version.version}")
+    return version
+
+
+def runs_of(study: Study) -> QuerySet[Run]:
+    """The study's runs that have ended, with what evaluators read, in the study's order."""
+    ended = Run.objects.filter(study_items__study=study, status__in=RunStatus.ended())
+    return ended.select_related("task").order_by("study_items__position")
+
+
+def runs_without(version: EvaluatorVersion, runs: QuerySet[Run]) -> QuerySet[Run]:
+    """Those of the runs that the evaluator has said nothing of yet."""
+    return runs.exclude(Exists(_current(version).filter(run=OuterRef("pk"))))
+
+
+def runs_to_evaluate(version: EvaluatorVersion, runs: QuerySet[Run], again: Again) -> QuerySet[Run]:
+    """Those of the runs that are evaluated now."""
+    if again == Again.NEVER:
+        return runs_without(version, runs)
+    if again == Again.NO_VERDICT:
+        said = _current(version).filter(_spoken(version), run=OuterRef("pk"))
+        return runs.exclude(Exists(said))
+    return runs
+
+
+def evaluate_study(
+    *,
+    study: Study,
+    evaluator: Evaluator,
+    limit: int | None = None,
+    again: Again = Again.NEVER,
+) -> Iterator[Tally]:
+    """Evaluate the study's runs, at most `limit` of them; yields what each part came to.
+
+    Every part is stored before it is told, so that what is cut short is resumed, not redone.
+    """
+    version = version_of(evaluator)
+    runs = runs_of(study)
+    chosen = runs_to_evaluate(version, runs, again)
+    if again == Again.NEVER:
+        yield Tally(already=runs.count() - chosen.count())
+    ids = list(chosen.values_list("pk", flat=True)[:limit])
+    for start in range(0, len(ids), BATCH):
+        part = Run.objects.filter(pk__in=ids[start : start + BATCH]).select_related("task")
+        yield evaluate_runs(part, evaluator, version, again=again)
+
+
+def evaluate_runs(
+    runs: Sequence[Run] | QuerySet[Run],
+    evaluator: Evaluator,
+    version: EvaluatorVersion,
+    *,
+    again: Again = Again.NEVER,
+) -> Tally:
+    """Evaluate and store in one transaction; a run evaluated meanwhile by another keeps that."""
+    given = list(runs)
+    ready = having_read(evaluator, given)
+    rows = [evaluation_of(run, ready, version) for run in given]
+    with transaction.atomic():
+        return store_evaluations(rows, version, again=again)
+
+
+def evaluation_of(run: Run, evaluator: Evaluator, version: EvaluatorVersion) -> Evaluation:
+    """What the evaluator says of the run, as a row that is not stored yet.
+
+    An evaluator that breaks has come to no verdict on this run, which says nothing of the others.
+
+    Raises:
+        DatabaseError: the database is away, for which no run can be blamed.
+    """
+    started = perf_counter()
+    try:
+        finding = evaluator.evaluate(run)
+    except DatabaseError:
+        raise
+    except Exception as error:
+        logger.exception("%s broke on run %s.", version, run.pk)
+        finding = Finding.without_verdict(
+            BROKE, {"error": f"{type(error).__name__}: {error}"[:500]}
+        )
+    counters.evaluations.labels(version.kind, _kind_of_result(finding.verdict)).inc()
+    return Evaluation(
+        run=run,
+        evaluator=version,
+        verdict=finding.verdict,
+        score=finding.score,
+        reason=finding.reason[:200],
+        details=dict(finding.details),
+        rationale=finding.rationale,
+        cost=finding.cost,
+        seconds=perf_counter() - started,
+        task=finding.task or run.task,
+        record={"content_hash": run.content_hash} if run.content_hash else {},
+    )
+
+
+def _kind_of_result(verdict: Evaluation.Verdict) -> str:
+    """Whether there is a verdict; which one is not for those who count."""
+    return "verdict" if verdict in SETTLED else str(verdict)
+
+
+def store_evaluations(
+    rows: Sequence[Evaluation], version: EvaluatorVersion, *, again: Again
+) -> Tally:
+    """Store them as the current ones. Call it in a transaction; doing so twice changes nothing.
+
+    Unless `again` asks for it, a run that has an evaluation keeps that one.
+    """
+    ours = [row.pk for row in rows]
+    if again != Again.NEVER:
+        earlier = _current(version).filter(run__in=[row.run_id for row in rows])
+        earlier.exclude(pk__in=ours).update(is_current=False)
+    Evaluation.objects.bulk_create(rows, ignore_conflicts=True)
+    # Which rows a conflict kept out is only known by looking.
+    stored = Evaluation.objects.filter(pk__in=ours)
+    verdicts = Counter(stored.values_list("verdict", flat=True))
+    return Tally(verdicts=verdicts, already=len(rows) - verdicts.total())
+
+
+def _spoken(version: EvaluatorVersion) -> Q:
+    """What is an answer: a verdict, or for those who say how a run failed all but an error."""
+    if version.kind == EvaluatorVersion.Kind.MODES:
+        return ~Q(verdict=Evaluation.Verdict.ERROR)
+    return Q(verdict__in=SETTLED)
+
+
+def _current(version: EvaluatorVersion) -> QuerySet[Evaluation]:
+    return Evaluation.objects.filter(evaluator=version, is_current=True)

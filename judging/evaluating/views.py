@@ -1,0 +1,161 @@
+"""Batches of evaluations: start, watch, cancel, resume."""
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from judging.analysis.audits.auditing import for_auditors
+from judging.evaluating.batch_services import cancel_batch, resume_batch
+from judging.evaluating.forms import EvaluateForm
+from judging.evaluating.pages import (
+    PER_PAGE,
+    batch_errors,
+    batch_rows,
+    batches_shown_to,
+    for_study,
+    moves,
+)
+from judging.evaluating.requests import EvaluationRequest, selected_runs
+from judging.evaluators.language_models import (
+    ModelUnavailableError,
+    how_to_configure,
+    offered_models,
+)
+from judging.models import EvaluationBatch, Study
+from judging.studies.access import AUDIT, EVALUATE
+from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.row_counts import BoundedPaginator
+from runs.launching.reruns.pages import ids_of
+from runs.queue.paid_work import WorkRefusedError
+from runs.queue.resuming import resume
+from runs.queue.work_forms import ResumeForm
+
+may_audit = permission_required(AUDIT, raise_exception=True)
+may_evaluate = permission_required([AUDIT, EVALUATE], raise_exception=True)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_auditors
+def audit_evaluate(request: AppRequest, study: Study) -> HttpResponse:
+    """The form that has a study evaluated; sent, it queues one batch for each evaluator."""
+    if not request.user.has_perm(EVALUATE):
+        raise PermissionDenied
+    return _ask_or_start(request, study=study, run_ids=[])
+
+
+@require_POST
+@may_evaluate
+def runs_evaluate(request: AppRequest) -> HttpResponse:
+    """The same for the runs named by `run`, as far as the person may know their verdicts."""
+    runs = selected_runs(request.user, ids_of(request.POST.getlist("run")))
+    if not runs:
+        messages.info(request, _("None of these runs can be evaluated for you yet."))
+        return redirect("runs:run_list")
+    return _ask_or_start(request, study=None, run_ids=runs)
+
+
+def _ask_or_start(request: AppRequest, *, study: Study | None, run_ids: list[UUID]) -> HttpResponse:
+    form, problem = _form(request)
+    wish = EvaluationRequest(form=form, study=study, run_ids=run_ids, user=request.user)
+    context = {"form": form, "study": study, "run_ids": run_ids, "problem": problem}
+    if "estimate" in request.POST and wants_partial(request):
+        return render(request, "judging/_evaluate_estimate.html", {"lines": wish.estimates()})
+    if "start" in request.POST and form.is_valid():
+        try:
+            started = wish.start()
+        except WorkRefusedError as error:
+            form.add_error(None, str(error))
+        else:
+            return _started(request, started)
+    status = 422 if "start" in request.POST else 200
+    return render(request, "judging/evaluate.html", context, status=status)
+
+
+def _form(request: AppRequest) -> tuple[EvaluateForm, str]:
+    """The form, and why no model can be asked; empty if one can."""
+    try:
+        models, problem = offered_models(), ""
+    except ModelUnavailableError as error:
+        models, problem = [], str(error)
+    is_sent = "start" in request.POST or "estimate" in request.POST
+    form = EvaluateForm(
+        request.POST if is_sent else None, models=models, default_model=settings.ENV.JUDGE_MODEL
+    )
+    if form.has_model:
+        return form, ""
+    missing = [f"{offer.name}: {offer.missing}." for offer in models]
+    return form, problem or " ".join(missing) or how_to_configure()
+
+
+def _started(request: AppRequest, batches: list[EvaluationBatch]) -> HttpResponse:
+    words = ngettext("%(n)d batch is queued.", "%(n)d batches are queued.", len(batches))
+    messages.success(request, words % {"n": len(batches)})
+    if len(batches) == 1:
+        return redirect("judging:batch_detail", batches[0].pk)
+    return redirect("judging:batch_list")
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@may_audit
+def batch_list(request: AppRequest) -> HttpResponse:
+    """All batches, live: what runs, what waits, what came of the last ones."""
+    name = "_batch_table" if wants_partial(request) else "batch_list"
+    return render(request, f"judging/{name}.html", _listed(request))
+
+
+def _listed(request: AppRequest) -> dict[str, Any]:
+    study = request.GET.get("study", "")
+    found = batches_shown_to(request.user).filter(for_study(study))
+    page = BoundedPaginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    return {
+        "page": page,
+        "rows": batch_rows(page.object_list, request.user),
+        "moves": moves(page.object_list),
+        "query": request.GET.urlencode(),
+    }
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@may_audit
+def batch_detail(request: AppRequest, batch_id: UUID) -> HttpResponse:
+    """One batch, live: how far it is, what it costs, and what went wrong on which runs."""
+    name = "_batch" if wants_partial(request) else "batch_detail"
+    return render(request, f"judging/{name}.html", _batch(request, batch_id))
+
+
+def _batch(request: AppRequest, batch_id: UUID) -> dict[str, Any]:
+    batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
+    [row] = batch_rows([batch], request.user)
+    form = ResumeForm(work=batch) if row.progress.needs_budget and row.can_resume else None
+    return {"batch": batch, "row": row, "errors": batch_errors(batch), "resume_form": form}
+
+
+@require_POST
+@may_evaluate
+def batch_cancel(request: AppRequest, batch_id: UUID) -> HttpResponse:
+    """Ask a batch to stop."""
+    batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
+    if not cancel_batch(batch=batch):
+        messages.info(request, _("The batch had ended already."))
+    return redirect("judging:batch_detail", batch_id)
+
+
+@require_POST
+@may_evaluate
+def batch_resume(request: AppRequest, batch_id: UUID) -> HttpResponse:
+    """Queue a stopped batch again, where it stopped."""
+    batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
+    resume(request, batch, lambda limit: resume_batch(batch=batch, max_cost=limit))
+    return redirect("judging:batch_detail", batch_id)

@@ -1,0 +1,134 @@
+"""Putting one question to a model: at most one repair attempt, and errors that stay errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from judging.evaluators.judges.outcome import INVALID_REPLY, Stage, StageName, total_cost
+from judging.evaluators.judges.prompts import Prompt, load_prompt
+from judging.evaluators.matching.outcome import Verdict
+from webagent.llm.fences import without_fence
+from webagent.llm.interface import (
+    LanguageModel,
+    Message,
+    ModelFailure,
+    Reply,
+    Request,
+)
+from webagent.misfits import misfits
+
+LONGEST_REPLY = 50_000
+
+Value = TypeVar("Value")
+Form = TypeVar("Form", bound=BaseModel)
+
+
+class InvalidReplyError(ValueError):
+    """A reply that is not of the form asked for; says what is wrong, in words for the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(Generic[Value]):
+    """What came of a question: a value, or an error; and a stage with what it took."""
+
+    value: Value | None
+    stage: Stage
+    text: str = ""
+
+
+def ask(
+    language_model: LanguageModel,
+    request: Request,
+    read: Callable[[str], Value],
+    *,
+    name: StageName,
+    prompt: Prompt,
+    repair: str | None = "json",
+) -> Asked[Value]:
+    """Ask, and read the reply; where it cannot be read, say what is wrong and ask once more.
+
+    Args:
+        read: gives the value of a reply's text or raises InvalidReplyError.
+        repair: the prompt of the second attempt; None for none.
+    """
+    stage = Stage(
+        name=name,
+        verdict=Verdict.ERROR,
+        prompt=prompt.name,
+        prompt_hash=prompt.sha256,
+        cost=Decimal(0),
+        is_cached=True,
+        asks=0,
+    )
+    problem = ""
+    text = ""
+    for attempt in range(1 if repair is None else 2):
+        if attempt and repair is not None:
+            request = _again(request, text, problem, repair)
+        try:
+            reply = language_model.complete(request)
+        except ModelFailure as failure:
+            return Asked(value=None, stage=_failed(stage, failure), text=failure.text)
+        stage, text = _with_reply(stage, reply), reply.text
+        try:
+            return Asked(value=read(text), stage=stage, text=text)
+        except InvalidReplyError as error:
+            problem = str(error)
+    failed = replace(stage, error_kind=INVALID_REPLY, error=problem, reply=text)
+    return Asked(value=None, stage=failed, text=text)
+
+
+def read_json(text: str, form: type[Form]) -> Form:
+    """The JSON object of a reply, a single Markdown code block around it allowed for.
+
+    Raises:
+        InvalidReplyError: it is none, or lacks something.
+    """
+    if len(text) > LONGEST_REPLY:
+        raise InvalidReplyError(f"it is longer than {LONGEST_REPLY} characters")
+    try:
+        return form.model_validate_json(without_fence(text))
+    except ValidationError as error:
+        raise InvalidReplyError("; ".join(map(str, misfits(error)[:5]))) from error
+
+
+def _again(request: Request, text: str, problem: str, repair: str) -> Request:
+    wording = load_prompt("repair", "1", repair)
+    # Providers refuse messages without text.
+    said = Message.assistant(text.strip() or "(nothing)")
+    asked = Message.user(wording.filled(problem=problem))
+    return replace(request, messages=(*request.messages, said, asked))
+
+
+def _with_reply(stage: Stage, reply: Reply) -> Stage:
+    return replace(
+        stage,
+        model=reply.model,
+        input_tokens=stage.input_tokens + reply.usage.input_tokens,
+        output_tokens=stage.output_tokens + reply.usage.output_tokens,
+        cost=total_cost([stage.cost, reply.cost]),
+        seconds=stage.seconds + reply.seconds,
+        is_cached=stage.is_cached and reply.is_cached,
+        asks=stage.asks + 1,
+    )
+
+
+def _failed(stage: Stage, failure: ModelFailure) -> Stage:
+    spent = failure.usage.input_tokens + failure.usage.output_tokens
+    free = not spent and not failure.may_be_billed
+    return replace(
+        stage,
+        input_tokens=stage.input_tokens + failure.usage.input_tokens,
+        output_tokens=stage.output_tokens + failure.usage.output_tokens,
+        cost=stage.cost if free else None,
+        is_cached=False,
+        asks=stage.asks + 1,
+        error_kind=failure.kind.value,
+        error=str(failure),
+        reply=failure.text,
+    )

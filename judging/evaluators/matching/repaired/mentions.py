@@ -1,0 +1,115 @@
+"""Where does an answer say a reference? Each kind of reference has its own ways of being said."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from judging.evaluators.matching.repaired.amounts import amount_mentions, read_amount
+from judging.evaluators.matching.repaired.literal import literal_mentions
+from judging.evaluators.matching.repaired.locations import location_mentions
+from judging.evaluators.matching.repaired.rules import Rule, Rules
+from judging.evaluators.matching.repaired.saying import MOST_MENTIONS, Mention, Question
+from judging.evaluators.matching.repaired.typed import is_quantity, quantity_mentions
+
+_LABELLED = re.compile(r"(?P<label>[^:]{2,80}): (?P<value>[^:]{1,80})")
+_SEQUENCE = re.compile(r"the order is (?P<items>.+,.+)")
+_COUNTRIES = frozenset({"united states", "united states of america", "usa"})
+_COUNTRY = re.compile(r",?\s+(?:united states(?: of america)?|usa)\b")
+ADDRESS_REACH = 400
+"""Characters within which all parts of one address must stand."""
+
+
+def find_mentions(reference: str, text: str, question: Question, rules: Rules) -> list[Mention]:
+    """All places where the answer says the reference, as far as the rules in force allow.
+
+    Args:
+        reference: folded and in lower case, as is `text`.
+    """
+    found = _plain_mentions(reference, text, question, rules)
+    sequence = _SEQUENCE.fullmatch(reference)
+    if sequence and rules.allow(Rule.SEQUENCES):
+        found += _sequence_mentions(re.split(r",\s*", sequence["items"]), text, rules)
+    parts = [part.strip() for part in reference.split(",")]
+    if len(parts) >= 5 and not sequence and rules.allow(Rule.ADDRESSES):
+        found += _address_mentions(parts, text, question, rules)
+    labelled = _LABELLED.fullmatch(reference)
+    if labelled and rules.allow(Rule.LABELLED_VALUES):
+        found += _labelled_mentions(labelled["label"], labelled["value"], text, question, rules)
+    return sorted(set(found), key=lambda mention: (mention.start, mention.end))
+
+
+def _plain_mentions(reference: str, text: str, question: Question, rules: Rules) -> list[Mention]:
+    amount = read_amount(reference)
+    if amount:
+        found = list(amount_mentions(reference, amount, text, question, rules))
+    else:
+        found = literal_mentions(reference, text, rules)
+    found += quantity_mentions(reference, text, question, rules)
+    return found + location_mentions(reference, text, question, rules)
+
+
+def _sequence_mentions(items: list[str], text: str, rules: Rules) -> list[Mention]:
+    """All items in the given order, whether their first or their last mentions are looked at."""
+    found = [literal_mentions(item, text, rules) for item in items]
+    if not all(found):
+        return []
+    ordered = all(
+        one[0].start < other[0].start and one[-1].start < other[-1].start
+        for one, other in pairwise(found)
+    )
+    return [Mention(found[0][0].start, found[-1][-1].end)] if ordered else []
+
+
+def _address_mentions(
+    parts: list[str], text: str, question: Question, rules: Rules
+) -> list[Mention]:
+    """The address's parts one after the other, the country left out or not."""
+    wanted = [part for part in parts if part and part not in _COUNTRIES]
+    others = [_plain_mentions(part, text, question, rules) for part in wanted[1:]]
+    found = []
+    for first in literal_mentions(wanted[0], text, rules)[:MOST_MENTIONS]:
+        end = first.end
+        for mentions in others:
+            following = [
+                mention
+                for mention in mentions
+                if end <= mention.start < first.start + ADDRESS_REACH
+            ]
+            if not following:
+                break
+            end = following[0].end
+        else:
+            country = _COUNTRY.match(text, end)
+            found.append(Mention(first.start, country.end() if country else end))
+    return found
+
+
+def _labelled_mentions(
+    label: str, value: str, text: str, question: Question, rules: Rules
+) -> list[Mention]:
+    """The label with the value after it, before the next line, sentence or other label."""
+    found = []
+    for name in literal_mentions(label, text, rules)[:MOST_MENTIONS]:
+        rest = re.split(r"[\n;]|\.\s", text[name.end :], maxsplit=1)[0]
+        others = [
+            other.start
+            for sibling in question.siblings
+            if (match := _LABELLED.fullmatch(sibling)) and match["label"] != label
+            for other in literal_mentions(match["label"], rest, rules)
+        ]
+        rest = rest[: min(others, default=len(rest))]
+        values = _plain_mentions(value, rest, question, rules)
+        if values and not (values[0].number and _other_number_first(rest, values[0])):
+            found.append(Mention(name.start, name.end + values[0].end))
+    return found
+
+
+def _other_number_first(text: str, value: Mention) -> bool:
+    return re.search(r"\d", text[: value.start]) is not None
+
+
+def is_checkable(reference: str) -> bool:
+    """Whether a reference meant for a judge is a quantity or day that needs none."""
+    labelled = _LABELLED.fullmatch(reference)
+    return is_quantity(labelled["value"] if labelled else reference)

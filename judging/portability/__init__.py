@@ -1,0 +1,1 @@
+"""Labels, verdicts and whole studies, in and out."""

@@ -1,0 +1,192 @@
+"""Evaluations in and out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+from judging.evaluators.matching.outcome import EvaluatorIdentity
+from judging.models import Evaluation, EvaluatorVersion
+from judging.portability.judgements.faults import Fault
+from runs.models import Run
+from runs.storage.links import as_uuid
+from runs.storage.records import cost_column, stored_json
+from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.records import CheckRecord, EvaluationRecord, EvaluatorRecord
+
+HASH_CHARS = 64
+
+
+@dataclass(slots=True)
+class Heard:
+    """What evaluators have said of one run."""
+
+    texts: set[bytes] = field(default_factory=set)
+    settled: set[int] = field(default_factory=set)
+    """Evaluators with a current verdict."""
+    n_new: int = 0
+    is_current: bool = False
+    """Whether the newest one is."""
+
+
+class EvaluationsMet:
+    """What evaluators have said of runs, each run and each evaluator looked up once."""
+
+    def __init__(self) -> None:
+        self._of_run: dict[UUID, Heard] = {}
+        self._versions: dict[str, EvaluatorVersion] = {}
+
+    def of(self, run: Run) -> Heard:
+        """What has been said of the run."""
+        if run.pk not in self._of_run:
+            self.meet([run.pk])
+        return self._of_run[run.pk]
+
+    def meet(self, runs: Collection[UUID]) -> None:
+        """Look up what has been said of these, in one query."""
+        new = {run for run in runs if run not in self._of_run}
+        self._of_run |= {run: Heard() for run in new}
+        rows = Evaluation.objects.filter(run__among=new) if new else ()
+        for row in rows and rows.select_related("evaluator"):
+            heard = self._of_run[row.run_id]
+            heard.texts.add(_said(evaluation_record(row)))
+            if row.is_current:
+                heard.settled.add(row.evaluator_id)
+
+    def version(self, evaluator: EvaluatorRecord) -> EvaluatorVersion:
+        """The evaluator's row; made if it is new."""
+        key = _config_hash(evaluator)
+        if key not in self._versions:
+            self._versions[key] = _version(evaluator)
+        return self._versions[key]
+
+
+def store_evaluations(
+    *, run: Run, records: Sequence[EvaluationRecord], met: EvaluationsMet | None = None
+) -> Iterator[Fault]:
+    """Store those that are not here yet; yields those that cannot be.
+
+    Of several by one evaluator the last is current, unless one was here before.
+
+    Args:
+        met: what was looked up before, for a caller with many rows and one transaction.
+    """
+    met = met or EvaluationsMet()
+    heard = met.of(run)
+    settled = frozenset(heard.settled)
+    for record in records:
+        text = _said(record)
+        if text in heard.texts:
+            continue
+        heard.texts.add(text)
+        if record.evaluator.kind not in EvaluatorVersion.Kind.values:
+            kinds = ", ".join(EvaluatorVersion.Kind.values)
+            yield Fault(
+                kind="evaluation", id=record.id, field="evaluator.kind", reason=f"none of {kinds}"
+            )
+            continue
+        version = met.version(record.evaluator)
+        is_current = version.pk not in settled
+        if is_current and version.pk in heard.settled:
+            current = Evaluation.objects.filter(run=run, evaluator=version, is_current=True)
+            current.update(is_current=False)
+        Evaluation.objects.create(
+            run=run, evaluator=version, is_current=is_current, **_columns(record)
+        )
+        heard.settled.add(version.pk)
+        heard.n_new += 1
+        heard.is_current = is_current
+
+
+def evaluation_record(row: Evaluation) -> EvaluationRecord:
+    """The evaluation as it came in, or, if it was made here, as its columns have it."""
+    if "evaluator" in row.record:
+        return EvaluationRecord.model_validate(row.record | _ids(row))
+    version = row.evaluator
+    checks = row.details.get("checks") or []
+    return EvaluationRecord.model_validate(
+        _ids(row)
+        | {
+            "evaluator": {
+                "name": version.name,
+                "kind": version.kind,
+                "version": version.version,
+                "config_hash": version.config_hash,
+                "config": version.config,
+            },
+            "verdict": row.verdict,
+            "score": row.score,
+            "checks": [CheckRecord.model_validate(check) for check in checks],
+            "rationale": row.rationale or None,
+            "cost": row.cost,
+            "at": row.created_at,
+            "extra": {
+                "details": {key: row.details[key] for key in row.details if key != "checks"},
+                "reason": row.reason,
+                "seconds": row.seconds,
+            },
+        }
+    )
+
+
+def _ids(row: Evaluation) -> dict[str, str]:
+    return {"id": str(row.pk), "run_id": str(row.run_id)}
+
+
+def _said(record: EvaluationRecord) -> bytes:
+    return hashed_json(record, exclude={"id", "run_id"})
+
+
+def _columns(record: EvaluationRecord) -> dict[str, Any]:
+    extra = record.extra or {}
+    details, reason, seconds = (extra.get(key) for key in ("details", "reason", "seconds"))
+    stored = stored_json(record)
+    checks = {"checks": stored["checks"]} if stored.get("checks") else {}
+    return {
+        "id": _free_id(record.id),
+        "verdict": record.verdict,
+        "score": record.score if record.score is not None and math.isfinite(record.score) else None,
+        "reason": reason[:200] if isinstance(reason, str) else "",
+        "details": (details if isinstance(details, dict) else {}) | checks,
+        "rationale": record.rationale or "",
+        "cost": cost_column(record.cost),
+        "seconds": float(seconds) if isinstance(seconds, int | float) else None,
+        "record": stored,
+    }
+
+
+def _version(evaluator: EvaluatorRecord) -> EvaluatorVersion:
+    return EvaluatorVersion.objects.get_or_create(
+        config_hash=_config_hash(evaluator),
+        defaults={
+            "name": evaluator.name[:100],
+            "kind": evaluator.kind,
+            "version": evaluator.version[:100],
+            "config": _config(evaluator),
+        },
+    )[0]
+
+
+def _config(evaluator: EvaluatorRecord) -> dict[str, Any]:
+    config = (evaluator.model_extra or {}).get("config")
+    return config if isinstance(config, dict) else {}
+
+
+def _config_hash(evaluator: EvaluatorRecord) -> str:
+    """The evaluator's own hash; where there is none that fits, the one that it would have here."""
+    if evaluator.config_hash and len(evaluator.config_hash) <= HASH_CHARS:
+        return evaluator.config_hash
+    return EvaluatorIdentity(
+        name=evaluator.name,
+        kind=evaluator.kind,
+        version=evaluator.version,
+        config=_config(evaluator),
+    ).config_hash
+
+
+def _free_id(record_id: str) -> UUID:
+    own = as_uuid(record_id)
+    return own if own and not Evaluation.objects.filter(pk=own).exists() else uuid4()

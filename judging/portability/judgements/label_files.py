@@ -1,0 +1,248 @@
+"""Labels, verdicts and adjudications of a table, stored as those that come with runs are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import BinaryIO, TypeVar
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef
+from django.utils import timezone
+
+from judging.models import Label, ReferenceVerdict, Study, StudyItem
+from judging.portability.judgements.evaluations import EvaluationsMet, store_evaluations
+from judging.portability.judgements.faults import Fault
+from judging.portability.judgements.label_reports import MOST_LISTED, LabelReport
+from judging.portability.judgements.labels import LabelsMet, store_labels
+from judging.portability.judgements.row_fields import KNOWN
+from judging.portability.judgements.row_records import RowError, record_of
+from judging.portability.judgements.row_runs import RunsNamed
+from judging.portability.judgements.rows import BadRow, Row, read_rows
+from judging.portability.judgements.verdicts import store_adjudications
+from judging.studies.audit_kinds import LABELS_IMPORTED
+from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.imported import Places, account_name, check_study_name
+from judging.studies.verdicts.settlement import closing_row
+from runs.accounts.audit_log import record_act
+from runs.models import Run, User
+from runs.models.visibility import run_policy
+from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
+
+T = TypeVar("T")
+AT_ONCE = 200
+"""Rows whose runs are looked up together; then the caller is told how far it is."""
+CLOSED = "the run's labels settled it or are disputed in this study already"
+OTHER_VERDICT = "the evaluator has another verdict on this run"
+
+
+def import_labels(
+    file: BinaryIO,
+    *,
+    study: str,
+    dry_run: bool = False,
+    user: User | None = None,
+    most_listed: int = MOST_LISTED,
+    on_rows: Callable[[int], object] | None = None,
+) -> LabelReport:
+    """Store what the rows say, all or none of it; twice is as good as once.
+
+    Args:
+        user: who sent the file, if not who keeps the server. Of runs on which they are blind
+            they bring nothing in and are told nothing.
+        on_rows: told now and then how many rows were read; what it raises undoes all.
+
+    Raises:
+        StudyNameError: the study is kept here by people, or the name is none.
+    """
+    check_study_name(study, user)
+    report = LabelReport(most_listed=most_listed)
+    with transaction.atomic():
+        brought = _Import(study, report, user)
+        for rows in _some(read_rows(file)):
+            for bad in brought.take(rows):
+                report.refuse(bad)
+            report.rows += len(rows)
+            if on_rows:
+                on_rows(report.rows)
+        if not report.bad:
+            _close(study, report)
+            about = Study.objects.filter(name=study).first()
+            told = f"{report.rows} rows"
+            record_act(LABELS_IMPORTED, about=about, words=study, after=told, user=user)
+        if dry_run or report.bad:
+            transaction.set_rollback(True)
+    if user:
+        _note_what_they_saw(study, report, user)
+    return report
+
+
+def _some(rows: Iterable[T]) -> Iterator[list[T]]:
+    left = iter(rows)
+    while taken := list(islice(left, AT_ONCE)):
+        yield taken
+
+
+def _note_what_they_saw(study: str, report: LabelReport, user: User) -> None:
+    """Whoever holds the file knows what it says, and is told what agrees with what is here."""
+    items = StudyItem.objects.filter(study__name=study)
+    runs = sorted(report.runs)
+    for start in range(0, len(runs), AT_ONCE):
+        seen = items.filter(run__in=runs[start : start + AT_ONCE])
+        record_unblindings(user=user, items=seen, reason="import of labels")
+
+
+class _Import:
+    """One file on its way in."""
+
+    def __init__(self, study: str, report: LabelReport, user: User | None) -> None:
+        self._study = study
+        self._report = report
+        blind = run_policy().blind_runs(user) if user else None
+        hidden = frozenset(blind.values_list("pk", flat=True)) if blind is not None else ()
+        self._runs = RunsNamed(hidden)
+        self._accounts: dict[str, bool] = {}
+        """By name: whether it was here before."""
+        self._places, self._labels, self._evaluations = Places(), LabelsMet(), EvaluationsMet()
+        self._met: set[UUID] = set()
+        self._closed: set[UUID] = set()
+        """Runs that labels closed before."""
+        self._touched: set[UUID] = set()
+        """Runs that got a label or an adjudication from this file."""
+
+    def take(self, rows: Sequence[Row | BadRow]) -> Iterator[BadRow]:
+        """Store the rows; yields those that cannot be."""
+        met = self._runs.meet(row.values for row in rows if isinstance(row, Row))
+        self._evaluations.meet(met)
+        self._labels.meet(self._study, met)
+        self._places.meet(self._study, met)
+        self._closed |= _closed_before(self._study, {run for run in met if run not in self._met})
+        self._met |= set(met)
+        for row in rows:
+            bad = row if isinstance(row, BadRow) else self._store(row)
+            if bad:
+                yield bad
+        self._places.count()
+
+    def _store(self, row: Row) -> BadRow | None:
+        """Store one row; what is wrong with it, if anything is."""
+        for name in row.values.keys() - KNOWN:
+            if len(self._report.unread) < MOST_LISTED:
+                self._report.unread.setdefault(name, row.line)
+        try:
+            run = self._runs.of(row.values)
+            record = record_of(row.values, run, self._study)
+            is_new = self._stored(run, record)
+        except RowError as error:
+            return BadRow(row.line, error.field, str(error))
+        except OverflowError:
+            return BadRow(row.line, "at", "is out of range")
+        self._report.runs.add(run.pk)
+        if not is_new:
+            self._report.already_there += 1
+        return None
+
+    def _name(self, person: str) -> None:
+        """Tell of somebody whom a row names, before the row makes an account of theirs."""
+        name = account_name(person)
+        if name not in self._accounts:
+            self._accounts[name] = User.objects.filter(username=name).exists()
+            self._report.note_person(name, is_new=not self._accounts[name])
+        self._report.count_person(name)
+
+    def _stored(
+        self, run: Run, record: LabelRecord | EvaluationRecord | AdjudicationRecord
+    ) -> bool:
+        if isinstance(record, LabelRecord):
+            self._name(record.annotator)
+            is_new = self._label(run, record)
+            self._report.labels += is_new
+        elif isinstance(record, EvaluationRecord):
+            self._report.count_evaluator(record.evaluator.name, record.evaluator.version)
+            is_new = self._verdict(run, record)
+            self._report.verdicts += is_new
+        else:
+            if record.by:
+                self._name(record.by)
+            is_new = self._adjudication(run, record)
+            self._report.adjudications += is_new
+        return is_new
+
+    def _label(self, run: Run, record: LabelRecord) -> bool:
+        if run.pk not in self._met:
+            self._met.add(run.pk)
+            self._closed |= _closed_before(self._study, {run.pk})
+        said = self._labels.of(self._study, run)
+        before = len(said.by)
+        if record.failure_step is not None and record.failure_step >= max(run.n_steps, 1):
+            raise RowError("failure_step", f"the run has {run.n_steps} steps, from 0")
+        stored = store_labels(run=run, records=[record], places=self._places, met=self._labels)
+        _raise_first(stored)
+        is_new = len(said.by) > before
+        if is_new and run.pk in self._closed and run.pk not in self._touched:
+            raise RowError("run_id", CLOSED)
+        if is_new:
+            self._touched.add(run.pk)
+        return is_new
+
+    def _verdict(self, run: Run, record: EvaluationRecord) -> bool:
+        heard = self._evaluations.of(run)
+        before = heard.n_new
+        _raise_first(store_evaluations(run=run, records=[record], met=self._evaluations))
+        if heard.n_new > before and not heard.is_current:
+            raise RowError("evaluator", OTHER_VERDICT)
+        return heard.n_new > before
+
+    def _adjudication(self, run: Run, record: AdjudicationRecord) -> bool:
+        verdicts = ReferenceVerdict.objects.filter(run=run, item__study__name=self._study)
+        before = verdicts.count()
+        self._places.count()
+        _raise_first(store_adjudications(run=run, records=[record]))
+        self._places.forget(run)
+        is_new = verdicts.count() > before
+        if is_new:
+            self._touched.add(run.pk)
+        return is_new
+
+
+def _closed_before(study: str, runs: Collection[UUID]) -> set[UUID]:
+    """Those of the runs that labels closed in the study.
+
+    Where the verdict came as a row, labels may follow it, as they change nothing.
+    """
+    told = ReferenceVerdict.objects.filter(item=OuterRef("pk")).exclude(record={})
+    items = StudyItem.objects.filter(study__name=study, run__among=runs)
+    closed = items.exclude(status=StudyItem.Status.OPEN).exclude(Exists(told))
+    return set(closed.values_list("run", flat=True))
+
+
+def _raise_first(faults: Iterator[Fault]) -> None:
+    for fault in faults:
+        raise RowError(fault.field, fault.reason)
+
+
+def _close_some(items: Sequence[StudyItem]) -> None:
+    said: dict[int, set[str]] = {item.pk: set() for item in items}
+    labels = Label.objects.independent().filter(item__in=items)
+    for item_id, success in labels.values_list("item", "success"):
+        said[item_id].add(success)
+    for item in items:
+        agreed = next(iter(said[item.pk])) if len(said[item.pk]) == 1 else None
+        closing_row(item=item, agreed=agreed, now=timezone.now()).save(force_insert=True)
+    StudyItem.objects.bulk_update(items, ["status"])
+
+
+def _close(study: str, report: LabelReport) -> None:
+    """Settle what was agreed on and open disputes, once every label is there.
+
+    Until then nobody knows how many labels a run of this study has.
+    """
+    items = StudyItem.objects.filter(study__name=study)
+    opened = items.filter(status=StudyItem.Status.OPEN, n_labels__gte=F("study__labels_per_run"))
+    pages = _some(opened.order_by("pk").values_list("pk", flat=True))
+    for keys in pages:
+        _close_some(list(StudyItem.objects.filter(pk__in=keys)))
+    report.settled = items.filter(status=StudyItem.Status.SETTLED).count()
+    report.disputed = items.filter(status=StudyItem.Status.DISPUTED).count()
+    report.waiting = items.filter(status=StudyItem.Status.OPEN).count()

@@ -1,0 +1,104 @@
+"""What a file of labels brought, or would bring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from judging.portability.judgements.rows import BadRow
+
+MOST_LISTED = 20
+"""Bad rows, and columns that are not read, listed one by one."""
+MOST_NAMED = 100
+"""People and evaluators told by name."""
+
+
+@dataclass(slots=True)
+class Named:
+    """Somebody, or an evaluator, of whom rows speak."""
+
+    name: str
+    rows: int = 0
+    is_new: bool = False
+    """Whether an account is made for them."""
+    version: str = ""
+
+
+@dataclass(slots=True)
+class LabelReport:
+    """What a file brought, or would bring; nothing was stored where rows are bad."""
+
+    rows: int = 0
+    labels: int = 0
+    verdicts: int = 0
+    adjudications: int = 0
+    already_there: int = 0
+    settled: int = 0
+    disputed: int = 0
+    waiting: int = 0
+    """Runs with fewer labels than the study asks for."""
+    bad: int = 0
+    unread_from: int = 0
+    """The line from which nothing could be read; 0 where all was."""
+    listed: list[BadRow] = field(default_factory=list)
+    most_listed: int = MOST_LISTED
+    unread: dict[str, int] = field(default_factory=dict)
+    """Columns that nothing is known of, and the line where each was met first."""
+    runs: set[UUID] = field(default_factory=set)
+    """Of which rows speak that could be stored."""
+    people: dict[str, Named] = field(default_factory=dict)
+    n_people: int = 0
+    n_new_people: int = 0
+    evaluators: dict[tuple[str, str], Named] = field(default_factory=dict)
+    known_evaluators: set[tuple[str, str]] = field(default_factory=set)
+
+    def refuse(self, bad: BadRow) -> None:
+        """Count the row, and list it among the first."""
+        self.bad += 1
+        if bad.ends:
+            self.unread_from = bad.line
+        if len(self.listed) < self.most_listed:
+            self.listed.append(bad)
+
+    def note_person(self, name: str, *, is_new: bool) -> None:
+        """Count somebody who was not named before."""
+        self.n_people += 1
+        self.n_new_people += is_new
+        if len(self.people) < MOST_NAMED:
+            self.people[name] = Named(name, is_new=is_new)
+
+    def count_person(self, name: str) -> None:
+        """Count a row of theirs."""
+        if name in self.people:
+            self.people[name].rows += 1
+
+    def count_evaluator(self, name: str, version: str) -> None:
+        """Count a row of an evaluator's."""
+        key = (name, version)
+        self.known_evaluators.add(key)
+        if key not in self.evaluators and len(self.evaluators) < MOST_NAMED:
+            self.evaluators[key] = Named(name, version=version)
+        if key in self.evaluators:
+            self.evaluators[key].rows += 1
+
+    def summary(self) -> dict[str, Any]:
+        """Counts of everything, and so much of each list as a page shows."""
+        names = ("rows", "labels", "verdicts", "adjudications", "already_there", "bad")
+        standing = ("unread_from", "settled", "disputed", "waiting", "n_people", "n_new_people")
+        return {
+            "counts": {name: getattr(self, name) for name in (*names, *standing)}
+            | {"runs": len(self.runs), "n_evaluators": len(self.known_evaluators)},
+            "listed": [
+                {"line": bad.line, "field": bad.field, "reason": bad.reason} for bad in self.listed
+            ],
+            "unread": [{"name": name, "line": line} for name, line in self.unread.items()],
+            "people": [
+                {"name": each.name, "rows": each.rows, "is_new": each.is_new}
+                for each in self.people.values()
+            ],
+            "evaluators": [
+                {"name": each.name, "rows": each.rows, "version": each.version}
+                for each in self.evaluators.values()
+            ],
+        }

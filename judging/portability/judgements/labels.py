@@ -1,0 +1,202 @@
+"""Labels in and out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.utils import timezone
+
+from judging.models import (
+    Guideline,
+    Label,
+    MilestoneTick,
+    StepComment,
+    StudyItem,
+)
+from judging.portability.judgements.faults import Fault
+from judging.studies.imported import NOT_ENTERED, Places, study_name
+from judging.studies.labels.ticks import read_ticks, written_tick
+from runs.models import Run
+from runs.storage.links import as_uuid
+from runs.storage.records import MAX_INT, aware, stored_json
+from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.records import LabelComment, LabelRecord
+
+RECORD = "record"
+"""Key in `Label.extra` for the label as it came in."""
+IS_REPEAT, MILESTONES = "is_repeat", "milestones"
+MAX_CONFIDENCE = 100
+
+
+class LabelsMet:
+    """What has been said of runs in imported studies, each run looked up once."""
+
+    def __init__(self) -> None:
+        self._of_run: dict[tuple[str, UUID], Said] = {}
+
+    def of(self, name: str | None, run: Run) -> Said:
+        """What has been said of the run in the study of that name."""
+        key = (study_name(name), run.pk)
+        if key not in self._of_run:
+            self.meet(key[0], [run.pk])
+        return self._of_run[key]
+
+    def meet(self, name: str, runs: Collection[UUID]) -> None:
+        """Look up what has been said of these in the study, at once."""
+        new = {run for run in runs if (name, run) not in self._of_run}
+        self._of_run |= {(name, run): Said() for run in new}
+        rows = Label.objects.filter(item__run__among=new, item__study__name=name)
+        rows = rows.select_related("item__study", "annotator", "guideline")
+        for row in rows.prefetch_related("revisions", "ticks__milestone", "item__comments"):
+            said = self._of_run[name, row.item.run_id]
+            said.note(label_record(row), row.annotator_id, row.is_repeat)
+
+
+@dataclass(slots=True)
+class Said:
+    """The labels of one run in one study, by what they say and by who gave them."""
+
+    texts: set[bytes] = field(default_factory=set)
+    by: set[tuple[int, bool]] = field(default_factory=set)
+
+    def note(self, record: LabelRecord, annotator: int, is_repeat: bool) -> None:
+        """Remember one more."""
+        self.texts.add(_said(record))
+        self.by.add((annotator, is_repeat))
+
+
+def store_labels(
+    *,
+    run: Run,
+    records: Sequence[LabelRecord],
+    places: Places | None = None,
+    met: LabelsMet | None = None,
+) -> Iterator[Fault]:
+    """Store labels that are not here yet; yields those that cannot be.
+
+    Args:
+        places, met: what was looked up before, for a caller with many runs and one transaction,
+            who has the labels counted in the end.
+    """
+    counts_at_once = places is None
+    places, met = places or Places(), met or LabelsMet()
+    for record in records:
+        said = met.of(record.study, run)
+        if _said(record) in said.texts:
+            continue
+        item = places.item(record.study, run)
+        if item is None:
+            yield Fault(kind="label", id=record.id, field="study", reason=NOT_ENTERED)
+            continue
+        annotator = places.person(record.annotator)
+        is_repeat = bool((record.extra or {}).get(IS_REPEAT))
+        if (annotator.pk, is_repeat) in said.by:
+            reason = f"{annotator} has another label on this run"
+            yield Fault(kind="label", id=record.id, field="annotator", reason=reason)
+            continue
+        label = Label.objects.create(
+            item=item, annotator=annotator, is_repeat=is_repeat, **_columns(item, record)
+        )
+        said.note(record, annotator.pk, is_repeat)
+        MilestoneTick.objects.bulk_create(_ticks(label, run, record))
+        places.give_part(item.study, annotator)
+        StepComment.objects.bulk_create(
+            StepComment(
+                item=item,
+                author=annotator,
+                is_repeat=is_repeat,
+                step_index=comment.step,
+                text=comment.text,
+            )
+            for comment in record.comments
+            if comment.step is not None and 0 <= comment.step <= MAX_INT
+        )
+        places.labelled(item)
+    if counts_at_once:
+        places.count()
+
+
+def label_record(row: Label) -> LabelRecord:
+    """The label as it came in, or, if it was given or changed here, as its columns have it.
+
+    Reads the item's comments, the label's revisions and its ticks; prefetch all.
+    """
+    ids = {"id": str(row.pk), "run_id": str(row.item.run_id)}
+    came_in = row.extra.get(RECORD)
+    if came_in and not row.revisions.all():
+        return LabelRecord.model_validate(came_in | ids)
+    comments = [
+        LabelComment(text=comment.text, step=comment.step_index, at=comment.created_at)
+        for comment in sorted(row.item.comments.all(), key=lambda c: (c.step_index, c.pk))
+        if (comment.author_id, comment.is_repeat) == (row.annotator_id, row.is_repeat)
+    ]
+    beside: dict[str, Any] = {IS_REPEAT: True} if row.is_repeat else {}
+    if ticks := [written_tick(tick) for tick in row.ticks.all()]:
+        beside[MILESTONES] = ticks
+    return LabelRecord.model_validate(
+        (came_in or {})
+        | ids
+        | {
+            "annotator": row.annotator.username,
+            "success": row.success,
+            "failure_step": row.failure_step,
+            "failure_types": row.causes,
+            "confidence": row.confidence,
+            "comments": comments,
+            "rationale": row.rationale or None,
+            "study": row.item.study.name,
+            "guideline_version": row.guideline.version if row.guideline else None,
+            "seconds": row.seconds,
+            "at": row.submitted_at,
+            "extra": beside or None,
+        }
+    )
+
+
+def _said(record: LabelRecord) -> bytes:
+    return hashed_json(record, exclude={"id", "run_id"})
+
+
+def _columns(item: StudyItem, record: LabelRecord) -> dict[str, Any]:
+    seconds = record.seconds
+    return {
+        "id": _free_id(record.id),
+        "success": record.success,
+        "confidence": record.confidence
+        if record.confidence is not None and 0 <= record.confidence <= MAX_CONFIDENCE
+        else None,
+        "causes": list(record.failure_types),
+        "failure_step": record.failure_step
+        if record.failure_step is not None and 0 <= record.failure_step <= MAX_INT
+        else None,
+        "rationale": record.rationale or "",
+        "seconds": seconds if seconds is not None and math.isfinite(seconds) else 0.0,
+        "guideline": _guideline(item, record.guideline_version),
+        "submitted_at": aware(record.at) or timezone.now(),
+        "extra": {RECORD: stored_json(record)},
+    }
+
+
+def _ticks(label: Label, run: Run, record: LabelRecord) -> Iterator[MilestoneTick]:
+    """What the record says of milestones that the run's task has; the rest stays in the record."""
+    said = (record.extra or {}).get(MILESTONES)
+    by_name = {row.name: row for row in run.task.milestones.in_force()} if said else {}
+    for name, tick in read_ticks(said).items():
+        if name in by_name:
+            tick.label, tick.milestone = label, by_name[name]
+            yield tick
+
+
+def _guideline(item: StudyItem, version: int | None) -> Guideline | None:
+    if version is None or not 0 <= version <= MAX_INT:
+        return None
+    return Guideline.objects.filter(study=item.study_id, version=version).first()
+
+
+def _free_id(record_id: str) -> UUID:
+    own = as_uuid(record_id)
+    return own if own and not Label.objects.filter(pk=own).exists() else uuid4()

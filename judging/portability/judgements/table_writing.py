@@ -1,0 +1,90 @@
+"""Rows into files: CSV, JSON Lines and Parquet, as many rows in memory as a batch has."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+from django.utils.module_loading import import_string
+
+from judging.portability.judgements.row_fields import cell_of_value
+from judging.portability.judgements.table_columns import DataColumn, Type
+
+Row = Mapping[str, Any]
+
+
+class Writer(Protocol):
+    """Writes rows to an open file and tells how many there were."""
+
+    def __call__(
+        self, file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]
+    ) -> int: ...
+
+
+class DataFormat(NamedTuple):
+    """`writer` names the function: Parquet's library is large, and few processes need it."""
+
+    name: str
+    content_type: str
+    writer: str
+
+    def write(self, file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]) -> int:
+        """Write all rows; how many there were."""
+        writer: Writer = import_string(self.writer)
+        return writer(file, columns, rows)
+
+
+DATA_FORMATS: Mapping[str, DataFormat] = {
+    "csv": DataFormat(
+        "CSV", "text/csv; charset=utf-8", "judging.portability.judgements.table_writing.write_csv"
+    ),
+    "jsonl": DataFormat(
+        "JSONL", "application/jsonl", "judging.portability.judgements.table_writing.write_jsonl"
+    ),
+    "parquet": DataFormat(
+        "Parquet",
+        "application/vnd.apache.parquet",
+        "judging.portability.judgements.table_parquet.write_parquet",
+    ),
+}
+"""By the ending of the file's name."""
+
+
+def write_csv(file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]) -> int:
+    """RFC 4180 with a header line; no cell is a formula to a spreadsheet."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    try:
+        table = csv.writer(text)
+        table.writerow([column.name for column in columns])
+        count = 0
+        for row in rows:
+            table.writerow([_cell(column, row.get(column.name)) for column in columns])
+            count += 1
+    finally:
+        text.detach()  # or the file would be closed with it
+    return count
+
+
+def write_jsonl(file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]) -> int:
+    """An object a line, without what is unknown."""
+    count = 0
+    for row in rows:
+        told = {c.name: row[c.name] for c in columns if row.get(c.name) is not None}
+        file.write(json.dumps(told, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        count += 1
+    return count
+
+
+def _cell(column: DataColumn, value: Any) -> str:
+    if value is None:
+        return ""
+    if column.type is Type.YES_NO:
+        return "true" if value else "false"
+    if column.type in (Type.JSON, Type.WORDS):
+        return json.dumps(value, ensure_ascii=False)
+    if column.type in (Type.WHOLE, Type.NUMBER, Type.MONEY):
+        return str(value)
+    return cell_of_value(column.name, value)

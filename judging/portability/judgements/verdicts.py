@@ -1,0 +1,116 @@
+"""Adjudications in, reference verdicts out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID, uuid4
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from judging.models import ReferenceVerdict, StudyItem
+from judging.portability.judgements.faults import Fault
+from judging.portability.judgements.labels import RECORD
+from judging.studies.imported import IMPORTED, NOT_ENTERED, Places, study_name
+from judging.studies.verdicts.settlement import close_if_complete
+from runs.models import Run
+from runs.storage.links import as_uuid
+from runs.storage.records import aware, stored_json
+from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.records import AdjudicationRecord
+
+ORIGIN = "origin"
+Origin = ReferenceVerdict.Origin
+
+
+def store_adjudications(*, run: Run, records: Sequence[AdjudicationRecord]) -> Iterator[Fault]:
+    """Store verdicts that are not here yet; yields those that cannot be.
+
+    What has been labelled completely and has no verdict is settled or disputed, as it would
+    have been here.
+    """
+    places = Places()
+    for record in records:
+        known = ReferenceVerdict.objects.filter(run=run, item__study__name=study_name(record.study))
+        if any(_said(adjudication_record(verdict)) == _said(record) for verdict in known):
+            continue
+        item = places.item(record.study, run)
+        if item is None:
+            yield Fault(kind="adjudication", id=record.id, field="study", reason=NOT_ENTERED)
+            continue
+        # What follows from the labels was concluded here; now it is told when and by whom.
+        ReferenceVerdict.objects.filter(
+            item=item, origin=Origin.AGREED, record={}, verdict=record.verdict
+        ).delete()
+        if ReferenceVerdict.objects.filter(item=item).exists():
+            reason = "the study has another verdict on this run"
+            yield Fault(kind="adjudication", id=record.id, field="verdict", reason=reason)
+        else:
+            _store(item, record, places)
+    for item in _unsettled(run):
+        close_if_complete(item=item, needed=item.study.labels_per_run, now=timezone.now())
+        item.save(update_fields=["status"])
+
+
+def adjudication_record(row: ReferenceVerdict) -> AdjudicationRecord:
+    """The verdict as it came in, or, if it was given here, as its columns have it.
+
+    Reads the labels of its item; prefetch them.
+    """
+    labels = sorted(row.item.labels.all(), key=lambda label: label.pk)
+    ids = {"id": str(row.pk), "run_id": str(row.run_id)}
+    if row.record:
+        of_file = {label.extra.get(RECORD, {}).get("id"): str(label.pk) for label in labels}
+        label_ids = [of_file.get(old, old) for old in row.record.get("label_ids", ())]
+        return AdjudicationRecord.model_validate(row.record | ids | {"label_ids": label_ids})
+    return AdjudicationRecord.model_validate(
+        ids
+        | {
+            "label_ids": [str(label.pk) for label in labels if not label.is_repeat],
+            "verdict": row.verdict,
+            "rationale": row.rationale or None,
+            "study": row.item.study.name,
+            "by": row.decided_by.username if row.decided_by else None,
+            "at": row.decided_at,
+            "extra": {ORIGIN: row.origin},
+        }
+    )
+
+
+def _store(item: StudyItem, record: AdjudicationRecord, places: Places) -> None:
+    origin = (record.extra or {}).get(ORIGIN)
+    # The run's lock makes two studies that settle it take turns.
+    run = Run.objects.select_for_update(of=("self",)).get(pk=item.run_id)
+    standing = ReferenceVerdict.objects.filter(run=run, is_authoritative=True).exists()
+    ReferenceVerdict.objects.create(
+        id=_free_id(record.id),
+        item=item,
+        run=run,
+        verdict=record.verdict,
+        origin=origin if origin in ReferenceVerdict.Origin.values else Origin.IMPORTED,
+        decided_by=places.person(record.by) if record.by else None,
+        rationale=record.rationale or "",
+        decided_at=aware(record.at) or timezone.now(),
+        is_authoritative=not standing,
+        run_created_at=run.created_at,
+        record=stored_json(record),
+    )
+    item.status = StudyItem.Status.SETTLED
+    item.save(update_fields=["status"])
+
+
+def _unsettled(run: Run) -> QuerySet[StudyItem]:
+    """The run's places in imported studies where no verdict was reached yet."""
+    return StudyItem.objects.filter(
+        run=run, status=StudyItem.Status.OPEN, study__run_filter__has_key=IMPORTED
+    ).select_related("study")
+
+
+def _said(record: AdjudicationRecord) -> bytes:
+    # Labels have other ids here than in most files.
+    return hashed_json(record, exclude={"id", "run_id", "label_ids"})
+
+
+def _free_id(record_id: str) -> UUID:
+    own = as_uuid(record_id)
+    return own if own and not ReferenceVerdict.objects.filter(pk=own).exists() else uuid4()

@@ -1,0 +1,1 @@
+"""Labels, verdicts and adjudications made elsewhere, imported from a table."""

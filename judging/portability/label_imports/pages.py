@@ -1,0 +1,95 @@
+"""What the page of a file with labels shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from judging.models import LabelImport, Study
+from judging.studies.access import AUDIT
+from judging.studies.pages import MANAGE
+from runs.models import User
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Columns of the table that the form takes, and what they hold."""
+
+    names: tuple[str, ...]
+    of: Promise
+    holds: Promise
+
+
+_ALL, _LABEL, _VERDICT = _("all rows"), _("labels"), _("verdicts of evaluators")
+COLUMNS = (
+    Column(("run_id", "content_hash"), _ALL, _("the run; either will do")),
+    Column(
+        ("task", "task_set", "agent", "model", "seed", "trial"),
+        _ALL,
+        _("the run where neither is given: as many as single one out, the task always"),
+    ),
+    Column(("kind",), _ALL, _("label, verdict or adjudication; follows from the next two")),
+    Column(("annotator",), _LABEL, _("name of whoever labelled; needed")),
+    Column(
+        ("evaluator", "version"), _VERDICT, _("name of the evaluator, which is needed; its version")
+    ),
+    Column(
+        ("verdict",),
+        _ALL,
+        _(
+            "needed. Labels: success, failure, unsure, not_executable; adjudications: the same"
+            " but unsure; evaluators: passed, failed, error, not_applicable"
+        ),
+    ),
+    Column(("confidence",), _LABEL, _("0 to 100")),
+    Column(
+        ("causes", "failure_step"),
+        _LABEL,
+        _("words between semicolons; a step of the run, counted from 0"),
+    ),
+    Column(("by",), _("adjudications"), _("name of whoever decided")),
+    Column(("rationale", "at"), _ALL, _("text; the time as ISO 8601")),
+)
+"""The usual ones; docs/judging.md has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One count of a report."""
+
+    words: Promise
+    n: int
+
+
+def label_import_context(sent: LabelImport, user: User) -> dict[str, Any]:
+    """The file with what was found in it, and where its rows went."""
+    counts = sent.report.get("counts", {})
+    study = Study.objects.filter(name=sent.study_name).first()
+    is_here = study is not None and user.has_perm(MANAGE)
+    return {
+        "sent": sent,
+        "report": sent.report,
+        "counts": counts,
+        "figures": _figures(counts) if counts and not counts["bad"] else (),
+        "unnamed": max(0, counts.get("n_people", 0) - len(sent.report.get("people", ()))),
+        "unnamed_evaluators": max(
+            0, counts.get("n_evaluators", 0) - len(sent.report.get("evaluators", ()))
+        ),
+        "unlisted": max(0, counts.get("bad", 0) - len(sent.report.get("listed", ()))),
+        "study": study if is_here else None,
+        "sees_audit": user.has_perm(AUDIT),
+    }
+
+
+def _figures(counts: dict[str, int]) -> tuple[Figure, ...]:
+    return (
+        Figure(_("labels of people"), counts["labels"]),
+        Figure(_("verdicts of evaluators"), counts["verdicts"]),
+        Figure(_("adjudications"), counts["adjudications"]),
+        Figure(_("already there"), counts["already_there"]),
+        Figure(_("runs named"), counts["runs"]),
+        Figure(_("rows"), counts["rows"]),
+    )

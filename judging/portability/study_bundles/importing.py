@@ -1,0 +1,91 @@
+"""Importing a study's bundle: checked first, then tasks, runs one by one, and the study at once.
+
+Whatever stops it, sending it again picks up what is missing: runs are known by their content,
+and nothing of the study is there before all of it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.db import IntegrityError, transaction
+
+from judging.portability.study_bundles.reading import BadLine, BundleError, StudyBundle
+from judging.portability.study_bundles.report import StudyReport
+from judging.portability.study_bundles.rows import People
+from judging.portability.study_bundles.storing_study import StudyStore, store_evaluators
+from judging.portability.study_bundles.storing_tasks import store_tasks
+from runs.imports.reports import ImportReport
+from runs.imports.storing import ImportedRun, import_runs
+from runs.models import User
+from runs.storage.bounds import import_bounds
+from webagent.trajectory.reading import open_runs
+
+NATIVE = "native"
+
+
+@dataclass(slots=True)
+class Imported:
+    """What became of the runs, and of the study."""
+
+    runs: ImportReport = field(default_factory=ImportReport)
+    study: StudyReport = field(default_factory=StudyReport)
+
+
+def import_study(
+    path: Path,
+    *,
+    name: str | None = None,
+    user: User | None = None,
+    on_run: Callable[[int], None] | None = None,
+) -> Imported:
+    """Store what is missing of the bundle's runs and study; twice is as good as once.
+
+    Args:
+        name: of the study here, in place of its own.
+        on_run: called after each run with how many there were.
+
+    Raises:
+        BundleError: the bundle is damaged or does not fit; nothing of the study is stored.
+    """
+    imported = Imported()
+    with StudyBundle(path, import_bounds()) as bundle:
+        bundle.check()
+        with transaction.atomic():
+            store_tasks(bundle, imported.study, People(imported.study))
+            store_evaluators(bundle, imported.study)
+        _import_runs(path, imported, user, on_run)
+        store_study(bundle, imported.study, name)
+    return imported
+
+
+def store_study(bundle: StudyBundle, report: StudyReport, name: str | None = None) -> None:
+    """Store a checked bundle whose tasks and runs are here, all of it or nothing.
+
+    Raises:
+        BundleError: it does not fit.
+    """
+    try:
+        with transaction.atomic():
+            study = StudyStore(bundle, report, People(report), name).store()
+    except IntegrityError as error:
+        bad = BadLine("study", 0, "", f"the database refused it: {error}")
+        raise BundleError([bad]) from error
+    report.study, report.study_id = study.name, study.pk
+
+
+def _import_runs(
+    path: Path, imported: Imported, user: User | None, on_run: Callable[[int], None] | None
+) -> None:
+    with open_runs(path, format=NATIVE, bounds=import_bounds()) as source:
+        for item in import_runs(source, user=user):
+            imported.runs.add(item)
+            if on_run and isinstance(item, ImportedRun):
+                on_run(imported.runs.n_done)
+    if imported.runs.rejected:
+        bad = [
+            BadLine(each.file, 0, each.field, each.reason) for each in imported.runs.rejected[:20]
+        ]
+        raise BundleError(bad, max(0, len(imported.runs.rejected) - len(bad)))

@@ -1,0 +1,116 @@
+"""Making a study's report or bundle in the background, and keeping it for some days."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import tempfile
+from datetime import timedelta
+from typing import BinaryIO
+from uuid import UUID
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.utils import timezone
+
+from judging.models import StudyDownload, StudyDownloadPart
+from judging.portability.study_bundles.writing import write_study
+from judging.portability.study_report.choices import Choices
+from judging.portability.study_report.writing import write_report
+from judging.studies.access import AUDIT, studies_hidden_from
+from judging.studies.blinding.policy import items_with_open_labels
+from runs.models import User
+from runs.queue.holding import Hold, WorkLostError, sweep_work
+from runs.storage.blobs import BlobBatch
+from webagent.trajectory.bundles import BlobError
+
+logger = logging.getLogger(__name__)
+
+PART_BYTES = 8 * 1024 * 1024
+KEPT_DAYS = 7
+ZIP = "application/zip"
+
+
+class _CancelledError(Exception):
+    """Somebody asked to stop."""
+
+
+def carry_out(download_id: UUID) -> bool:
+    """Make the file, once; False if it was not there to be had."""
+    download = StudyDownload.objects.claim(download_id, lease_s=settings.ENV.LEASE_S)
+    if download is None:
+        return False
+    hold = Hold(download)
+    with hold.kept():
+        try:
+            _make(download, hold)
+        except WorkLostError:
+            raise
+        except _CancelledError:
+            hold.end(StudyDownload.State.CANCELLED)
+        except PermissionDenied:
+            hold.end(StudyDownload.State.FAILED, problem="who asked for it may not have it now")
+        except (BlobError, OSError) as error:
+            hold.end(StudyDownload.State.FAILED, problem=str(error))
+        except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
+            logger.exception("The download %s broke.", download.pk)
+            hold.end(StudyDownload.State.FAILED, problem=f"{type(error).__name__}: {error}")
+    return True
+
+
+def sweep_downloads() -> None:
+    """End what no worker will end, and forget files that are too old."""
+    sweep_work(StudyDownload)
+    long_ago = timezone.now() - timedelta(days=KEPT_DAYS)
+    StudyDownload.objects.filter(ended_at__lt=long_ago).delete()
+
+
+def _make(download: StudyDownload, hold: Hold) -> None:
+    user = _who_may(download)
+    hold.renew(n_total=download.study.items.count(), n_done=0)
+    n_done = 0
+
+    def on_run() -> None:
+        nonlocal n_done
+        n_done += 1
+        hold.renew(n_done=n_done)
+        if hold.is_to_cancel():
+            raise _CancelledError
+
+    with tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR) as file:
+        if download.kind == StudyDownload.Kind.BUNDLE:
+            write_study(file, download.study, on_run=on_run)
+        else:
+            labelled = items_with_open_labels(user).filter(study=download.study)
+            choices = Choices(**download.choices)
+            write_report(file, download.study, choices, labelled=labelled, on_run=on_run)
+        size = file.tell()
+        file.seek(0)
+        with transaction.atomic():
+            _keep(download, file)
+            hold.end(StudyDownload.State.FINISHED, size=size, n_done=n_done)
+
+
+def _who_may(download: StudyDownload) -> User:
+    """Who asked for it, if they still may have it."""
+    user = download.created_by
+    if user is None or not user.is_active or not user.has_perm(AUDIT):
+        raise PermissionDenied
+    if studies_hidden_from(user).filter(pk=download.study_id).exists():
+        raise PermissionDenied
+    return user
+
+
+def _keep(download: StudyDownload, file: BinaryIO) -> None:
+    """The file's bytes in the store of blobs, piece by piece."""
+    download.parts.all().delete()
+    position = 0
+    while content := file.read(PART_BYTES):
+        batch = BlobBatch()
+        batch.add(content, ZIP)
+        batch.save()
+        StudyDownloadPart.objects.create(
+            download=download, position=position, blob_id=hashlib.sha256(content).hexdigest()
+        )
+        position += 1

@@ -1,0 +1,163 @@
+"""The first page of a report: protocol, agreement, matrices, figures, causes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+
+from judging.analysis.audits.agreement import Agreement, Pair, agreement_of
+from judging.analysis.audits.causes import CauseAudit, causes_of
+from judging.analysis.audits.causes_picture import CauseBar, causes_picture
+from judging.analysis.audits.corrected import corrected_rates
+from judging.analysis.audits.matrices import Audit
+from judging.analysis.audits.measures import BY_KEY, Measure, Measured, measure
+from judging.analysis.audits.page import LEFT_OUT, QUESTIONS, Panel, figures_of, panel_of
+from judging.analysis.audits.resampling import Resampled
+from judging.analysis.audits.stubs import stubs_of
+from judging.analysis.pictures import figure_row, interval_picture
+from judging.models import Cause, ReferenceVerdict, Repair, Study
+from judging.portability.study_report.addresses import evaluator_page
+from judging.portability.study_report.choices import People
+from judging.studies.markdown import render_markdown
+from judging.studies.taxonomy import cause_choices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatorShown:
+    """One evaluator with its matrix, and the page that lists its runs."""
+
+    page: str
+    panel: Panel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A picture and the question that it answers."""
+
+    measure: Measure
+    question: Promise
+    drawn: SafeString
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CausesShown:
+    """Why one evaluator was wrong, drawn and in numbers."""
+
+    page: str
+    found: CauseAudit
+    drawn: SafeString | None
+    causes: Sequence[tuple[str, int, int]]
+    repairs: Sequence[tuple[str, int, int]]
+
+
+def overview(study: Study, audit: Audit, intervals: Resampled, people: People) -> dict[str, Any]:
+    """What the page shows; figures come from where the site's own pages have them."""
+    pages = pages_of(audit)
+    newest = study.guidelines.order_by("-version").first()
+    origins = dict(ReferenceVerdict.Origin.choices)
+    groups = audit.population.groups
+    return {
+        "study": study,
+        "audit": audit,
+        "guideline": newest,
+        "guideline_html": render_markdown(newest.text) if newest else "",
+        "causes": [name for _key, name in cause_choices(study.taxonomy)],
+        "members": [
+            (people(member.user.username), member.get_part_display())
+            for member in study.members.select_related("user").order_by("part", "user__username")
+        ],
+        "stubs": stubs_of(study),
+        "n_runs": sum(groups.values()),
+        "origins": [(origins[key], n) for key, n in sorted(audit.population.origins.items()) if n],
+        "left_out": [(words, n) for group, words in LEFT_OUT.items() if (n := groups.get(group))],
+        "agreement": named(agreement_of(study), people),
+        "panels": [
+            EvaluatorShown(page=pages[each.evaluator.pk], panel=panel_of(each))
+            for each in audit.speaking
+        ],
+        "pages": pages,
+        "figures": [
+            (kind, [(found, _cells(pages, found)) for found in row])
+            for kind, row in figures_of(audit, intervals)
+        ],
+        "shares_tasks": intervals.shares_tasks,
+        "corrected": corrected_rates(audit),
+        "pictures": [_picture(audit, key, intervals, pages) for key in QUESTIONS]
+        if audit.speaking
+        else [],
+        "explained": [
+            _causes(found, pages[found.audit.evaluator.pk])
+            for found in causes_of(study, audit)
+            if found.errors.total
+        ],
+    }
+
+
+def pages_of(audit: Audit) -> dict[int, str]:
+    """The page of each evaluator that has a verdict, by its key."""
+    return {
+        each.evaluator.pk: evaluator_page(number)
+        for number, each in enumerate(audit.speaking, start=1)
+    }
+
+
+def named(agreement: Agreement, people: People) -> Agreement:
+    """The same with everybody under the name that the report gives them."""
+
+    def pair(found: Pair) -> Pair:
+        return replace(found, first=people(found.first), second=people(found.second))
+
+    return replace(
+        agreement,
+        annotators=[people(name) for name in agreement.annotators],
+        pairs=[pair(found) for found in agreement.pairs],
+        repeats=[pair(found) for found in agreement.repeats],
+    )
+
+
+def _cells(pages: Mapping[int, str], found: Measured) -> str:
+    """Where the runs behind a figure are listed."""
+    return f"{pages[found.audit.evaluator.pk]}#{found.measure.cells.split('-')[0]}"
+
+
+def _picture(audit: Audit, key: str, intervals: Resampled, pages: Mapping[int, str]) -> Picture:
+    kind = BY_KEY[key]
+    rows = []
+    for each in audit.speaking:
+        found = measure(each, kind, intervals)
+        rows.append(
+            figure_row(
+                str(each.evaluator),
+                found.value,
+                found.interval,
+                counted=found.share,
+                by_task=found.by_task,
+                url=_cells(pages, found),
+            )
+        )
+    label = f"{QUESTIONS[key]} {kind.name} = {kind.formula}"
+    drawn = interval_picture(rows, label=label, meaning="fp" if key == "fpr" else "fn")
+    return Picture(measure=kind, question=QUESTIONS[key], drawn=drawn)
+
+
+def _causes(found: CauseAudit, page: str) -> CausesShown:
+    bars = [
+        CauseBar(name=str(cause.label), fn=n.fn, fp=n.fp, fn_url=f"{page}#fn", fp_url=f"{page}#fp")
+        for cause, n in found.by_cause.items()
+    ]
+    label = str(found.audit.evaluator)
+    return CausesShown(
+        page=page,
+        found=found,
+        drawn=causes_picture(bars, label=label) if bars else None,
+        causes=[(str(Cause(cause).label), n.fn, n.fp) for cause, n in found.by_cause.items()],
+        repairs=[
+            (str(Repair(repair).label), n.fn, n.fp)
+            for repair, n in found.by_repair.items()
+            if n.total
+        ],
+    )

@@ -1,1 +1,0 @@
-"""Reads, as verbs: every query of judgements has its name here."""

@@ -1,1 +1,0 @@
-"""Writes: keyword-only, one transaction each."""

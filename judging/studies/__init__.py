@@ -1,0 +1,1 @@
+"""Studies: runs put before people, from sampling to the reference verdict."""

@@ -1,0 +1,1 @@
+"""Who is blinded to which run, and the record of unblinding."""

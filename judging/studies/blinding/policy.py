@@ -1,0 +1,242 @@
+"""Who is blind on which run. The only place that knows the rule.
+
+A person is blind on a run while they are part of an open study that holds the run and has not
+settled it: as an annotator from the start, as an adjudicator until the decision. Blindness
+follows from the part in the study, not from the role, so an engineer who annotates is as blind
+as any annotator; and it outlasts the part, so nobody peeks by leaving and coming back. A
+hidden second look at a run makes its annotator blind again while it lasts.
+
+Two degrees. Evaluators' verdicts, rewards and outcomes open when the reference verdict stands.
+Other people's labels open earlier, when a dispute opens, to its annotators and adjudicators;
+but never to somebody who still owes the same run a label in another study.
+"""
+
+from collections.abc import Collection, Iterable
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from judging.models import (
+    Assignment,
+    Dispute,
+    Label,
+    Study,
+    StudyItem,
+    StudyMember,
+)
+from judging.models.dispute_queries import DisputeQuerySet
+from runs.models import Run, User
+
+LOOKED_UP = 2000
+"""Runs that are written into a condition one by one; of more, the database works them out."""
+
+
+class StudyPolicy:
+    """The policy behind `runs.models.visibility.RunPolicy`.
+
+    What is visible is one list that the database works out once per query. What is hidden is a
+    list at hand where little waits for the person, and else a question to an index for each run
+    that comes into the question.
+    """
+
+    def visible(self, user: User, only: Collection[UUID] | None = None) -> Q:
+        """Everything for those who may view runs; for others the runs of their own work.
+
+        An annotator sees the runs that were handed to them, an adjudicator those in dispute
+        or settled, both only while they are part of the study.
+        """
+        if user.has_perm("runs.view_run"):
+            return Q()
+        present = StudyMember.objects.filter(user=user, left_at=None)
+        handed_out = Assignment.objects.filter(user=user, item__study__in=present.values("study"))
+        adjudicated = StudyItem.objects.filter(
+            study__in=present.filter(part=StudyMember.Part.ADJUDICATOR).values("study")
+        ).exclude(status=StudyItem.Status.OPEN)
+        if only is not None:
+            handed_out = handed_out.filter(item__run__among=only)
+            adjudicated = adjudicated.filter(run__among=only)
+        # One list and no choice between lists, which would have the database look at every run.
+        listed = handed_out.order_by().values("item__run")
+        return Q(pk__in=listed.union(adjudicated.order_by().values("run"), all=True))
+
+    def blind(self, user: User) -> Q | None:
+        """Runs under judgement, their retries and reruns, and what they were retried or rerun of.
+
+        The same agent on the same task mostly ends the same way, and its page names the agent.
+        """
+        return self.hidden(user)[0]
+
+    def anonymous(self, user: User) -> Q | None:
+        """The same, in studies that hide who acted."""
+        return self.hidden(user)[1]
+
+    def hidden(self, user: User, only: Collection[UUID] | None = None) -> tuple[Q | None, Q | None]:
+        """Both conditions at once; the second is the first itself where all studies hide names.
+
+        What is mostly short (the runs that wait in the person's studies) is looked up first and
+        written into the condition, which stands several times in every query of runs.
+
+        Args:
+            only: the runs that will be asked about; of what waits, their kin alone matter then.
+        """
+        hides_names = _open_studies_of(user)
+        if not hides_names:
+            return None, None
+        items = _waiting(user, list(hides_names))
+        if only is not None:
+            asked = Run.objects.filter(pk__among=only).order_by().values_list("pk", "family")
+            items = items.filter(run__in=Run.objects.filter(_kin_of_runs(asked)).values("pk"))
+        nameless = [study for study, hides in hides_names.items() if hides]
+        found = list(items.values_list("study", "run", "run__family")[: LOOKED_UP + 1])
+        if len(found) > LOOKED_UP:
+            blind = _repeats_one_of(items)
+            anonymous = _repeats_one_of(items.filter(study__in=nameless))
+        else:
+            blind = _kin_of_runs((run, family) for _, run, family in found)
+            anonymous = _kin_of_runs(
+                (run, family) for study, run, family in found if study in nameless
+            )
+        if len(nameless) == len(hides_names):
+            return blind, blind
+        return blind, anonymous if nameless else None
+
+    def blind_runs(self, user: User) -> QuerySet[Run] | None:
+        """The runs for which `blind` holds, as a list that begins with what waits."""
+        studies = _open_studies_of(user)
+        if not studies:
+            return None
+        items = _waiting(user, list(studies))
+        roots = items.values(root=Coalesce("run__family", "run"))
+        kin = Run.objects.filter(family__in=roots).order_by().values("pk")
+        return Run.objects.filter(pk__in=items.values("run").union(roots, kin)).order_by()
+
+    def blind_tasks(self, user: User) -> set[int]:
+        """The tasks of `blind_runs`.
+
+        Asked of each of the three lists by itself: of all in one, the database takes so many for
+        granted that it reads every run there is.
+        """
+        studies = _open_studies_of(user)
+        if not studies:
+            return set()
+        items = _waiting(user, list(studies))
+        roots = items.values(root=Coalesce("run__family", "run"))
+        first = items.filter(run__family__isnull=False).values("run__family")
+        kin = Run.objects.filter(family__in=roots).order_by()
+        firsts = Run.objects.filter(pk__in=first).order_by()
+        tasks = items.values_list("run__task", flat=True)
+        return set(tasks.union(kin.values("task"), firsts.values("task")))
+
+
+def _open_studies_of(user: User) -> dict[int, bool]:
+    """The open studies in which the person has or had a part, and whether each hides names."""
+    parts = user.study_parts.filter(study__is_open=True)
+    return dict(parts.values_list("study", "study__hides_identity"))
+
+
+def _waiting(user: User, studies: list[int]) -> QuerySet[StudyItem]:
+    """Items that are not settled, and settled ones that the person is labelling a second time."""
+    again = Assignment.objects.filter(
+        user=user, is_repeat=True, state=Assignment.State.LEASED, item=OuterRef("pk")
+    )
+    unsettled = ~Q(status=StudyItem.Status.SETTLED)
+    return StudyItem.objects.filter(unsettled | Exists(again), study__in=studies).order_by()
+
+
+def under_judgement() -> Q:
+    """Runs to which anybody may be blinded: people still judge them, or others of their family."""
+    again = Assignment.objects.filter(
+        is_repeat=True, state=Assignment.State.LEASED, item=OuterRef("pk")
+    )
+    unfinished = ~Q(status=StudyItem.Status.SETTLED) | Exists(again)
+    return _repeats_one_of(StudyItem.objects.filter(unfinished, study__is_open=True).order_by())
+
+
+# Which runs repeat one another is one rule: their first one is the same, `Run.root`. It is asked
+# in three ways, since each is out of the question where another is right. Written out, runs are
+# looked up in an index (`_kin_of_runs`), but there must be few. Of many, rows that are read anyway
+# are asked each for itself (`_repeats_one_of`): a list of the many would be made for every page of
+# fifty. Whoever wants the many has the list made from what waits (`blind_runs`, `blind_tasks`):
+# asked row by row, every run there is would be read. That they agree is tested on random worlds.
+
+
+def _repeats_one_of(items: QuerySet[StudyItem], run: str = "pk", family: str = "family") -> Q:
+    """The runs of the items, and all that repeat one of them or that one of them repeats.
+
+    Through whatever chain: reruns of reruns, and other reruns of the same run. Asked row by row,
+    of an index: what else a list is filtered by, the database looks at first.
+
+    Args:
+        run: where a row has the run, and where its family.
+    """
+    itself, first = OuterRef(run), OuterRef(family)
+    # Two questions, since no index answers one about two tables.
+    of_runs = items.filter(Q(run=itself) | Q(run=first))
+    of_families = items.filter(Q(run__family=itself) | Q(run__family=first))
+    return Q(Exists(of_runs)) | Q(Exists(of_families))
+
+
+def _kin_of_runs(runs: Iterable[tuple[UUID, UUID | None]]) -> Q:
+    """The same of runs at hand, each with its family."""
+    family_of = dict(runs)
+    roots = {family or run for run, family in family_of.items()}
+    if not roots:
+        return Q(pk__in=())
+    return Q(pk__among=sorted(roots | family_of.keys())) | Q(family__among=sorted(roots))
+
+
+def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
+    """Items whose labels, all of them, the person may see.
+
+    The labels are complete, and the person gave one of them, adjudicates the study, or may read
+    audits; and no other open study waits for the person's own judgement of the same run. None does
+    once all labels of a run that they labelled have arrived: they are not asked again.
+    """
+    present = StudyMember.objects.filter(user=user, left_at=None)
+    gave_one = Label.objects.filter(item=OuterRef("pk"), annotator=user, is_repeat=False)
+    of_annotators = Q(study__in=present.values("study")) & Exists(gave_one)
+    of_adjudicators = Q(study__in=present.filter(part=StudyMember.Part.ADJUDICATOR).values("study"))
+    allowed = of_annotators | of_adjudicators
+    if user.has_perm("judging.view_audit"):
+        allowed = Q()
+    owed = StudyItem.objects.filter(
+        run=OuterRef("run"),
+        status=StudyItem.Status.OPEN,
+        study__in=Study.objects.filter(
+            is_open=True, members__user=user, members__part=StudyMember.Part.ANNOTATOR
+        ).values("pk"),
+    )
+    own_closed = (
+        Label.objects.independent()
+        .filter(annotator=user, item__run=OuterRef("run"))
+        .exclude(item__status=StudyItem.Status.OPEN)
+    )
+    looking_again = Assignment.objects.filter(
+        user=user,
+        is_repeat=True,
+        state=Assignment.State.LEASED,
+        item__run=OuterRef("run"),
+        item__study__is_open=True,
+    )
+    owes_nothing = Q(~Exists(owed)) | Q(Exists(own_closed))
+    return StudyItem.objects.filter(allowed, owes_nothing, ~Exists(looking_again)).exclude(
+        status=StudyItem.Status.OPEN
+    )
+
+
+def disputes_open_to(user: User) -> DisputeQuerySet[Dispute]:
+    """Disputes that the person may open; decided ones only if they are not blind on the run."""
+    open_items = items_with_open_labels(user).filter(pk=OuterRef("item"))
+    disputes = Dispute.objects.filter(Exists(open_items))
+    return disputes.exclude(is_blind_on("item__run", user), item__status=StudyItem.Status.SETTLED)
+
+
+def is_blind_on(run: str, user: User) -> Q:
+    """Whether the person is blind on the run that a row leads to, asked row by row.
+
+    Args:
+        run: the path of the relation.
+    """
+    items = _waiting(user, list(_open_studies_of(user)))
+    return _repeats_one_of(items, run, f"{run}__family")

@@ -1,0 +1,1 @@
+"""Disagreements: discussion and decision."""

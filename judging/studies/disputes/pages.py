@@ -1,0 +1,168 @@
+"""What the page of a dispute shows: labels as A and B, without saying who gave which."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef
+from django.utils.translation import gettext as _
+
+from judging.models import (
+    Dispute,
+    DisputeMessage,
+    Label,
+    ReferenceVerdict,
+    StepComment,
+    StudyItem,
+    StudyMember,
+)
+from judging.models.dispute_queries import DisputeQuerySet
+from judging.models.label_queries import LabelQuerySet
+from judging.studies.blinding.policy import disputes_open_to, is_blind_on
+from judging.studies.disputes.forms import DecisionForm, MessageForm
+from judging.studies.disputes.services import is_adjudicator
+from judging.studies.taxonomy import cause_choices
+from runs.models import Run, User
+from runs.models.visibility import run_policy
+from runs.viewer.timeline.timeline import timeline_context
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One label as it is shown: under a letter, with its author only once all is decided.
+
+    Attributes:
+        name: of the author; empty while the dispute is open.
+    """
+
+    letter: str
+    label: Label
+    causes: Sequence[str]
+    comments: Sequence[StepComment]
+    is_own: bool
+    name: str
+    is_overruled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """A message of the discussion, by a letter, the adjudicator, or a name once decided."""
+
+    message: DisputeMessage
+    author: str
+    is_own: bool
+
+
+def sides_of(dispute: Dispute, user: User, verdict: ReferenceVerdict | None) -> list[Side]:
+    """The labels in an order that stays and tells nothing."""
+    item = dispute.item
+    labels = list(
+        Label.objects.independent()
+        .filter(item=item)
+        .select_related("annotator", "guideline")
+        .prefetch_related("ticks__milestone")
+        .order_by("pk")
+    )
+    random.Random(dispute.order_seed).shuffle(labels)  # noqa: S311 - stable is what it must be
+    names = dict(cause_choices(item.study.taxonomy))
+    comments: dict[int, list[StepComment]] = {}
+    for comment in StepComment.objects.filter(item=item, is_repeat=False):
+        comments.setdefault(comment.author_id, []).append(comment)
+    return [
+        Side(
+            letter=letter,
+            label=label,
+            causes=[names.get(cause, cause) for cause in label.causes],
+            comments=comments.get(label.annotator_id, []),
+            is_own=label.annotator_id == user.pk,
+            name=str(label.annotator) if verdict else "",
+            is_overruled=verdict is not None and label.success != verdict.verdict,
+        )
+        for letter, label in zip(ascii_uppercase, labels, strict=False)
+    ]
+
+
+def contributions(dispute: Dispute, sides: Sequence[Side], user: User) -> list[Contribution]:
+    """The discussion in order."""
+    letters = {side.label.annotator_id: side.letter for side in sides}
+    is_decided = any(side.name for side in sides)
+    return [
+        Contribution(
+            message=message,
+            author=_author(message, letters, is_decided=is_decided),
+            is_own=message.author_id == user.pk,
+        )
+        for message in dispute.messages.select_related("author")
+    ]
+
+
+def _author(message: DisputeMessage, letters: dict[int, str], *, is_decided: bool) -> str:
+    if is_decided:
+        return str(message.author)
+    letter = letters.get(message.author_id)
+    return letter if letter else _("adjudicator")
+
+
+def dispute_context(
+    dispute: Dispute,
+    user: User,
+    *,
+    message_form: MessageForm | None = None,
+    decision_form: DecisionForm | None = None,
+) -> dict[str, Any]:
+    """The timeline, both labels, the discussion, and what this person may do about it."""
+    item = dispute.item
+    run = Run.objects.shown_to(user, [item.run_id]).select_related("task__task_set").get()
+    verdict = ReferenceVerdict.objects.filter(item=item).select_related("decided_by").first()
+    sides = sides_of(dispute, user, verdict)
+    can_act = verdict is None and item.study.is_open
+    judges = can_act and is_adjudicator(item=item, user=user)
+    is_labeller = any(side.is_own for side in sides)
+    initial = {"version": dispute.version}
+    return {
+        "dispute": dispute,
+        "study": item.study,
+        "run": run,
+        "goal": run.goal or run.task.goal,
+        "sides": sides,
+        "verdict": verdict,
+        "contributions": contributions(dispute, sides, user),
+        "message_form": (message_form or MessageForm())
+        if can_act and (judges or is_labeller)
+        else None,
+        "may_propose": is_labeller,
+        "decision_form": (decision_form or DecisionForm(initial=initial)) if judges else None,
+        **timeline_context(run, user),
+    }
+
+
+def own_disputes(user: User) -> DisputeQuerySet[Dispute]:
+    """Disputes over the person's own labels, or in studies that they adjudicate."""
+    labelled = Label.objects.independent().filter(annotator=user)
+    judged = StudyMember.objects.filter(user=user, part=StudyMember.Part.ADJUDICATOR, left_at=None)
+    in_judged = Dispute.objects.filter(item__study__in=judged.values("study"))
+    # A list of the person's own, and no choice between two: that would be asked of every dispute.
+    own = labelled.order_by().values("item").union(in_judged.order_by().values("item"), all=True)
+    return disputes_open_to(user).filter(item__in=own)
+
+
+def overruled_labels(user: User) -> LabelQuerySet[Label]:
+    """The person's labels that the reference verdict of their run contradicts, newest first.
+
+    Only of runs on which they are not blind for another study's sake.
+    """
+    seen = Run.objects.filter(run_policy().visible(user), pk=OuterRef("item__run"))
+    return (
+        Label.objects.independent()
+        .filter(Exists(seen), annotator=user, item__status=StudyItem.Status.SETTLED)
+        .exclude(is_blind_on("item__run", user))
+        .exclude(success=F("item__verdict__verdict"))
+        .select_related(
+            "item__run__task", "item__study", "item__verdict__decided_by", "item__dispute"
+        )
+        .order_by("-item__verdict__decided_at")
+    )

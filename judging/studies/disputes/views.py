@@ -1,0 +1,133 @@
+"""Disagreements: the list, one of them, and where one was overruled."""
+
+from typing import NoReturn
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from judging.models import Dispute
+from judging.studies.blinding.policy import disputes_open_to
+from judging.studies.blinding.unblinding import record_unblinding, record_unblindings
+from judging.studies.disputes.forms import DecisionForm, MessageForm
+from judging.studies.disputes.pages import dispute_context, overruled_labels
+from judging.studies.disputes.services import (
+    ClosedStudyError,
+    DecidedMeanwhileError,
+    DisputeError,
+    NotAdjudicatorError,
+    add_message,
+    decide,
+)
+from runs.interface.fragments import AppRequest
+from runs.interface.row_counts import BoundedPaginator
+
+PER_PAGE = 50
+
+
+@require_safe
+def dispute_list(request: AppRequest) -> HttpResponse:
+    """Disputes that wait, then decided ones; those that the person may open."""
+    waiting = disputes_open_to(request.user).waiting().for_list()
+    context = {
+        "waiting": BoundedPaginator(waiting, PER_PAGE).get_page(request.GET.get("page")),
+        "decided": disputes_open_to(request.user).decided().for_list()[:PER_PAGE],
+        "n_overruled": overruled_labels(request.user).count(),
+    }
+    return render(request, "judging/dispute_list.html", context)
+
+
+@never_cache
+@require_safe
+def dispute_detail(request: AppRequest, dispute_id: int) -> HttpResponse:
+    """One dispute: the run, the labels as A and B, the discussion, the decision."""
+    dispute = _open_dispute(request, dispute_id)
+    return render(request, "judging/dispute.html", dispute_context(dispute, request.user))
+
+
+@require_safe
+def overruled(request: AppRequest) -> HttpResponse:
+    """The person's own labels that the reference verdict contradicts, and why."""
+    page = Paginator(overruled_labels(request.user), PER_PAGE).get_page(request.GET.get("page"))
+    items = [label.item for label in page]
+    record_unblindings(user=request.user, items=items, reason="overruled label")
+    return render(request, "judging/overruled.html", {"page": page})
+
+
+@require_POST
+def dispute_message(request: AppRequest, dispute_id: int) -> HttpResponse:
+    """Say something; annotators may propose a verdict with it."""
+    dispute = _open_dispute(request, dispute_id)
+    form = MessageForm(request.POST)
+    if not form.is_valid():
+        context = dispute_context(dispute, request.user, message_form=form)
+        return render(request, "judging/dispute.html", context, status=422)
+    try:
+        verdict = add_message(
+            dispute=dispute,
+            author=request.user,
+            text=form.cleaned_data["text"],
+            proposal=form.cleaned_data["proposal"],
+        )
+    except DecidedMeanwhileError:
+        return _conflict(request, dispute, form.cleaned_data["text"], "")
+    except DisputeError as refused:
+        _refuse(refused)
+    if verdict:
+        messages.success(request, _("You agree: the run is settled."))
+    return redirect("judging:dispute_detail", dispute.pk)
+
+
+@require_POST
+def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
+    """The adjudicator's decision; 409 with both texts if somebody else was first."""
+    dispute = _open_dispute(request, dispute_id)
+    form = DecisionForm(request.POST)
+    if not form.is_valid():
+        context = dispute_context(dispute, request.user, decision_form=form)
+        return render(request, "judging/dispute.html", context, status=422)
+    data = form.cleaned_data
+    try:
+        decide(
+            dispute=dispute,
+            adjudicator=request.user,
+            verdict=data["verdict"],
+            rationale=data["rationale"].strip(),
+            version=data["version"],
+        )
+    except DecidedMeanwhileError:
+        return _conflict(request, dispute, data["rationale"], data["verdict"])
+    except DisputeError as refused:
+        _refuse(refused)
+    messages.success(request, _("Decided. All annotators can read why."))
+    return redirect("judging:dispute_detail", dispute.pk)
+
+
+def _open_dispute(request: AppRequest, dispute_id: int) -> Dispute:
+    """The dispute, if the person may open it; that they did is recorded."""
+    # Whether it is settled and whether it still waits is one question: if it is decided meanwhile,
+    # nobody loses what they wrote to a 404.
+    disputes = disputes_open_to(request.user).select_related("item__study", "item__run")
+    dispute = get_object_or_404(disputes, pk=dispute_id)
+    record_unblinding(user=request.user, item=dispute.item, reason="dispute")
+    return dispute
+
+
+def _conflict(request: AppRequest, dispute: Dispute, text: str, verdict: str) -> HttpResponse:
+    """What stands, beside what the person wrote, so that nothing is lost."""
+    context = dispute_context(dispute, request.user)
+    mine = {"late_text": text, "late_verdict": verdict}
+    return render(request, "judging/dispute.html", context | mine, status=409)
+
+
+def _refuse(refused: DisputeError) -> NoReturn:
+    words = {
+        NotAdjudicatorError: _("Only the annotators and the adjudicators of this run may do this."),
+        ClosedStudyError: _("The study was closed before this was decided."),
+    }
+    raise PermissionDenied(words.get(type(refused), _("Load the page again: it is out of date.")))

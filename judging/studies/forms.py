@@ -1,0 +1,129 @@
+"""Making a study, its members and its guidelines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from judging.models import Study, StudyMember
+from judging.studies.markdown import MAX_CHARS
+from judging.studies.sampling import MAX_RUNS, new_seed
+from judging.studies.services import Protocol
+from judging.studies.taxonomy import default_lines, parse_lines
+from runs.models import User
+
+MAX_SEED = 2**53
+
+
+class StudyForm(forms.Form):
+    """A study's name, protocol, sample and first guidelines."""
+
+    name = forms.CharField(label=_("Name"), max_length=200)
+    description = forms.CharField(
+        label=_("What it is for"),
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+    sample_size = forms.IntegerField(
+        label=_("How many runs"),
+        required=False,
+        min_value=1,
+        max_value=MAX_RUNS,
+        help_text=_("A random sample of the runs above; empty takes all of them."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=MAX_SEED,
+        help_text=_("The same runs and the same seed draw the same sample."),
+    )
+    labels_per_run = forms.IntegerField(
+        label=_("Labels per run"), min_value=2, max_value=5, initial=2
+    )
+    hides_identity = forms.BooleanField(
+        label=_("Hide agent and model until a run is settled"), required=False, initial=True
+    )
+    asks_milestones = forms.BooleanField(
+        label=_("Ask which milestones were reached"),
+        required=False,
+        help_text=_("Of each milestone of the run's task, if it has any: whether, and where."),
+    )
+    asks_failure_details = forms.BooleanField(
+        label=_("Ask for step, cause and reason of every failure"), required=False
+    )
+    repeat_percent = forms.IntegerField(
+        label=_("Hidden repeats, in percent"),
+        min_value=0,
+        max_value=50,
+        initial=0,
+        help_text=_("Runs shown to the same person again, unmarked, to see how steady they are."),
+    )
+    causes = forms.CharField(
+        label=_("Causes of failure, one a line"),
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 7}),
+    )
+    guidelines = forms.CharField(
+        label=_("Guidelines"),
+        max_length=MAX_CHARS,
+        widget=forms.Textarea(attrs={"rows": 12}),
+        help_text=_("Markdown. When does a run count as a success? What about doubtful cases?"),
+    )
+    query = forms.CharField(required=False, max_length=4000, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["seed"].initial = new_seed
+        self.fields["causes"].initial = default_lines
+        self.fields["query"].widget.attrs["form"] = "study-form"
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"].strip()
+        if Study.objects.filter(name=name).exists():
+            raise forms.ValidationError(_("There is a study of this name already."))
+        return name
+
+    def protocol(self) -> Protocol:
+        """The rules that the valid form states."""
+        data = self.cleaned_data
+        return Protocol(
+            labels_per_run=data["labels_per_run"],
+            hides_identity=data["hides_identity"],
+            asks_milestones=data["asks_milestones"],
+            asks_failure_details=data["asks_failure_details"],
+            repeat_share=data["repeat_percent"] / 100,
+            taxonomy=parse_lines(data["causes"]),
+        )
+
+
+class MemberForm(forms.Form):
+    """A person and their part."""
+
+    user = forms.ModelChoiceField(label=_("Person"), queryset=User.objects.none())
+    part = forms.ChoiceField(label=_("Part"), choices=StudyMember.Part.choices)
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        people = self.fields["user"]
+        assert isinstance(people, forms.ModelChoiceField)  # noqa: S101 - narrows the type
+        people.queryset = self._candidates(study)
+
+    @staticmethod
+    def _candidates(study: Study) -> QuerySet[User]:
+        present = study.members.filter(left_at=None).values("user")
+        return User.objects.filter(is_active=True).exclude(pk__in=present).order_by("username")
+
+
+class GuidelineForm(forms.Form):
+    """The next version of the guidelines."""
+
+    text = forms.CharField(
+        label=_("Guidelines (Markdown)"),
+        max_length=MAX_CHARS,
+        widget=forms.Textarea(attrs={"rows": 24}),
+    )

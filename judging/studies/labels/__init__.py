@@ -1,0 +1,1 @@
+"""Labels: the annotation page, its form, and submitting, changing, undoing."""

@@ -1,0 +1,245 @@
+"""The label form, its draft, and the reason for a skip."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.http import QueryDict
+from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
+
+from judging.models import Assignment, Guideline, Label, Success
+from judging.studies.labels.services import Judgement, Submission, draft_of
+from judging.studies.labels.tick_forms import (
+    TickRow,
+    clean_ticks,
+    drafted_ticks,
+    milestones_asked,
+    refuse_unknown_steps,
+    tick_fields_of,
+    tick_rows,
+)
+from judging.studies.shared_fields import with_shared_fields
+from judging.studies.taxonomy import cause_choices
+from runs.models import Step
+from runs.models.prepared import Prepared, key, number
+
+MAX_TEXT = 5000
+CONFIDENCE = [("1", _("a guess")), ("2", _("fairly sure")), ("3", _("sure"))]
+NEEDS_REASON = {Success.UNSURE, Success.NOT_EXECUTABLE}
+DRAFT_FIELDS = ("success", "confidence", "failure_step", "rationale")
+
+
+@with_shared_fields
+class LabelForm(forms.Form):
+    """One run's label. Causes and the step of failure belong to what was not a success."""
+
+    success = forms.ChoiceField(
+        label=_("Did the agent do what the task asked?"),
+        choices=Success.choices,
+        widget=forms.RadioSelect(attrs={"form": "label-form"}),
+        error_messages={
+            "required": _("Choose success, failure, unsure or not executable."),
+            "invalid_choice": _("Choose success, failure, unsure or not executable."),
+        },
+    )
+    causes = forms.MultipleChoiceField(
+        label=_("Why it failed"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    failure_step = forms.IntegerField(
+        label=_("Failed at step"),
+        required=False,
+        min_value=0,
+        error_messages={
+            "invalid": _("Give the number of a step."),
+            "min_value": _("Give the number of a step."),
+        },
+    )
+    confidence = forms.TypedChoiceField(
+        label=_("How sure are you?"),
+        choices=CONFIDENCE,
+        required=False,
+        coerce=int,
+        empty_value=None,
+        widget=forms.RadioSelect,
+    )
+    rationale = forms.CharField(
+        label=_("Rationale"),
+        required=False,
+        max_length=MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    assignment = forms.IntegerField(widget=forms.HiddenInput)
+    key = forms.CharField(max_length=64, widget=forms.HiddenInput)
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    guideline = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    seconds = forms.FloatField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, data: QueryDict | None = None, *, for_: Assignment, key: str = "") -> None:
+        self.for_assignment = for_
+        self.milestones = milestones_asked(for_)
+        super().__init__(data, initial=self._initial(for_, key) if data is None else None)
+        self.fields.update(tick_fields_of(self.milestones))
+        causes = copy.copy(self.fields["causes"])  # and its widget: both hold the choices
+        assert isinstance(causes, forms.MultipleChoiceField)  # noqa: S101 - narrows the type
+        causes.widget = copy.copy(causes.widget)
+        causes.choices = cause_choices(for_.item.study.taxonomy)
+        self.fields["causes"] = causes
+
+    def _initial(self, assignment: Assignment, key: str) -> dict[str, Any]:
+        label = existing_label(assignment)
+        filled = draft_of(label) if label and not assignment.draft else assignment.draft
+        return {
+            **filled,
+            "assignment": assignment.pk,
+            "key": key,
+            "version": label.version if label else None,
+            "guideline": self.newest.pk if self.newest else None,
+        }
+
+    @cached_property
+    def newest(self) -> Guideline | None:
+        """The guidelines in force."""
+        return self.for_assignment.item.study.guidelines.order_by("-version").first()
+
+    def tick_rows(self) -> Iterator[TickRow]:
+        """The fields of each milestone, for the template."""
+        return tick_rows(self, self.milestones)
+
+    def clean_failure_step(self) -> int | None:
+        step: int | None = self.cleaned_data["failure_step"]
+        return None if step is None else existing_step(self.for_assignment.item.run_id, step)
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data.get("success") in NEEDS_REASON and not data.get("rationale", "").strip():
+            self.add_error("rationale", _("Say in a sentence why, for whoever settles it."))
+        if data.get("success") == Success.FAILURE:
+            self._ask_for_details(data)
+        if data.get("success") == Success.SUCCESS:
+            data["causes"], data["failure_step"] = [], None
+        if self.milestones:
+            steps = Step.objects.filter(run=self.for_assignment.item.run_id)
+            known = set(steps.values_list("index", flat=True))
+            refuse_unknown_steps(self, self.milestones, data, known)
+            data["ticks"] = clean_ticks(self, self.milestones, data)
+        return data
+
+    def _ask_for_details(self, data: dict[str, Any]) -> None:
+        """Refuse a failure without its step, cause and reason where the study wants them."""
+        study = self.for_assignment.item.study
+        if not study.asks_failure_details:
+            return
+        if data.get("failure_step") is None and "failure_step" not in self.errors:
+            self.add_error("failure_step", _("Say at which step it went wrong."))
+        if study.taxonomy and not data.get("causes"):
+            self.add_error("causes", _("Choose at least one cause."))
+        if not data.get("rationale", "").strip():
+            self.add_error("rationale", _("Say in a sentence why."))
+
+    def submission(self) -> Submission:
+        """What the valid form says."""
+        data = self.cleaned_data
+        return Submission(
+            judgement=Judgement(
+                success=Success(data["success"]),
+                confidence=data["confidence"],
+                causes=data["causes"],
+                failure_step=data["failure_step"],
+                rationale=data["rationale"].strip(),
+                ticks=data.get("ticks", ()),
+            ),
+            key=data["key"],
+            version=data["version"],
+            seconds=data["seconds"],
+            guideline=data["guideline"],
+        )
+
+
+_STEP = Prepared(
+    lambda: Step.objects.filter(run=key("run"), index=number("index")).order_by().values_list("pk")
+)
+
+
+def existing_step(run_id: UUID, index: int) -> int:
+    """The index again.
+
+    Raises:
+        ValidationError: the run has no step of this index.
+    """
+    if _STEP.first(run=run_id, index=index) is None:
+        raise forms.ValidationError(_("This run has no such step."))
+    return index
+
+
+def existing_label(assignment: Assignment) -> Any:
+    """The person's label that the form would change, with its `version`, or None.
+
+    A hidden second look starts from nothing.
+    """
+    return (
+        Label.objects.filter(
+            item=assignment.item_id, annotator=assignment.user_id, is_repeat=assignment.is_repeat
+        )
+        .with_version()
+        .first()
+    )
+
+
+def read_draft(data: QueryDict) -> dict[str, Any]:
+    """What has been filled in so far, whatever it is, in bounded size."""
+    draft: dict[str, Any] = {
+        name: _storable(str(data[name]))[:MAX_TEXT] for name in DRAFT_FIELDS if data.get(name)
+    }
+    causes = [_storable(cause)[:100] for cause in data.getlist("causes")[:50]]
+    return draft | ({"causes": causes} if causes else {}) | drafted_ticks(data)
+
+
+def _storable(text: str) -> str:
+    """The text without NUL, which PostgreSQL keeps in no column; a label with one is refused."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def read_seconds(data: QueryDict) -> float | None:
+    """Active seconds since the last save, or None where the page did not say."""
+    try:
+        return float(data.get("seconds", ""))
+    except ValueError:
+        return None
+
+
+class SkipForm(forms.Form):
+    """Why a run is skipped."""
+
+    assignment = forms.IntegerField(widget=forms.HiddenInput)
+    reason = forms.CharField(
+        label=_("Why do you skip this run?"),
+        max_length=500,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": _("Say in a few words why you skip it.")},
+    )
+
+
+class CommentForm(forms.Form):
+    """A remark on a step."""
+
+    assignment = forms.IntegerField(widget=forms.HiddenInput)
+    step_index = forms.IntegerField(label=_("Step"), min_value=0)
+    text = forms.CharField(
+        label=_("Comment"),
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        error_messages={"required": _("Write the comment first.")},
+    )
+
+    def __init__(self, *args: Any, of: Assignment, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.run_id = of.item.run_id
+
+    def clean_step_index(self) -> int:
+        step: int = self.cleaned_data["step_index"]
+        return existing_step(self.run_id, step)

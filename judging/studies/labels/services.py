@@ -1,0 +1,319 @@
+"""Submitting, changing and taking back labels.
+
+Locks are always taken in the order study, item, assignment, so that nobody waits in a circle. What
+a label needs is the item's lock: that closes each pair once, and people on other runs go on.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from judging.models import (
+    Assignment,
+    Label,
+    LabelRevision,
+    MilestoneTick,
+    StudyItem,
+    Success,
+)
+from judging.models.labels import UNDO_S
+from judging.studies.audit_kinds import LABEL_CHANGED, LABEL_SUBMITTED, LABEL_UNDONE
+from judging.studies.labels.standing import Standing, standing_of
+from judging.studies.labels.ticks import tick_fields
+from judging.studies.queue.assignment import add_active_time, lease_length
+from judging.studies.queue.holding import held_assignment
+from judging.studies.verdicts.settlement import closing_row
+from runs.accounts.audit_log import act_of
+from runs.models import Act, User
+from runs.models.audit_kinds import ActKind
+from runs.models.prepared import Prepared, number
+from runs.models.row_writes import RowWrites
+
+
+class LabelRefusedError(Exception):
+    """The label was not taken; nothing was changed. Subclasses say why."""
+
+
+class NotAnnotatorError(LabelRefusedError):
+    """The study is closed, or the person is no annotator of it (any more)."""
+
+
+class PlaceLostError(LabelRefusedError):
+    """The lease ran out and others have judged the run, or have it in work now."""
+
+
+class LabelClosedError(LabelRefusedError):
+    """The person may know what others said of the run, so the label stays as it is."""
+
+
+class LabelledElsewhereError(LabelRefusedError):
+    """The person has labelled this run meanwhile, in another tab or session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What a person says of one milestone, named by its key; steps by their indices."""
+
+    milestone: int
+    achieved: bool
+    step: int | None = None
+    lost_step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a person says of a run."""
+
+    success: Success
+    confidence: int | None = None
+    causes: list[str] = field(default_factory=list)
+    failure_step: int | None = None
+    rationale: str = ""
+    ticks: tuple[Tick, ...] = ()
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What stands in the label's own row; the ticks have theirs."""
+        return {
+            "success": self.success,
+            "confidence": self.confidence,
+            "causes": self.causes,
+            "failure_step": self.failure_step,
+            "rationale": self.rationale,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A judgement with how it came about.
+
+    Attributes:
+        key: made once per form shown; the same key twice is one submission.
+        version: of the person's label that the form changes; None for a first label.
+        seconds: active time since the last save; None where the page could not measure it.
+        guideline: key of the version that was on the page; the newest counts where it is none.
+    """
+
+    judgement: Judgement
+    key: str
+    version: int | None = None
+    seconds: float | None = None
+    guideline: int | None = None
+
+
+def submit_label(*, assignment: Assignment, user: User, submission: Submission) -> Label:
+    """The person's label, stored; the run's judgement goes on if it was the last one awaited.
+
+    Submitting the same form twice stores it once and returns the same label.
+
+    Raises:
+        LabelRefusedError: one of its kinds, with nothing changed.
+        Assignment.DoesNotExist: it is gone, or somebody else's.
+    """
+    study = assignment.item.study_id
+    with held_assignment(assignment=assignment.pk, user=user.pk, study=study) as held:
+        if held is None:
+            Assignment.objects.get(pk=assignment.pk, user=user)
+            raise NotAnnotatorError
+        return store_label(held=held, user=user, submission=submission)
+
+
+def store_label(*, held: Assignment, user: User, submission: Submission) -> Label:
+    """As `submit_label`, of an assignment that is held already (`held_assignment`).
+
+    Raises:
+        LabelRefusedError: one of its kinds, with nothing changed.
+    """
+    item, assignment = held.item, held
+    standing = standing_of(
+        assignment,
+        item,
+        success=submission.judgement.success,
+        guideline=submission.guideline,
+    )
+    label = _own_label(assignment) if standing.has_label else None
+    if label and label.idempotency_key == submission.key:
+        return label
+    if not standing.may_label:
+        raise NotAnnotatorError
+    if label:
+        return _change(label, item, assignment, submission, standing)
+    return _first(item, assignment, user, submission, standing)
+
+
+_LOCKED = Prepared(
+    lambda: (
+        Assignment.objects.select_related("item")
+        .select_for_update(of=("item", "self"), no_key=True)
+        .filter(pk=number("assignment"), user=number("user"))
+    )
+)
+
+
+def _lock(assignment: Assignment, user: User) -> tuple[StudyItem, Assignment]:
+    """The item and the assignment as they are now, nobody else's until the transaction ends.
+
+    Raises:
+        Assignment.DoesNotExist: it is gone, or somebody else's.
+    """
+    locked = _LOCKED.first(assignment=assignment.pk, user=user.pk)
+    if locked is None:
+        raise Assignment.DoesNotExist
+    return locked.item, locked
+
+
+def _own_label(assignment: Assignment) -> Label | None:
+    own = Label.objects.filter(
+        item=assignment.item_id, annotator=assignment.user_id, is_repeat=assignment.is_repeat
+    )
+    return own.with_version().first()
+
+
+def _first(
+    item: StudyItem, assignment: Assignment, user: User, submission: Submission, standing: Standing
+) -> Label:
+    now = timezone.now()
+    if not standing.has_place:
+        raise PlaceLostError
+    add_active_time(assignment, submission.seconds, now)
+    writes = RowWrites()
+    label = Label(
+        item_id=item.pk,
+        annotator_id=user.pk,
+        is_repeat=assignment.is_repeat,
+        seconds=assignment.seconds,
+        guideline_id=standing.guideline,
+        submitted_at=now,
+        idempotency_key=submission.key,
+        **submission.judgement.columns,
+    )
+    writes.insert(label)
+    for tick in _ticks(label, submission.judgement.ticks):
+        writes.insert(tick)
+    _finish(assignment, writes)
+    if not assignment.is_repeat:
+        item.n_labels += 1
+        if item.n_labels >= standing.labels_per_run:
+            agreed = None if standing.is_contradicted else label.success
+            writes.insert(closing_row(item=item, agreed=agreed, now=now))
+        writes.update(item, "n_labels", "status")
+    writes.insert(_act(LABEL_SUBMITTED, item, user))
+    writes.send()
+    return label
+
+
+def _change(
+    label: Label,
+    item: StudyItem,
+    assignment: Assignment,
+    submission: Submission,
+    standing: Standing,
+) -> Label:
+    if submission.version is None or submission.version != label.revisions.count():
+        raise LabelledElsewhereError
+    if label.is_repeat or not standing.may_revise:
+        raise LabelClosedError
+    writes = RowWrites()
+    writes.insert(LabelRevision(label=label, content=content_of(label)))
+    add_active_time(assignment, submission.seconds, timezone.now())
+    for name, value in submission.judgement.columns.items():
+        setattr(label, name, value)
+    label.seconds = assignment.seconds
+    label.guideline_id = standing.guideline
+    label.idempotency_key = submission.key
+    label.save()
+    label.ticks.all().delete()
+    for tick in _ticks(label, submission.judgement.ticks):
+        writes.insert(tick)
+    _finish(assignment, writes)
+    writes.insert(_act(LABEL_CHANGED, item, assignment.user, submission.version + 1))
+    writes.send()
+    return label
+
+
+def _act(kind: ActKind, item: StudyItem, user: User, version: int | None = None) -> Act:
+    """Says that, not what: that stands in the label and its history."""
+    changes = {} if version is None else {"before": f"{version}", "after": f"{version + 1}"}
+    return act_of(
+        kind, about=("run", item.run_id), words=f"study {item.study_id}", user=user, **changes
+    )
+
+
+def _ticks(label: Label, ticks: Iterable[Tick]) -> Iterator[MilestoneTick]:
+    for tick in ticks:
+        yield MilestoneTick(
+            label=label,
+            milestone_id=tick.milestone,
+            achieved=tick.achieved,
+            step=tick.step,
+            lost_step=tick.lost_step,
+        )
+
+
+def _finish(assignment: Assignment, writes: RowWrites) -> None:
+    assignment.state = Assignment.State.SUBMITTED
+    assignment.draft = {}
+    assignment.leased_until = timezone.now()
+    writes.update(assignment, "state", "draft", "leased_until", "seconds")
+
+
+def content_of(label: Label) -> dict[str, Any]:
+    """What the label says, as it is kept in the history."""
+    return {
+        **draft_of(label),
+        "seconds": label.seconds,
+        "guideline": label.guideline_id,
+        "submitted_at": label.submitted_at.isoformat(),
+    }
+
+
+@transaction.atomic
+def undo_label(*, label: Label, user: User) -> Assignment:
+    """Take back a label just submitted; its run is in the person's hands again, form filled.
+
+    Only while labels of the run are still awaited: the last one shows, by the run's state alone,
+    whether the others said the same.
+
+    Raises:
+        LabelClosedError: too late, or the person may know what others said of the run.
+        NotAnnotatorError: the study is closed, or the person is no annotator of it any more.
+    """
+    assignment = Assignment.objects.get(item=label.item_id, user=user, is_repeat=label.is_repeat)
+    item, assignment = _lock(assignment, user)
+    current = Label.objects.filter(pk=label.pk, annotator=user).first()
+    if current is None:  # undone already, by the other of two clicks
+        return assignment
+    standing = standing_of(assignment, item, success=current.success, guideline=None)
+    if not standing.may_label:
+        raise NotAnnotatorError
+    now = timezone.now()
+    is_late = now - current.submitted_at > timedelta(seconds=UNDO_S)
+    if is_late or not standing.may_revise or current.revisions.exists():
+        raise LabelClosedError
+    if not current.is_repeat:
+        item.n_labels -= 1
+        item.save(update_fields=["n_labels"])
+    assignment.state = Assignment.State.LEASED
+    assignment.draft = draft_of(current)
+    assignment.leased_until = now + lease_length()
+    assignment.opened_at = now
+    assignment.save()
+    current.delete()
+    _act(LABEL_UNDONE, item, user).save(force_insert=True)
+    return assignment
+
+
+def draft_of(label: Label) -> dict[str, Any]:
+    """The label as the fields of the form."""
+    return {
+        "success": label.success,
+        "confidence": label.confidence,
+        "causes": label.causes,
+        "failure_step": label.failure_step,
+        "rationale": label.rationale,
+        **tick_fields(label.ticks.all()),
+    }

@@ -1,0 +1,210 @@
+"""Labelling one run after the other."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from judging.models import Assignment, Label, Study
+from judging.studies.labels.access import for_annotators, for_assigned, for_holder
+from judging.studies.labels.comments import add_comment, remove_comment
+from judging.studies.labels.forms import CommentForm, LabelForm, SkipForm, read_draft, read_seconds
+from judging.studies.labels.pages import annotate_context, done_context, own_comments
+from judging.studies.labels.services import (
+    LabelClosedError,
+    LabelledElsewhereError,
+    LabelRefusedError,
+    NotAnnotatorError,
+    PlaceLostError,
+    store_label,
+    undo_label,
+)
+from judging.studies.queue.assignment import (
+    NotYoursError,
+    next_assignment,
+    save_draft,
+    skip,
+    take_up,
+)
+from runs.interface.fragments import AppRequest, wants_partial
+from runs.models.parsing import read_number
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def annotate(request: AppRequest, study_id: int) -> HttpResponse:
+    """The run to label now, with its form; POST takes the label and goes on to the next."""
+    return (_submit if request.method == "POST" else _next)(request, study_id)
+
+
+@for_annotators
+def _next(request: AppRequest, study: Study) -> HttpResponse:
+    assignment = next_assignment(study=study, user=request.user)
+    if assignment is None:
+        return render(request, "judging/annotate_done.html", done_context(study, request.user))
+    return render(request, "judging/annotate.html", annotate_context(assignment, request.user))
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD"])
+@for_annotators
+def annotate_run(request: AppRequest, study: Study, run_id: UUID) -> HttpResponse:
+    """One particular run of the person's own: to change its label, or one that was skipped."""
+    item = get_object_or_404(study.items.filter(assignments__user=request.user), run=run_id)
+    try:
+        assignment = take_up(study=study, user=request.user, item=item)
+    except NotYoursError:
+        messages.warning(request, _("Others have this run in work now, or have judged it."))
+        return redirect("judging:annotate", study.pk)
+    if assignment.state == Assignment.State.SUBMITTED and item.status != item.Status.OPEN:
+        messages.warning(request, _refusal(LabelClosedError()))
+        return redirect("judging:study_detail", study.pk)
+    return render(request, "judging/annotate.html", annotate_context(assignment, request.user))
+
+
+@for_holder
+def _submit(request: AppRequest, assignment: Assignment) -> HttpResponse:
+    study = assignment.item.study
+    form = LabelForm(request.POST, for_=assignment)
+    if not form.is_valid():
+        _keep(request, assignment)
+        context = annotate_context(assignment, request.user, form)
+        return render(request, "judging/annotate.html", context, status=422)
+    try:
+        store_label(held=assignment, user=request.user, submission=form.submission())
+    except LabelRefusedError as refused:
+        if isinstance(refused, PlaceLostError):
+            _keep(request, assignment)
+        messages.warning(request, _refusal(refused))
+        if isinstance(refused, LabelledElsewhereError):
+            return redirect("judging:annotate_run", study.pk, assignment.item.run_id)
+        return redirect("judging:study_detail", study.pk)
+    if form.cleaned_data["version"] is not None:
+        messages.success(request, _("Label changed."))
+        return redirect("judging:study_detail", study.pk)
+    return HttpResponseRedirect(request.path)  # this page, with the next run
+
+
+def _keep(request: AppRequest, assignment: Assignment) -> None:
+    save_draft(
+        assignment=assignment,
+        user=request.user,
+        draft=read_draft(request.POST),
+        seconds=read_seconds(request.POST),
+    )
+
+
+def _refusal(refused: LabelRefusedError) -> str:
+    """What happened, to what, and what to do."""
+    words = {
+        NotAnnotatorError: _("The study was closed, so this label was not taken."),
+        PlaceLostError: _(
+            "You held this run for too long without a sign, and it went to somebody else. "
+            "Your label was not taken; what you filled in is kept in case the run comes back."
+        ),
+        LabelClosedError: _(
+            "All labels of this run have arrived, so yours can no longer be changed."
+        ),
+        LabelledElsewhereError: _(
+            "You have labelled this run already, in another tab. Here is that label; "
+            "change it if it is wrong."
+        ),
+    }
+    return words[type(refused)]
+
+
+@require_POST
+@for_assigned
+def draft_save(request: AppRequest, assignment: Assignment) -> HttpResponse:
+    """Keep what has been filled in so far, and the place: {"is_held": whether it still is one's."""
+    now = save_draft(
+        assignment=assignment,
+        user=request.user,
+        draft=read_draft(request.POST),
+        seconds=read_seconds(request.POST),
+    )
+    assignment.refresh_from_db()
+    is_change = assignment.state == Assignment.State.SUBMITTED
+    return JsonResponse({"is_held": is_change or assignment.leased_until > now})
+
+
+@require_POST
+@for_assigned
+def label_skip(request: AppRequest, assignment: Assignment) -> HttpResponse:
+    """Give the run back with a reason and go on to the next."""
+    form = SkipForm(request.POST)
+    if form.is_valid():
+        reason = form.cleaned_data["reason"]
+        skip(assignment=assignment, user=request.user, reason=reason)
+        messages.info(request, _("Skipped. It comes back at the end."))
+    else:
+        messages.error(request, " ".join(map(str, form.errors["reason"])))
+    return redirect("judging:annotate", assignment.item.study_id)
+
+
+@require_POST
+@for_annotators
+def label_undo(request: AppRequest, study: Study) -> HttpResponse:
+    """Take back the label just given and show its run again."""
+    label = _own_label(request, study)
+    if label is None:
+        return redirect("judging:annotate", study.pk)
+    try:
+        assignment = undo_label(label=label, user=request.user)
+    except LabelClosedError:
+        words = _("Too late: ten seconds are over, or all labels of the run have arrived.")
+        messages.warning(request, words)
+        return redirect("judging:annotate", study.pk)
+    except NotAnnotatorError:
+        messages.warning(request, _("The study was closed, so this label stays."))
+        return redirect("judging:annotate", study.pk)
+    if assignment.is_repeat:
+        return redirect("judging:annotate", study.pk)
+    return redirect("judging:annotate_run", study.pk, assignment.item.run_id)
+
+
+@require_POST
+@for_assigned
+def step_comment(request: AppRequest, assignment: Assignment) -> HttpResponse:
+    """Add a remark on a step, or take one's own away; answers with the list of them."""
+    study = assignment.item.study
+    form = CommentForm(request.POST, of=assignment)
+    removed = read_number(request.POST.get("remove", ""))
+    try:
+        if removed is not None:
+            remove_comment(comment_id=removed, user=request.user)
+        elif form.is_valid():
+            add_comment(
+                assignment=assignment,
+                user=request.user,
+                step_index=form.cleaned_data["step_index"],
+                text=form.cleaned_data["text"],
+            )
+        else:
+            wrong = (error for errors in form.errors.values() for error in errors)
+            messages.error(request, " ".join(map(str, wrong)))
+    except NotAnnotatorError as refused:
+        messages.warning(request, _refusal(refused))
+    if not wants_partial(request):
+        if assignment.state == Assignment.State.SUBMITTED:
+            return redirect("judging:annotate_run", study.pk, assignment.item.run_id)
+        return redirect("judging:annotate", study.pk)
+    context = {"comments": own_comments(assignment), "assignment": assignment, "study": study}
+    return render(
+        request,
+        "judging/_step_comments.html",
+        context | {"is_answer": True, "is_kept": form.is_valid()},
+    )
+
+
+def _own_label(request: AppRequest, study: Study) -> Label | None:
+    try:
+        given = UUID(request.POST.get("label", ""))
+    except ValueError:
+        return None
+    own = Label.objects.filter(annotator=request.user, item__study=study)
+    return own.filter(pk=given).first()

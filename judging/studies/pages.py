@@ -1,0 +1,174 @@
+"""What the pages of studies show to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, F, Max, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
+
+from judging.models import Assignment, Label, Study, StudyItem, StudyMember
+from judging.studies.access import studies_hidden_from
+from judging.studies.queue.progress import Progress, progress_of, progress_of_each
+from runs.models import Milestone, User
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+MANAGE = "judging.change_study"
+ITEMS_PER_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRow:
+    """A study in the list: everybody's progress for who may see it, else only one's own."""
+
+    study: Study
+    part: str
+    own: Progress | None
+    counts: dict[str, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """A member with how much, never what, they have labelled.
+
+    Attributes:
+        median_seconds: over labels whose time was measured; None without any.
+        last_at: when they gave the last label.
+    """
+
+    member: StudyMember
+    n_labels: int
+    n_repeats: int
+    n_skipped: int
+    median_seconds: float | None
+    last_at: datetime | None
+
+
+def listed_studies(user: User) -> QuerySet[Study]:
+    """The studies that the person may open, open ones first."""
+    return Study.objects.listed_for(user).order_by("-is_open", "-created_at", "-pk")
+
+
+def study_rows(user: User, studies: Sequence[Study]) -> list[StudyRow]:
+    """The rows of these studies."""
+    parts = dict(
+        user.study_parts.filter(left_at=None, study__in=studies).values_list("study", "part")
+    )
+    sees_counts = user.has_perm("judging.view_study")
+    counts = _counts(studies) if sees_counts else {}
+    annotated = [study for study in studies if parts.get(study.pk) == StudyMember.Part.ANNOTATOR]
+    own = progress_of_each(annotated, user)
+    return [
+        StudyRow(study, parts.get(study.pk, ""), own.get(study.pk), counts.get(study.pk))
+        for study in studies
+    ]
+
+
+def own_progress(study: Study, user: User, part: str) -> Progress | None:
+    """The person's progress, if they annotate."""
+    return progress_of(study=study, user=user) if part == StudyMember.Part.ANNOTATOR else None
+
+
+def item_counts(study: Study) -> dict[str, int]:
+    """How many runs of the study are open, in dispute, settled."""
+    return _counts([study])[study.pk]
+
+
+def items_page(study: Study, number: str | None) -> Page[StudyItem]:
+    """A page of the study's runs, found by its keys before any run is looked at."""
+    items = study.items.order_by("position")
+    page: Page[Any] = Paginator(items.values_list("pk", flat=True), ITEMS_PER_PAGE).get_page(number)
+    page.object_list = items.filter(pk__in=list(page.object_list)).select_related("run__task")
+    return page
+
+
+def runs_with_milestones(study: Study) -> int:
+    """How many runs of the study are of a task that has milestones to ask for."""
+    in_force = Milestone.objects.in_force().values("task")
+    return study.items.filter(run__task__in=in_force).count()
+
+
+def _counts(studies: Iterable[Study]) -> dict[int, dict[str, int]]:
+    keys = [study.pk for study in studies]
+    counts = {pk: {status.value: 0 for status in StudyItem.Status} for pk in keys}
+    found = StudyItem.objects.filter(study__in=keys).values_list("study", "status")
+    for pk, status, n in (
+        found.order_by().annotate(n=Count("pk")).values_list("study", "status", "n")
+    ):
+        counts[pk][status] = n
+    for count in counts.values():
+        count["total"] = sum(count.values())
+    return counts
+
+
+def shows_label_times(study: Study, user: User) -> bool:
+    """Whether the person may know how long others took, and when: not while they judge a run."""
+    return not studies_hidden_from(user).filter(pk=study.pk).exists()
+
+
+def member_rows(study: Study, *, with_times: bool) -> list[MemberRow]:
+    """Members, those who left last. Labels are counted by the database: there may be many.
+
+    Args:
+        with_times: else `median_seconds` and `last_at` are None.
+    """
+    labels = Label.objects.filter(item__study=study).order_by()
+    given = {
+        user: (n, n_repeats, last_at)
+        for user, n, n_repeats, last_at in labels.values_list("annotator").annotate(
+            n=Count("pk"), n_repeats=Count("pk", filter=Q(is_repeat=True)), last=Max("submitted_at")
+        )
+    }
+    skipped = dict(
+        Assignment.objects.filter(item__study=study, state=Assignment.State.SKIPPED)
+        .values_list("user")
+        .annotate(n=Count("pk"))
+        .values_list("user", "n")
+    )
+    times = _median_seconds(labels) if with_times else {}
+    rows = []
+    for member in study.members.select_related("user").order_by("part", "user__username"):
+        user = member.user_id
+        n, n_repeats, last_at = given.get(user, (0, 0, None))
+        rows.append(
+            MemberRow(
+                member=member,
+                n_labels=n - n_repeats,
+                n_repeats=n_repeats,
+                n_skipped=skipped.get(user, 0),
+                median_seconds=times.get(user),
+                last_at=last_at if with_times else None,
+            )
+        )
+    return sorted(rows, key=lambda row: row.member.left_at is not None)
+
+
+def _median_seconds(labels: QuerySet[Label]) -> dict[int, float]:
+    """By person: the median of the times that were measured."""
+    ranked = labels.filter(seconds__gt=0).annotate(
+        n=Window(Count("pk"), partition_by="annotator"),
+        twice=Window(RowNumber(), partition_by="annotator", order_by="seconds") * 2,
+    )
+    middle: dict[int, list[float]] = {}
+    # The one in the middle, or the two of an even number.
+    for user, seconds in ranked.filter(twice__gte=F("n"), twice__lte=F("n") + 2).values_list(
+        "annotator", "seconds"
+    ):
+        middle.setdefault(user, []).append(seconds)
+    return {user: median(found) for user, found in middle.items()}
+
+
+def own_labels(study: Study, user: User) -> QuerySet[Label]:
+    """The person's labels, the latest first. Hidden repeats stay hidden while the study runs."""
+    shown = Q() if not study.is_open else Q(is_repeat=False)
+    return (
+        Label.objects.filter(shown, item__study=study, annotator=user)
+        .select_related("item__run__task", "item__dispute", "item__verdict", "guideline")
+        .order_by("-submitted_at")
+    )

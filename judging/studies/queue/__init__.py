@@ -1,0 +1,1 @@
+"""Which run an annotator is given next, and the assignment that reserves it."""

@@ -1,0 +1,166 @@
+"""Making studies and changing who takes part in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from judging.models import Assignment, Guideline, Label, Study, StudyItem, StudyMember
+from judging.studies.audit_kinds import (
+    GUIDELINES_CHANGED,
+    MEMBER_REMOVED,
+    MEMBER_SET,
+    STUDY_CLOSED,
+    STUDY_MADE,
+)
+from judging.studies.blinding.unblinding import record_closing
+from judging.studies.queue.assignment import lock_study
+from runs.accounts.audit_log import record_act
+from runs.models import User
+
+
+class MemberError(Exception):
+    """The person cannot take this part in the study. Subclasses say why."""
+
+
+class MayNotAdjudicateError(MemberError):
+    """Their role does not allow it."""
+
+
+class HasLabelledError(MemberError):
+    """Who has labelled runs of a study cannot adjudicate it."""
+
+
+class HasAdjudicatedError(MemberError):
+    """Who has adjudicated in a study has seen labels, and cannot label in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """The rules of a study; the names are those of `Study`."""
+
+    labels_per_run: int = 2
+    hides_identity: bool = True
+    asks_milestones: bool = False
+    asks_failure_details: bool = False
+    repeat_share: float = 0.0
+    taxonomy: list[dict[str, str]] = field(default_factory=list)
+
+
+@transaction.atomic
+def create_study(
+    *,
+    name: str,
+    run_ids: Sequence[UUID],
+    protocol: Protocol,
+    guidelines: str = "",
+    description: str = "",
+    created_by: User | None = None,
+    run_query: str = "",
+    seed: int = 0,
+    sample_size: int | None = None,
+    is_demo: bool = False,
+) -> Study:
+    """A study of these runs, in this order, with the first version of its guidelines."""
+    study = Study.objects.create(
+        name=name,
+        description=description,
+        labels_per_run=protocol.labels_per_run,
+        hides_identity=protocol.hides_identity,
+        asks_milestones=protocol.asks_milestones,
+        asks_failure_details=protocol.asks_failure_details,
+        repeat_share=protocol.repeat_share,
+        taxonomy=protocol.taxonomy,
+        run_filter={"query": run_query},
+        sample_seed=seed,
+        sample_size=sample_size,
+        created_by=created_by,
+        is_demo=is_demo,
+    )
+    StudyItem.objects.bulk_create(
+        StudyItem(study=study, run_id=run_id, position=position)
+        for position, run_id in enumerate(run_ids, start=1)
+    )
+    record_act(STUDY_MADE, about=study, words=name, after=f"{len(run_ids)} runs", user=created_by)
+    if guidelines.strip():
+        add_guideline(study=study, text=guidelines, author=created_by)
+    return study
+
+
+@transaction.atomic
+def add_guideline(*, study: Study, text: str, author: User | None) -> Guideline:
+    """The next version of the guidelines. Labels keep the version they were made under."""
+    Study.objects.select_for_update().get(pk=study.pk)
+    newest = study.guidelines.aggregate(newest=Max("version"))["newest"] or 0
+    record_act(
+        GUIDELINES_CHANGED,
+        about=study,
+        words=study.name,
+        before=f"version {newest}" if newest else "",
+        after=f"version {newest + 1}",
+        user=author,
+    )
+    return Guideline.objects.create(study=study, version=newest + 1, text=text, created_by=author)
+
+
+@transaction.atomic
+def set_member(*, study: Study, user: User, part: StudyMember.Part) -> StudyMember:
+    """Give the person a part in the study, or another one than they had.
+
+    Raises:
+        MemberError: one of its kinds; the part would break the study's independence.
+    """
+    Study.objects.select_for_update().get(pk=study.pk)
+    if part == StudyMember.Part.ADJUDICATOR:
+        if not user.has_perm("judging.adjudicate"):
+            raise MayNotAdjudicateError
+        if Label.objects.filter(item__study=study, annotator=user).exists():
+            raise HasLabelledError
+    else:
+        was = StudyMember.objects.filter(study=study, user=user, part=StudyMember.Part.ADJUDICATOR)
+        if was.exists() and study.unblinding_set.filter(user=user).exists():
+            raise HasAdjudicatedError
+    now = StudyMember.objects.filter(study=study, user=user, left_at=None).first()
+    record_act(
+        MEMBER_SET,
+        about=study,
+        words=user.username,
+        before=now.part if now else "",
+        after=str(part),
+    )
+    member, _ = StudyMember.objects.update_or_create(
+        study=study, user=user, defaults={"part": part, "left_at": None}
+    )
+    return member
+
+
+@transaction.atomic
+def remove_member(*, study: Study, user: User) -> None:
+    """End the person's part. Their labels stay; runs in their hands go to others at once.
+
+    They stay blind on what is unsettled, so they may come back.
+    """
+    now = timezone.now()
+    StudyMember.objects.filter(study=study, user=user, left_at=None).update(left_at=now)
+    Assignment.objects.filter(item__study=study, user=user, state=Assignment.State.LEASED).update(
+        leased_until=now
+    )
+    record_act(MEMBER_REMOVED, about=study, words=user.username)
+
+
+@transaction.atomic
+def close_study(*, study: Study) -> None:
+    """End the study for good: no more labels, and what is unsettled stays without a verdict.
+
+    Its members stop being blind for its sake, which is recorded. Labels that are being submitted
+    come first: from here on, each finds the study closed.
+    """
+    if not lock_study(study.pk).is_open:
+        return
+    list(study.items.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    if Study.objects.filter(pk=study.pk).update(is_open=False):
+        record_act(STUDY_CLOSED, about=study, words=study.name)
+        record_closing(study=study)

@@ -1,0 +1,58 @@
+"""Addresses of home, studies, labels and disputes."""
+
+from django.urls import path
+
+from judging.analysis.milestone_proposals import views as milestone_proposals
+from judging.studies import home_views as home
+from judging.studies import member_views as members
+from judging.studies import views as studies
+from judging.studies.disputes import views as disputes
+from judging.studies.labels import views as annotate
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("studies/", studies.study_list, name="study_list"),
+    path("studies/new/", studies.study_create, name="study_create"),
+    path("studies/<int:study_id>/", studies.study_detail, name="study_detail"),
+    path("studies/<int:study_id>/close/", studies.study_close, name="study_close"),
+    path("studies/<int:study_id>/guidelines/", studies.guidelines, name="guidelines"),
+    path("studies/<int:study_id>/members/", members.member_add, name="member_add"),
+    path(
+        "studies/<int:study_id>/members/<int:user_id>/remove/",
+        members.member_remove,
+        name="member_remove",
+    ),
+    path("studies/<int:study_id>/annotate/", annotate.annotate, name="annotate"),
+    path(
+        "studies/<int:study_id>/annotate/<uuid:run_id>/", annotate.annotate_run, name="annotate_run"
+    ),
+    path("studies/<int:study_id>/annotate/draft/", annotate.draft_save, name="draft_save"),
+    path("studies/<int:study_id>/annotate/skip/", annotate.label_skip, name="label_skip"),
+    path("studies/<int:study_id>/annotate/undo/", annotate.label_undo, name="label_undo"),
+    path("studies/<int:study_id>/annotate/comments/", annotate.step_comment, name="step_comment"),
+    path(
+        "tasks/<int:task_id>/milestones/proposals/",
+        milestone_proposals.milestone_proposals,
+        name="milestone_proposals",
+    ),
+    path(
+        "tasks/<int:task_id>/milestones/proposals/start/",
+        milestone_proposals.milestone_proposals_start,
+        name="milestone_proposals_start",
+    ),
+    path(
+        "tasks/<int:task_id>/milestones/proposals/cancel/",
+        milestone_proposals.milestone_proposals_cancel,
+        name="milestone_proposals_cancel",
+    ),
+    path(
+        "tasks/<int:task_id>/milestones/proposals/decide/",
+        milestone_proposals.milestone_proposals_decide,
+        name="milestone_proposals_decide",
+    ),
+    path("disputes/", disputes.dispute_list, name="dispute_list"),
+    path("disputes/overruled/", disputes.overruled, name="overruled"),
+    path("disputes/<int:dispute_id>/", disputes.dispute_detail, name="dispute_detail"),
+    path("disputes/<int:dispute_id>/messages/", disputes.dispute_message, name="dispute_message"),
+    path("disputes/<int:dispute_id>/decide/", disputes.dispute_decide, name="dispute_decide"),
+]

@@ -1,0 +1,1 @@
+"""Reference verdicts: how labels settle, and how old they are."""

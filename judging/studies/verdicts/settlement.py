@@ -1,0 +1,109 @@
+"""From labels to a reference verdict, or to a dispute."""
+
+import secrets
+from datetime import datetime
+
+from judging.models import Dispute, Label, ReferenceVerdict, StudyItem, Success
+from runs.models import Run, User
+from runs.models.prepared import Prepared, key
+
+CLEAR = {Success.SUCCESS, Success.FAILURE}
+"""Verdicts that stand when all labels say them; unsure and not executable never do."""
+
+Status = StudyItem.Status
+Origin = ReferenceVerdict.Origin
+
+
+def close_if_complete(*, item: StudyItem, needed: int, now: datetime) -> None:
+    """Settle the run if all labels are there and agree; open a dispute if they do not.
+
+    The caller holds the item's lock and saves it.
+
+    Args:
+        needed: labels that the study wants of each run.
+    """
+    if item.n_labels < needed:
+        return
+    said = set(Label.objects.independent().filter(item=item).values_list("success", flat=True))
+    agreed = said.pop() if len(said) == 1 else None
+    closing_row(item=item, agreed=agreed, now=now).save(force_insert=True)
+
+
+def closing_row(
+    *, item: StudyItem, agreed: str | None, now: datetime
+) -> ReferenceVerdict | Dispute:
+    """What all labels of the run together bring about: a verdict or a dispute, not saved yet.
+
+    The caller holds the item's lock, and saves both.
+
+    Args:
+        agreed: what all of them say; None where they differ.
+    """
+    if agreed in CLEAR:
+        return _verdict(item=item, verdict=agreed, origin=Origin.AGREED, now=now)
+    item.status = Status.DISPUTED
+    return Dispute(item_id=item.pk, order_seed=secrets.randbits(63))
+
+
+def settle(
+    *,
+    item: StudyItem,
+    verdict: str,
+    origin: ReferenceVerdict.Origin,
+    now: datetime,
+    decided_by: User | None = None,
+    rationale: str = "",
+) -> ReferenceVerdict:
+    """The item's reference verdict; the run's too unless another study has settled it before.
+
+    The caller holds the item's lock and saves it.
+    """
+    row = _verdict(
+        item=item,
+        verdict=verdict,
+        origin=origin,
+        now=now,
+        decided_by=decided_by,
+        rationale=rationale,
+    )
+    row.save(force_insert=True)
+    return row
+
+
+_LOCKED_RUN = Prepared(
+    lambda: (
+        Run.objects.select_for_update(of=("self",), no_key=True)
+        .filter(pk=key("run"))
+        .order_by()
+        .values_list("created_at", flat=True)
+    )
+)
+_STANDING = Prepared(
+    lambda: ReferenceVerdict.objects.filter(run=key("run"), is_authoritative=True).values_list("pk")
+)
+
+
+def _verdict(
+    *,
+    item: StudyItem,
+    verdict: str,
+    origin: ReferenceVerdict.Origin,
+    now: datetime,
+    decided_by: User | None = None,
+    rationale: str = "",
+) -> ReferenceVerdict:
+    """Not saved yet. The lock of the run makes two studies take turns."""
+    (created_at,) = _LOCKED_RUN.all(run=item.run_id)
+    standing = _STANDING.all(run=item.run_id)
+    item.status = Status.SETTLED
+    return ReferenceVerdict(
+        item_id=item.pk,
+        run_id=item.run_id,
+        verdict=verdict,
+        origin=origin,
+        decided_by=decided_by,
+        rationale=rationale,
+        decided_at=now,
+        is_authoritative=not standing,
+        run_created_at=created_at,
+    )

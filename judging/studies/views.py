@@ -1,0 +1,187 @@
+"""Studies: the list, one study, making one, and its guidelines."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from judging.models import Study, StudyMember
+from judging.studies.forms import GuidelineForm, MemberForm, StudyForm
+from judging.studies.imported import IMPORTED
+from judging.studies.markdown import render_markdown
+from judging.studies.pages import (
+    MANAGE,
+    item_counts,
+    items_page,
+    listed_studies,
+    member_rows,
+    own_labels,
+    own_progress,
+    runs_with_milestones,
+    shows_label_times,
+    study_rows,
+)
+from judging.studies.protocols import PRESETS, preset
+from judging.studies.sampling import MAX_RUNS, draw, matching_runs, run_filter
+from judging.studies.services import add_guideline, close_study, create_study
+from judging.studies.taxonomy import cause_choices
+from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.row_counts import BoundedPaginator, count_rows
+from runs.models import User
+
+PER_PAGE = 50
+PROTOCOL = "protocol"
+
+
+@require_safe
+def study_list(request: AppRequest) -> HttpResponse:
+    """Studies that the person has a part in; all of them for who manages studies."""
+    page = BoundedPaginator(listed_studies(request.user), PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    rows = study_rows(request.user, list(page.object_list))
+    return render(request, "judging/study_list.html", {"page": page, "rows": rows})
+
+
+@require_safe
+def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
+    """One study: the rules, one's own work, and for who manages it everybody's progress."""
+    study = get_object_or_404(Study.objects.listed_for(request.user), pk=study_id)
+    member = study.members.filter(user=request.user, left_at=None).first()
+    part = member.part if member else ""
+    newest = study.guidelines.order_by("-version").first()
+    context = {
+        "study": study,
+        "part": part,
+        "is_imported": bool(study.run_filter.get(IMPORTED)),
+        "causes": cause_choices(study.taxonomy),
+        "with_milestones": runs_with_milestones(study) if study.asks_milestones else 0,
+        "guideline": newest,
+        "guideline_html": render_markdown(newest.text) if newest else "",
+        "progress": own_progress(study, request.user, part),
+        "labels": Paginator(own_labels(study, request.user), PER_PAGE).get_page(
+            request.GET.get("page")
+        ),
+        **(_management(request, study) if request.user.has_perm("judging.view_study") else {}),
+    }
+    return render(request, "judging/study_detail.html", context)
+
+
+def _management(request: AppRequest, study: Study) -> dict[str, object]:
+    with_times = shows_label_times(study, request.user)
+    return {
+        "counts": item_counts(study),
+        "members": member_rows(study, with_times=with_times),
+        "with_times": with_times,
+        "member_form": MemberForm(study=study) if request.user.has_perm(MANAGE) else None,
+        "items": items_page(study, request.GET.get("runs")),
+        "knowing": _knows_outcomes(study),
+    }
+
+
+def _knows_outcomes(study: Study) -> list[User]:
+    """Annotators whose role lets them read verdicts outside this study."""
+    members = study.members.filter(part=StudyMember.Part.ANNOTATOR, left_at=None)
+    people = [member.user for member in members.select_related("user")]
+    return [person for person in people if person.has_perm("runs.view_run")]
+
+
+@vary_on_headers("HX-Request")
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required("judging.add_study", raise_exception=True)
+def study_create(request: AppRequest) -> HttpResponse:
+    """Choose runs by the filters of the runs table, and state the protocol."""
+    chosen = preset(request.GET.get(PROTOCOL))
+    query = request.POST.get("query", "") if request.method == "POST" else _run_query(request)
+    data = request.POST if request.method == "POST" else None
+    form = StudyForm(data, initial={**chosen.initial, "query": query})
+    if request.method == "POST" and form.is_valid():
+        study = _create(request, form, query)
+        if study:
+            return redirect("judging:study_detail", study.pk)
+    context = {
+        "form": form,
+        "filter": run_filter(query, request.user),
+        "n_matching": count_rows(matching_runs(query, request.user)),
+        "most": MAX_RUNS,
+        "presets": PRESETS,
+        "chosen": chosen,
+    }
+    name = "_study_runs" if wants_partial(request) else "study_create"
+    return render(request, f"judging/{name}.html", context, status=422 if form.errors else 200)
+
+
+def _run_query(request: AppRequest) -> str:
+    """The filters of runs in the address, without the protocol that stands beside them."""
+    given = request.GET.copy()
+    given.pop(PROTOCOL, None)
+    return given.urlencode()
+
+
+def _create(request: AppRequest, form: StudyForm, query: str) -> Study | None:
+    data = form.cleaned_data
+    keys = list(matching_runs(query, request.user).order_by().values_list("pk", flat=True))
+    if not keys:
+        form.add_error(None, _("No run matches these filters. Take one away."))
+        return None
+    chosen = draw(keys, min(data["sample_size"] or len(keys), MAX_RUNS), data["seed"])
+    study = create_study(
+        name=data["name"],
+        description=data["description"],
+        run_ids=chosen,
+        protocol=form.protocol(),
+        guidelines=data["guidelines"],
+        created_by=request.user,
+        run_query=query,
+        seed=data["seed"],
+        sample_size=data["sample_size"],
+    )
+    made = ngettext(
+        "Study made with %(n)d run. Now add its people.",
+        "Study made with %(n)d runs. Now add its people.",
+        len(chosen),
+    )
+    messages.success(request, made % {"n": len(chosen)})
+    return study
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def guidelines(request: AppRequest, study_id: int) -> HttpResponse:
+    """All versions of the guidelines; who manages the study adds the next one."""
+    study = get_object_or_404(Study.objects.listed_for(request.user), pk=study_id)
+    versions = list(study.guidelines.select_related("created_by").order_by("-version"))
+    may_write = request.user.has_perm(MANAGE)
+    if request.method == "POST" and not may_write:
+        raise PermissionDenied
+    form = GuidelineForm(
+        request.POST if request.method == "POST" else None,
+        initial={"text": versions[0].text if versions else ""},
+    )
+    if request.method == "POST" and form.is_valid():
+        added = add_guideline(study=study, text=form.cleaned_data["text"], author=request.user)
+        messages.success(
+            request, _("Version %(n)d is in force from the next run on.") % {"n": added.version}
+        )
+        return redirect("judging:guidelines", study.pk)
+    context = {
+        "study": study,
+        "versions": [(version, render_markdown(version.text)) for version in versions],
+        "form": form if may_write else None,
+    }
+    return render(request, "judging/guidelines.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@permission_required(MANAGE, raise_exception=True)
+def study_close(request: AppRequest, study_id: int) -> HttpResponse:
+    """End the study for good."""
+    study = get_object_or_404(Study, pk=study_id)
+    close_study(study=study)
+    messages.success(request, _("The study is closed."))
+    return redirect("judging:study_detail", study.pk)

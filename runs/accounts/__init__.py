@@ -1,0 +1,1 @@
+"""People, their log-in and API tokens, and the audit log."""

@@ -1,0 +1,82 @@
+"""Writing down who did what."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from runs.models import Act, User
+from runs.models.audit_kinds import DOWNLOADS, FILE_DOWNLOADED, ActKind
+from runs.telemetry.actors import acting
+
+
+def record_act(
+    kind: ActKind,
+    *,
+    about: models.Model | tuple[str, object] | None = None,
+    words: str = "",
+    before: str = "",
+    after: str = "",
+    user: User | None = None,
+    via: str = "",
+) -> Act:
+    """The act, written down. Call it in the transaction of the act: both are kept or neither.
+
+    Args:
+        about: what it was done to, or its kind and key, which alone are kept.
+        words: how a person knows that. Never a secret, a verdict or what a label says.
+        before, after: what changed, in a few words, under the same rule.
+        user: who did it, where that is not who sent the request.
+        via: by way of what, where that is neither a page, a command nor a worker.
+    """
+    act = act_of(kind, about=about, words=words, before=before, after=after, user=user, via=via)
+    act.save(force_insert=True)
+    return act
+
+
+def act_of(
+    kind: ActKind,
+    *,
+    about: models.Model | tuple[str, object] | None = None,
+    words: str = "",
+    before: str = "",
+    after: str = "",
+    user: User | None = None,
+    via: str = "",
+) -> Act:
+    """The act as `record_act` writes it down, for a caller who writes it with other rows."""
+    now = acting()
+    if now.request is not None:
+        now.kinds.append(kind.name)
+    person = user or now.user
+    about_kind, about_id = _kind_and_key(about)
+    return Act(
+        kind=kind.name,
+        user_id=person.pk if person else None,
+        name=person.username if person else _cut(now.name, 150),
+        via=via or now.by_way_of,
+        request_id=now.request_id,
+        address=now.address,
+        about_kind=about_kind,
+        about_id=about_id,
+        words=_cut(words, 200),
+        before=_cut(before, 500),
+        after=_cut(after, 500),
+    )
+
+
+def record_download(*, name: str, path: str) -> None:
+    """A file that went out, unless the act of the same request says so already."""
+    if not DOWNLOADS.intersection(acting().kinds):
+        record_act(FILE_DOWNLOADED, words=name, after=path)
+
+
+def _kind_and_key(about: models.Model | tuple[str, object] | None) -> tuple[str, str]:
+    if isinstance(about, models.Model):
+        return about._meta.model_name or "", str(about.pk)
+    return (about[0], str(about[1])) if about else ("", "")
+
+
+def _cut(text: str, length: int) -> str:
+    """So much of the text; without the null character, which PostgreSQL does not take."""
+    whole = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return whole if len(whole) <= length else f"{whole[: length - 1]}…"

@@ -1,0 +1,172 @@
+"""The page of the log of acts: its filters, its rows, and what of them the viewer may read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta
+from urllib.parse import urlencode
+
+from django import forms
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from runs.interface.spreadsheets import harmless
+from runs.models import Act, User
+from runs.models.audit_kinds import KINDS
+from runs.models.audit_log_queries import ActQuerySet
+from runs.models.parsing import read_number
+from runs.models.visibility import run_policy
+from webagent.trajectory.moments import is_of_a_calendar
+
+PER_PAGE = 100
+DOWNLOADED = 100_000
+"""So many acts one download holds; `manage.py export_audit_log` has no end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAct:
+    """One act as the viewer may read it."""
+
+    id: int
+    at: str
+    who: str
+    did: str
+    via: str
+    address: str
+    request_id: str
+    about: str
+    about_id: str
+    words: str
+    before: str
+    after: str
+
+
+class ActFilter(forms.Form):
+    """Which acts: by person, kind, object and time. What makes no sense filters nothing."""
+
+    who = forms.CharField(label=pgettext_lazy("of an act", "who"), max_length=150, required=False)
+    did = forms.ChoiceField(label=_("did what"), required=False)
+    about = forms.CharField(label=_("to what"), max_length=40, required=False)
+    about_id = forms.CharField(label=_("its number"), max_length=64, required=False)
+    since = forms.DateField(
+        label=pgettext_lazy("a day", "from"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+    )
+    until = forms.DateField(
+        label=pgettext_lazy("a day", "to"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+    )
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        kinds = sorted(KINDS.values(), key=lambda kind: kind.name)
+        choices = [("", _("anything")), *((kind.name, kind.words) for kind in kinds)]
+        self.fields["did"].choices = choices  # type: ignore[attr-defined]
+
+    def chosen(self, viewer: User) -> ActQuerySet[Act]:
+        """The acts asked for, of those that the viewer may know of; the newest first."""
+        self.is_valid()
+        wanted = {name: value for name, value in self.cleaned_data.items() if value}
+        # No zone has the midnights at the ends of the calendar.
+        wanted = {
+            name: value
+            for name, value in wanted.items()
+            if not isinstance(value, date) or is_of_a_calendar(value)
+        }
+        acts: ActQuerySet[Act] = Act.objects.all()
+        if not reads_details(viewer):
+            blinded = [kind.name for kind in KINDS.values() if kind.is_blinded]
+            acts = acts.exclude(~Q(user=viewer), kind__in=blinded)
+        if who := wanted.get("who"):
+            # The person's acts under whatever name they had; names of commands are only names.
+            users = list(User.objects.filter(username=who).values_list("pk", flat=True))
+            acts = acts.filter(user__in=users) if users else acts.filter(name=who)
+        for name, column in (("did", "kind"), ("about", "about_kind"), ("about_id", "about_id")):
+            if name in wanted:
+                acts = acts.filter(**{column: wanted[name].strip()})
+        if since := wanted.get("since"):
+            acts = acts.filter(at__gte=_midnight(since))
+        if until := wanted.get("until"):
+            acts = acts.filter(at__lt=_midnight(until) + timedelta(days=1))
+        return acts
+
+
+def _midnight(day: object) -> datetime:
+    return timezone.make_aware(datetime.fromisoformat(f"{day}T00:00"))
+
+
+def reads_details(user: User) -> bool:
+    """Whether words and changes are shown: not to whoever is blind on any run.
+
+    What acts are about may be told by them: the name of an experiment names its agent.
+    """
+    return run_policy().blind(user) is None
+
+
+def shown(acts: Iterable[Act], *, with_details: bool) -> Iterator[ShownAct]:
+    """The acts as rows, with words only where they may be read."""
+    for act in acts:
+        hides = not with_details
+        yield ShownAct(
+            id=act.pk,
+            at=act.at.isoformat(timespec="seconds"),
+            who=act.name,
+            did=act.kind,
+            via=act.via,
+            address=act.address or "",
+            request_id=act.request_id,
+            about=act.about_kind,
+            about_id=act.about_id,
+            words="" if hides else act.words,
+            before="" if hides else act.before,
+            after="" if hides else act.after,
+        )
+
+
+def as_csv(rows: Iterable[ShownAct]) -> Iterator[str]:
+    """The rows as CSV, a line at a time, under a line of names."""
+    yield _csv_line(list(ShownAct.__slots__))
+    for row in rows:
+        yield _csv_line([harmless(str(value)) for value in asdict(row).values()])
+
+
+def _csv_line(cells: list[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(cells)
+    return line.getvalue()
+
+
+def as_jsonl(rows: Iterable[ShownAct]) -> Iterator[str]:
+    """The rows as JSON, one object a line."""
+    for row in rows:
+        yield json.dumps(asdict(row), ensure_ascii=False) + "\n"
+
+
+WRITERS = {"csv": as_csv, "jsonl": as_jsonl}
+"""By the ending of the file's name."""
+
+
+def page_context(query: Mapping[str, str], viewer: User) -> dict[str, object]:
+    """One page of the log: acts older than `before`, and the way to the next."""
+    form = ActFilter(query)
+    with_details = reads_details(viewer)
+    oldest = read_number(query.get("before", ""))
+    found = list(form.chosen(viewer).before(oldest)[: PER_PAGE + 1])
+    acts = found[:PER_PAGE]
+    asked = {name: value for name, value in query.items() if value and name != "before"}
+    return {
+        "form": form,
+        "acts": acts,
+        "with_details": with_details,
+        "is_first": oldest is None,
+        "asked": urlencode(asked),
+        "older": urlencode({**asked, "before": acts[-1].pk}) if len(found) > PER_PAGE else "",
+    }

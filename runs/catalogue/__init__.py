@@ -1,0 +1,1 @@
+"""What agents are given and who they are: task sets, patches, milestones, sites, agents."""

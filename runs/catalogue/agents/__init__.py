@@ -1,0 +1,1 @@
+"""Which agents there are, their stored configurations, and how pages name them."""

@@ -1,0 +1,1 @@
+"""The milestones of tasks: definitions, form and file."""

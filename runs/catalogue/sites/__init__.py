@@ -1,0 +1,1 @@
+"""Where the sites of benchmarks are, and whether they are ready."""

@@ -1,0 +1,1 @@
+"""Tasks and the versioned sets they come in."""

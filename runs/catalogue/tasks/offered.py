@@ -1,0 +1,147 @@
+"""Which tasks an experiment can have: stored sets, and suites that are installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from django.utils.translation import gettext as _
+
+from runs.launching.experiments.plans import PlanError
+from runs.models import Task, TaskSet, User
+from runs.models.task_queries import TaskQuerySet, task_key
+from webagent.environment.registry import suites, task_names, task_record
+from webagent.trajectory.records import TaskSetRecord
+
+MAX_NAMED = 5
+_BETWEEN = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Tasks of one set. Empty `sites`, `kinds` and `picked` leave all in.
+
+    `task_set` is `NAME VERSION`, or `NAME` alone for a suite that is installed or the newest
+    version of a stored set.
+    """
+
+    task_set: str
+    sites: Sequence[str] = ()
+    kinds: Sequence[str] = ()
+    picked: Sequence[str] = ()
+    feasible_only: bool = True
+
+
+def task_set_choices() -> list[str]:
+    """What `Selection.task_set` may be: installed suites first, then stored sets."""
+    installed = {_words(_suite_set(name)) for name in suites()}
+    stored = [str(row) for row in TaskSet.objects.order_by("name", "version")]
+    return [*suites(), *(words for words in stored if words not in installed)]
+
+
+def tasks_of(selection: Selection, user: User | None) -> tuple[Task, ...]:
+    """The selected tasks, as far as the person may tell them apart; all to nobody in particular.
+
+    Raises:
+        PlanError: there is no such task set, or no task that was picked.
+    """
+    rows = _rows_of(selection, user)
+    if selection.picked:
+        rows = _picked(rows, selection)
+    return tuple(rows)
+
+
+def read_names(words: str) -> list[str]:
+    """Names of tasks from a text: between commas, spaces or lines; each once."""
+    return [name for name in dict.fromkeys(_BETWEEN.split(words)) if name]
+
+
+def _rows_of(selection: Selection, user: User | None) -> list[Task]:
+    name = selection.task_set.strip()
+    rows = _of_suite(name, user) if name in suites() else _of_set(name, user)
+    return [row for row in rows if _fits(row, selection)]
+
+
+def _of_set(name: str, user: User | None) -> list[Task]:
+    """Every task of a stored set.
+
+    Raises:
+        PlanError: there is none of that name.
+    """
+    row = _stored_set(name)
+    if row is None:
+        known = ", ".join(task_set_choices())
+        raise PlanError(
+            _("There is no task set %(name)s. There are: %(known)s.")
+            % {"name": name, "known": known}
+        )
+    return list(_shown(row, user).in_order())
+
+
+def _of_suite(name: str, user: User | None) -> list[Task]:
+    """Every task of an installed suite; what has no row yet comes as one that is not stored."""
+    record = _suite_set(name)
+    task_set = TaskSet.objects.filter(name=record.name, version=record.version).first()
+    stored = {}
+    if task_set is not None:
+        stored = {row.external_id: row for row in _shown(task_set, user)}
+    task_set = task_set or TaskSet(name=record.name, version=record.version)
+    return [
+        stored.get(each) or Task(task_set=task_set, external_id=each, site=name)
+        for each in task_names(name)
+    ]
+
+
+def _shown(task_set: TaskSet, user: User | None) -> TaskQuerySet[Task]:
+    tasks: TaskQuerySet[Task] = Task.objects.filter(task_set=task_set).select_related("task_set")
+    return tasks if user is None else tasks.shown_to(user)
+
+
+def _fits(task: Task, selection: Selection) -> bool:
+    # What is sealed from the person must not show by being left out.
+    is_infeasible = getattr(task, "shown_infeasible", bool(task.infeasible_reason))
+    return (
+        (not selection.sites or task.site in selection.sites)
+        and (not selection.kinds or kind_of(task) in selection.kinds)
+        and not (selection.feasible_only and is_infeasible)
+    )
+
+
+def kind_of(task: Task) -> str:
+    """How the task is evaluated; "" where the person that it was selected for may not know."""
+    return getattr(task, "shown_kind", task.evaluation_kind) or ""
+
+
+def _picked(rows: list[Task], selection: Selection) -> list[Task]:
+    by_name: dict[str, Task] = {}
+    for row in rows:
+        by_name[row.external_id] = row
+        by_name.setdefault(task_key(row.task_set.name, row.external_id), row)
+    if unknown := [name for name in selection.picked if name not in by_name]:
+        raise PlanError(
+            _("These tasks are not among the selected ones of %(set)s: %(names)s.")
+            % {
+                "set": selection.task_set,
+                "names": ", ".join(unknown[:MAX_NAMED]) + (" …" if unknown[MAX_NAMED:] else ""),
+            }
+        )
+    chosen = {row.external_id: row for row in map(by_name.__getitem__, selection.picked)}
+    return list(chosen.values())
+
+
+def _stored_set(words: str) -> TaskSet | None:
+    newest_first = TaskSet.objects.order_by("-created_at", "-pk")
+    found = next((row for row in newest_first if str(row) == words), None)
+    return found or newest_first.filter(name=words).first()
+
+
+@cache
+def _suite_set(name: str) -> TaskSetRecord:
+    """The set that the tasks of a suite belong to."""
+    return task_record(task_names(name)[0]).task_set
+
+
+def _words(record: TaskSetRecord) -> str:
+    return f"{record.name} {record.version}"

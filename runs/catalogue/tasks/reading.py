@@ -1,0 +1,136 @@
+"""How a task reads on its page: what is expected, and what a patch changed in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+from runs.catalogue.patches.changes import ChangeError, value_at
+from runs.catalogue.tasks.rows import task_content
+from runs.interface.word_diff import Part, Piece, word_diff
+from runs.models import Task, TaskRevision
+from webagent.placeholders import resolve_text, sites_named
+
+ALTERNATIVES = " |OR| "
+MOST_SHOWN = 100
+LONGEST_SHOWN = 20_000
+APPROACHES = {
+    "exact_match": _("answer is exactly"),
+    "must_include": _("answer contains"),
+    "fuzzy_match": _("answer means, as a judge says"),
+}
+ON_PAGES = {"exact_match": _("page is exactly"), "must_include": _("page contains")}
+
+
+class Expectation(NamedTuple):
+    """One thing that is compared: what, with which values (all of them), and where."""
+
+    what: str
+    values: list[str]
+    where: str = ""
+
+
+class Difference(NamedTuple):
+    """One place that a patch changed, before and after, word by word."""
+
+    place: str
+    before: list[Piece]
+    after: list[Piece]
+
+
+class Address(NamedTuple):
+    """A start URL as stored, and where it leads on this deployment."""
+
+    stored: str
+    resolved: str
+
+
+def expectations(spec: object) -> list[Expectation]:
+    """WebArena's specification in words; empty for other benchmarks'."""
+    if not isinstance(spec, Mapping) or not isinstance(spec.get("eval_types"), list):
+        return []
+    readers = {"string_match": _answers, "url_match": _address, "program_html": _pages}
+    found = [
+        expectation
+        for kind in spec["eval_types"]
+        if kind in readers
+        for expectation in readers[kind](spec)
+    ]
+    return found[:MOST_SHOWN]
+
+
+def differences(before: Task, after: Task, revision: TaskRevision) -> list[Difference]:
+    """The places that the revision changed, each once, in the patch's order."""
+    old, new = task_content(before), task_content(after)
+    found = []
+    for path in dict.fromkeys(str(change.get("path", "")) for change in revision.changes):
+        try:
+            texts = _spelled(value_at(old, path)), _spelled(value_at(new, path))
+        except ChangeError:
+            continue
+        pieces = word_diff(*texts)
+        found.append(
+            Difference(
+                path.removeprefix("/").replace("/", " › "),
+                [piece for piece in pieces if piece.part is not Part.ADDED],
+                [piece for piece in pieces if piece.part is not Part.REMOVED],
+            )
+        )
+    return found
+
+
+def start_addresses(task: Task, hosts: Mapping[str, str]) -> list[Address]:
+    """Where the task starts."""
+    return [Address(url, resolve_text(url, hosts)) for url in map(str, task.start_urls)]
+
+
+def sites_without_host(task: Task, hosts: Mapping[str, str]) -> list[str]:
+    """Sites that the task names by placeholders and that this deployment has not set."""
+    named = sites_named([task.goal, task.start_urls, task.spec])
+    return [site for site in named if site not in hosts]
+
+
+def spelled_json(value: object) -> str:
+    """A specification as indented JSON, cut where it is endless; "" for none."""
+    return "" if value is None else _spelled(value)
+
+
+def _answers(spec: Mapping[str, Any]) -> Iterator[Expectation]:
+    answers = spec.get("reference_answers")
+    for approach, values in (answers if isinstance(answers, Mapping) else {}).items():
+        what = str(APPROACHES.get(approach, approach))
+        where = str(spec.get("string_note") or "") if values == "N/A" else ""
+        yield Expectation(what, _texts(values), where)
+
+
+def _address(spec: Mapping[str, Any]) -> Iterator[Expectation]:
+    urls = str(spec.get("reference_url") or "").split(ALTERNATIVES)
+    what = _("last page is one of") if len(urls) > 1 else _("last page begins with")
+    yield Expectation(str(what), urls)
+
+
+def _pages(spec: Mapping[str, Any]) -> Iterator[Expectation]:
+    targets = spec.get("program_html")
+    for target in targets if isinstance(targets, list) else []:
+        if not isinstance(target, Mapping):
+            continue
+        url = target.get("url")
+        place = str(_("the last page")) if url == "last" else str(url)
+        locator = target.get("locator") or ""
+        required = target.get("required_contents")
+        for check, values in (required if isinstance(required, Mapping) else {}).items():
+            what = str(ON_PAGES.get(check, check))
+            yield Expectation(what, _texts(values), f"{place}  {locator}".strip())
+
+
+def _texts(values: object) -> list[str]:
+    every = values if isinstance(values, list) else [values]
+    return [_spelled(value) for value in every[:MOST_SHOWN]]
+
+
+def _spelled(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

@@ -1,1 +1,0 @@
-"""Carrying out a run, and what becomes of it when its worker dies."""

@@ -1,0 +1,1 @@
+"""Runs written out, as native bundles, ATIF or JSON."""

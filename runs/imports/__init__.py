@@ -1,0 +1,1 @@
+"""Runs from files that people send: preview, import, reimport."""

@@ -1,0 +1,91 @@
+"""The form that takes a file with runs, and the one that decides over a file looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext_lazy as _
+
+from runs.interface.question_words import in_own_words
+from webagent.trajectory.reading import AUTO, format_names
+
+FORMAT_WORDS = {
+    AUTO: _("recognise it"),
+    "native": _("native"),
+    "agentlab": _("AgentLab or BrowserGym result folders"),
+    "agentrewardbench": _("AgentRewardBench"),
+    "browser_use": _("browser-use histories"),
+    "online_mind2web": _("Online-Mind2Web submissions"),
+    "webarena": _("WebArena result folders"),
+    "webarena_verified": _("WebArena-Verified"),
+    "playwright_trace": _("Playwright traces"),
+    "atif": _("ATIF trajectories"),
+    "inspect_ai": _("Inspect logs"),
+    "computer_use": _("computer-use messages"),
+    "webvoyager": _("WebVoyager results"),
+    "wonderbread": _("WonderBread demonstrations"),
+}
+
+
+def _formats() -> list[tuple[str, Any]]:
+    return [(name, FORMAT_WORDS.get(name, name)) for name in format_names()]
+
+
+class ImportForm(forms.Form):
+    """A file, what is in it, and where its runs go."""
+
+    file = forms.FileField(
+        label=_("Zip, JSON or log file"),
+        widget=forms.ClearableFileInput(attrs={"accept": ".zip,.json,.jsonl,.eval,.har"}),
+    )
+    format = forms.ChoiceField(label=_("Format"), choices=_formats, initial=AUTO)
+    experiment_name = forms.CharField(
+        label=_("Experiment"),
+        required=False,
+        max_length=200,
+        help_text=_("Empty: as the file says."),
+    )
+
+    keeps_file = forms.BooleanField(label=_("Keep the file"), required=False, initial=True)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._word_keeping(settings.ENV.UPLOAD_KEEP_DAYS)
+        words = _("Zip the whole folder: pictures mostly lie beside the files that name them;")
+        most = _("at most %(size)s.") % {
+            "size": filesizeformat(settings.ENV.IMPORT_MAX_UPLOAD_BYTES)
+        }
+        self.fields["file"].help_text = f"{words} {most}"
+
+    def _word_keeping(self, days: float) -> None:
+        """Say for how long files are kept; no such field where none are."""
+        if not days:
+            del self.fields["keeps_file"]
+            return
+        self.fields["keeps_file"].help_text = _(
+            "For %(days)s days, as it was sent, so that better importers can read it again."
+            " Nobody can open it, but secrets in it rest here too."
+        ) % {"days": f"{days:g}"}
+
+
+class AnswerForm(forms.Form):
+    """What a first look asks, each with the choices that its question names."""
+
+    def __init__(self, questions: Sequence[Mapping[str, Any]], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for question in map(in_own_words, questions):
+            none = ("", _("not said: %(what)s") % {"what": question["unanswered"]})
+            self.fields[question["key"]] = forms.ChoiceField(
+                label=question["text"],
+                choices=[none, *question["choices"].items()],
+                required=False,
+            )
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """Key -> choice, of the questions that were answered."""
+        return {key: choice for key, choice in self.cleaned_data.items() if choice}

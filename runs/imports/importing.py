@@ -1,0 +1,158 @@
+"""Looking at an uploaded file and importing it, once, whoever dies over it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import closing
+from uuid import UUID
+
+from django.conf import settings
+
+from runs.imports.extension import run_extensions
+from runs.imports.kept_uploads import kept_upload
+from runs.imports.reading_again import ReadingAgain, remember_runs
+from runs.imports.reimporting import Reimported
+from runs.imports.reports import ImportReport
+from runs.imports.session import ImportSession
+from runs.imports.storing import ImportedRun, import_runs
+from runs.imports.upload_keeping import drop_if_done_with, drop_unneeded
+from runs.models import ImportJob
+from runs.queue.holding import Hold, WorkLostError, sweep_work
+from runs.queue.workers import is_stopping
+from runs.storage.bounds import import_bounds
+from runs.storage.file_storage import StoreUnavailableError
+from runs.storage.run_bundles import is_stored
+from runs.telemetry.counters import imported_runs
+from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
+from webagent.trajectory.surveys import Survey, survey
+
+logger = logging.getLogger(__name__)
+
+NO_STORE = "The file storage does not answer. The import is tried again by itself."
+
+
+class _StoppingError(Exception):
+    """The worker was told to stop; what is done is stored."""
+
+
+def import_upload(job_id: UUID) -> bool:
+    """Import an uploaded file; False if it was not there to be had (a second message, say).
+
+    Runs are stored one by one, so a worker that takes up after a dead one finds them there. A
+    file that is only to be looked at stays where it is, until its owner decides over it. While
+    the store of files does not answer, the import waits, and is tried again a few times. A worker
+    that is told to stop leaves the rest to the next one.
+    """
+    job = ImportJob.objects.claim(job_id, lease_s=settings.ENV.LEASE_S)
+    if job is None:
+        return False
+    hold = Hold(job)
+    with hold.kept():
+        try:
+            state, changes = _carry_out(job, hold)
+            hold.end(state, **changes)
+            job.state = state
+            drop_if_done_with(job)
+        except _StoppingError:
+            hold.hand_back()
+        except StoreUnavailableError as error:
+            logger.warning("The import of %s waits: %s.", job.file_name, error)
+            hold.lay_down(problem=NO_STORE)
+    return True
+
+
+def sweep_imports() -> None:
+    """Fail what cannot be imported, and delete uploads that nobody needs any more."""
+    sweep_work(ImportJob)
+    drop_unneeded()
+
+
+def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, object]]:
+    """State and last changes of the look or the import. Raises WorkLostError."""
+    report = ImportReport(is_reading_again=bool(job.reads_again_id))
+    try:
+        with (
+            kept_upload(job.path) as path,
+            open_runs(
+                path,
+                format=job.format,
+                bounds=import_bounds(),
+                label=job.file_name,
+                answers=job.answers,
+            ) as source,
+        ):
+            hold.renew(n_total=source.total, n_done=0)
+            if job.only_looks:
+                return ImportJob.State.FINISHED, _look(job, source, hold)
+            for extension in run_extensions():
+                extension.before_file(path, job.created_by)
+            _import(job, hold, source, report)
+            for extension in run_extensions():
+                for problem in extension.after_file(path, job.file_name, job.created_by):
+                    report.add(problem)
+    except (WorkLostError, StoreUnavailableError, _StoppingError):
+        raise
+    except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
+        logger.exception("The import of %s broke.", job.file_name)
+        reason = f"{type(error).__name__}: {error}"
+        return ImportJob.State.FAILED, {"report": report.summary(), "problem": reason}
+    done = {"report": report.summary(), "n_done": report.n_done, "problem": ""}
+    return ImportJob.State.FINISHED, done
+
+
+def _look(job: ImportJob, source: RunSource, hold: Hold) -> dict[str, object]:
+    """The changes that a first look brings. Raises WorkLostError."""
+
+    def note(found: Survey) -> None:
+        hold.renew(n_done=found.n_done)
+        _demand_time()
+
+    again = ReadingAgain(job.reads_again) if job.reads_again else None
+    found = survey(source, is_known=again.look if again else is_stored, on_run=note)
+    told = found.to_json() | ({"again": again.told()} if again else {})
+    return {"survey": told, "n_done": found.n_done, "problem": ""}
+
+
+def _import(job: ImportJob, hold: Hold, source: RunSource, report: ImportReport) -> None:
+    """Store all runs, noting each in the report. Raises WorkLostError."""
+    try:
+        for item in _stored(job, source):
+            report.add(item)
+            _count(item)
+            # Hostile files may bring problems without end; only runs are progress.
+            if isinstance(item, ImportedRun | Reimported | Rejection):
+                hold.renew(n_done=report.n_done)
+                _demand_time()
+    finally:
+        first = job.reads_again or job
+        if first.keeps_file:
+            remember_runs(first, (*report.imported, *report.already_there))
+
+
+def _stored(job: ImportJob, source: RunSource) -> Iterator[ImportedRun | Reimported | Problem]:
+    """Each thing that was read, stored."""
+    if job.reads_again:
+        with closing(ImportSession(user=job.created_by, thumbnails_follow=True)) as session:
+            yield from ReadingAgain(job.reads_again).store(source, session)
+        return
+    yield from import_runs(
+        source,
+        experiment_name=job.experiment_name or None,
+        user=job.created_by,
+        thumbnails_follow=True,
+    )
+
+
+def _demand_time() -> None:
+    """Raises _StoppingError where this worker was told to stop."""
+    if is_stopping():
+        raise _StoppingError
+
+
+def _count(item: object) -> None:
+    """For the metrics: runs that are new, were there before, or were refused."""
+    if isinstance(item, ImportedRun):
+        imported_runs.labels("new" if item.is_new else "known").inc()
+    elif isinstance(item, Rejection):
+        imported_runs.labels("rejected").inc()

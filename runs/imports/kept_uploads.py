@@ -1,0 +1,124 @@
+"""Uploaded files on their way to the worker that imports them.
+
+Where blobs lie in a bucket, uploads do too: the worker may be on another machine. A row keeps
+its file's place, which tells where it is: a path, or a name in the bucket.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from django.conf import settings
+from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
+
+from runs.storage.file_storage import blob_storage
+
+if TYPE_CHECKING:
+    from runs.storage.s3 import S3BlobStorage
+
+FOLDER = "uploads"
+IN_BUCKET = "bucket:"
+"""What the place of a file in the bucket begins with."""
+
+
+def keep_upload(file: UploadedFile[Any], name: str) -> str:
+    """Keep the file under a name that is new; its place.
+
+    Raises:
+        OSError: it cannot be kept, for instance because the disk is full.
+        StoreUnavailableError: the bucket does not answer.
+    """
+    if bucket := _bucket():
+        file.seek(0)
+        bucket.put_file(name, cast(Any, file.file))
+        return f"{IN_BUCKET}{name}"
+    path = settings.UPLOAD_DIR / name
+    _keep(file, path)
+    return str(path)
+
+
+@contextmanager
+def keeping_upload(file: UploadedFile[Any], name: str) -> Iterator[str]:
+    """The place of the file, which stays kept unless the block breaks. Raises as `keep_upload`."""
+    place = keep_upload(file, name)
+    try:
+        yield place
+    except BaseException:
+        drop_upload(place)
+        raise
+
+
+@contextmanager
+def kept_upload(place: str) -> Iterator[Path]:
+    """A path at which the file can be read while the block lasts.
+
+    Raises:
+        FileNotFoundError: it is gone.
+        StoreUnavailableError: the bucket does not answer.
+    """
+    if not place.startswith(IN_BUCKET):
+        yield Path(place)
+        return
+    with tempfile.NamedTemporaryFile(
+        dir=settings.FILE_UPLOAD_TEMP_DIR, suffix=Path(place).suffix
+    ) as copy:
+        _demand_bucket().fetch(place.removeprefix(IN_BUCKET), cast(Any, copy))
+        copy.flush()
+        yield Path(copy.name)
+
+
+def is_kept(place: str) -> bool:
+    """Whether the file is still there."""
+    if place.startswith(IN_BUCKET):
+        return _demand_bucket().exists(place.removeprefix(IN_BUCKET))
+    return Path(place).exists()
+
+
+def drop_upload(place: str) -> None:
+    """Delete the file; one that is gone already is no error."""
+    if place.startswith(IN_BUCKET):
+        _demand_bucket().delete(place.removeprefix(IN_BUCKET))
+    else:
+        Path(place).unlink(missing_ok=True)
+
+
+def kept_places() -> Iterator[tuple[str, datetime]]:
+    """Every kept file: its place, and when it was written."""
+    for path in settings.UPLOAD_DIR.iterdir():
+        yield str(path), datetime.fromtimestamp(path.stat().st_mtime, tz=UTC)
+    if bucket := _bucket():
+        for file in bucket.walk():
+            yield f"{IN_BUCKET}{file.name}", file.modified
+
+
+def _bucket() -> S3BlobStorage | None:
+    """Where uploads go if not to a folder of this machine."""
+    storage: Any = blob_storage()
+    return storage.beside(FOLDER) if hasattr(storage, "beside") else None
+
+
+def _demand_bucket() -> S3BlobStorage:
+    bucket = _bucket()
+    if bucket is None:
+        raise FileNotFoundError("the file was kept in a bucket that is no longer used")
+    return bucket
+
+
+def _keep(file: UploadedFile[Any], path: Path) -> None:
+    """Give the file its place; what was streamed to disk is moved, not copied."""
+    if isinstance(file, TemporaryUploadedFile):
+        os.replace(file.temporary_file_path(), path)
+        return
+    try:
+        with path.open("xb") as out:
+            for chunk in file.chunks():
+                out.write(chunk)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise

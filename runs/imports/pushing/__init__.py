@@ -1,0 +1,1 @@
+"""Runs that an agent elsewhere sends step by step."""

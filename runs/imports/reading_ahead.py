@@ -1,0 +1,282 @@
+"""Reading the next runs, and writing their files, in a process beside the one that stores rows.
+
+Two thirds of an import are reading, checking and files, and Python gives a process no more than
+one processor. The process beside this one knows nothing of the database: it is told which files
+are new. Whatever becomes of it, this one goes on by itself where it stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import logging
+import os
+import queue
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import islice
+from multiprocessing.connection import Connection, Pipe
+from typing import NoReturn, Self
+
+from runs.imports.file_writing import WRITERS, write_files
+from runs.storage.blobs import BlobBatch
+from runs.storage.file_storage import BlobFileStorage, blob_storage
+from runs.storage.run_bundles import StoredBlobs
+from webagent.held_folders import HeldFolder
+from webagent.processes import end_with_parent
+from webagent.trajectory.bundles import BlobStash, Problem, RunBundle
+from webagent.trajectory.reading import RunSource
+
+logger = logging.getLogger(__name__)
+
+AHEAD = 8
+"""Runs that are read and whose files are not written: their files are held till then."""
+FEWEST_RUNS = 20
+"""Of fewer, making another process is not worth its while."""
+PATIENCE_S = 300.0
+"""Without a word from it, the other process is given up."""
+FOLDER = "crosscheck-reading-"
+"""How the names of folders begin that are the other process's; it may be killed with the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRun:
+    """A run that was read, and what became of its files; None where they are to be written yet."""
+
+    bundle: RunBundle
+    files: BlobBatch | Exception | None = None
+
+
+Wanted = Callable[[RunBundle], set[str]]
+"""The hashes of a run's files that are to be written. What it raises comes out as `files`."""
+_Message = Problem | RunBundle | BlobBatch | Exception | None
+"""What the other process says: what it read, what it wrote, why it could not; None at the end."""
+
+
+def can_read_ahead(source: RunSource) -> bool:
+    """Whether another process would help with these, and can be had."""
+    return (
+        sys.platform == "linux"
+        and source.total >= FEWEST_RUNS
+        and len(os.sched_getaffinity(0)) > 1
+        # Connections to a store elsewhere do not survive a fork.
+        and isinstance(blob_storage(), BlobFileStorage)
+    )
+
+
+class ReadingHere:
+    """Runs that are read when they are asked for."""
+
+    def __init__(self, found: Iterable[RunBundle | Problem]) -> None:
+        self._found = found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is open."""
+
+    def __iter__(self) -> Iterator[ReadRun | Problem]:
+        for item in self._found:
+            yield item if isinstance(item, Problem) else ReadRun(item)
+
+    def go_alone(self) -> bool:
+        """It is alone."""
+        return False
+
+
+def reading(
+    found: Iterable[RunBundle | Problem], wanted: Wanted, *, thumbnails_follow: bool = False
+) -> ReadingHere | ReadingAhead:
+    """The way to read them: ahead where that helps. Iterate once, inside `with`.
+
+    Args:
+        wanted: asked of each run once it is read, in this process.
+    """
+    if isinstance(found, RunSource) and can_read_ahead(found):
+        return ReadingAhead(found, wanted, thumbnails_follow=thumbnails_follow)
+    return ReadingHere(found)
+
+
+class ReadingAhead:
+    """The runs of a source as another process reads them. Iterate once, inside `with`.
+
+    Nothing else may read the source meanwhile: both processes have its files open.
+
+    Args:
+        wanted: asked of each run once it is read, in this process.
+    """
+
+    def __init__(
+        self, source: RunSource, wanted: Wanted, *, thumbnails_follow: bool = False
+    ) -> None:
+        self._source = source
+        self._wanted = wanted
+        self._thumbnails_follow = thumbnails_follow
+        self._said: queue.SimpleQueue[_Message | EOFError] = queue.SimpleQueue()
+        self._child = 0
+        self._is_alone = False
+
+    def __enter__(self) -> Self:
+        # What the other process leaves in temporary files goes with this folder.
+        self._folder = HeldFolder(FOLDER)
+        self._pipe, theirs = Pipe()
+        # What is here stays as long as the import: neither process need look for garbage in it.
+        # Nor are connections and browsers of the first the other's to close.
+        gc.freeze()
+        self._child = os.fork()
+        if not self._child:
+            self._pipe.close()
+            _be_the_other(theirs, self._source, self._folder.path, self._thumbnails_follow)
+        theirs.close()
+        self._listener = threading.Thread(target=self._listen, name="reading ahead", daemon=True)
+        self._listener.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def go_alone(self) -> bool:
+        """Read the run that came last once more, in this process, and all after it.
+
+        Returns False where that is done already.
+        """
+        was_alone, self._is_alone = self._is_alone, True
+        return not was_alone
+
+    def __iter__(self) -> Iterator[ReadRun | Problem]:
+        told = 0
+        try:
+            for item in self._as_told():
+                yield item
+                if self._is_alone:
+                    break
+                told += 1
+            else:
+                return
+        except (EOFError, queue.Empty):
+            logger.warning("The process that reads ahead is gone. This one goes on alone.")
+            self._is_alone = True
+        self._end()
+        for found in islice(self._source, told, None):
+            yield found if isinstance(found, Problem) else ReadRun(found)
+
+    def _as_told(self) -> Iterator[ReadRun | Problem]:
+        """In the order of the source. Raises EOFError or queue.Empty if the other is gone."""
+        read: deque[Problem | ReadRun] = deque()
+        while (said := self._said.get(timeout=PATIENCE_S)) is not None:
+            if isinstance(said, EOFError):
+                raise said
+            if isinstance(said, RunBundle):
+                read.append(ReadRun(said, self._answer(said)))
+            elif isinstance(said, Problem):
+                read.append(said)
+            else:
+                run = read.popleft()
+                assert isinstance(run, ReadRun)  # noqa: S101 (problems before it have gone)
+                yield ReadRun(run.bundle, said) if run.files is None else run
+            while read and isinstance(problem := read[0], Problem):
+                read.popleft()
+                yield problem
+
+    def _answer(self, bundle: RunBundle) -> Exception | None:
+        """Tell the other which files of the run to write; why none, where that cannot be told."""
+        problem, wanted = None, set[str]()
+        try:
+            wanted = self._wanted(bundle)
+        except Exception as error:  # noqa: BLE001 (it concerns this run, and is told with it)
+            problem = error
+        with contextlib.suppress(ConnectionError):
+            self._pipe.send_bytes(bytes(blob.sha256 in wanted for blob in bundle.blob_records()))
+        return problem
+
+    def _listen(self) -> None:
+        """Take what the other says off the line, so that it can go on reading."""
+        try:
+            while True:
+                said = self._pipe.recv()
+                self._said.put(said)
+                if said is None:
+                    return
+        except Exception:  # noqa: BLE001 (gone, or it says what cannot be read: alone we know why)
+            self._said.put(EOFError())
+
+    def _end(self) -> None:
+        if not self._child:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._child, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._child, 0)
+        self._child = 0
+        gc.unfreeze()
+        # Another process that was forked meanwhile may hold the other end open.
+        with socket.socket(fileno=os.dup(self._pipe.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+        self._listener.join()
+        self._pipe.close()
+        self._folder.remove()
+
+
+def _be_the_other(
+    pipe: Connection, source: RunSource, folder: str, thumbnails_follow: bool
+) -> NoReturn:
+    """All that the other process does. It ends with the first, and without tidying up for it."""
+    status = 1
+    try:
+        end_with_parent(signal.SIGKILL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        tempfile.tempdir = folder
+        _read(pipe, source, thumbnails_follow)
+        status = 0
+    except (EOFError, ConnectionError):
+        pass  # The first is gone.
+    except BaseException:
+        logger.exception("Reading ahead broke.")
+    finally:
+        os._exit(status)
+
+
+def _read(pipe: Connection, source: RunSource, thumbnails_follow: bool) -> None:
+    waiting: deque[RunBundle] = deque()
+    with ThreadPoolExecutor(max_workers=WRITERS) as writers:
+
+        def write_next() -> None:
+            bundle = waiting.popleft()
+            answer = pipe.recv_bytes()
+            blobs = zip(bundle.blob_records(), answer, strict=True)
+            wanted = [blob.sha256 for blob, is_wanted in blobs if is_wanted]
+            batch = BlobBatch(thumbnails_follow=thumbnails_follow)
+            try:
+                pipe.send(write_files(bundle, wanted, batch, writers))
+            except Exception as error:  # noqa: BLE001 (it concerns this run, and is told with it)
+                pipe.send(error)
+            if isinstance(bundle.blobs, BlobStash):
+                bundle.blobs.close()
+
+        for found in source:
+            if isinstance(found, RunBundle):
+                pipe.send(_light(found))
+                waiting.append(found)
+            else:
+                pipe.send(found)
+            while waiting and (len(waiting) >= AHEAD or pipe.poll()):
+                write_next()
+        while waiting:
+            write_next()
+    pipe.send(None)
+
+
+def _light(bundle: RunBundle) -> RunBundle:
+    """The run without its bytes, which the store has, and with its hash, worked out here."""
+    light = replace(bundle, blobs=StoredBlobs())
+    vars(light)["content_hash"] = bundle.content_hash
+    return light

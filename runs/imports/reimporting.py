@@ -1,0 +1,161 @@
+"""Reading a run's kept original again with the importers of today.
+
+The run keeps its address. One that is judged here stays as it was: people and paid evaluators
+spoke of what they saw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import ProtectedError
+
+from runs.imports.extension import Verdicts, run_extensions
+from runs.imports.storing import StoringError, import_bundle
+from runs.models import Run
+from runs.operations.retention.clean_up import named_deleted
+from runs.storage.bounds import import_bounds
+from runs.storage.run_bundles import bundle_of
+from webagent.trajectory.bundles import Rejection, RunBundle
+from webagent.trajectory.inventory import NOT_IN_ORIGINALS
+from webagent.trajectory.originals import KeptTree, has_original
+from webagent.trajectory.reading import AUTO, format_names, source_of
+from webagent.trajectory.recognition import Answers
+
+PLACE = ("id", "experiment", "trial", "attempt", "retry_of", "rerun_of")
+
+
+class Became(StrEnum):
+    """What became of a run that was read again."""
+
+    UNCHANGED = "unchanged"
+    REPLACED = "replaced"
+    KEPT = "kept"
+    """It would be read otherwise now, and stays as it was, for the reason that is told."""
+    NO_ORIGINAL = "no_original"
+    UNREADABLE = "unreadable"
+    NEW = "new"
+    """It was not understood before, or not found."""
+    DELETED = "deleted"
+    """It was deleted since, and stays out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reimported:
+    """One run that was read again."""
+
+    run_id: UUID | None = None
+    became: Became
+    reason: str = ""
+    source: str = ""
+    """Where it stands in the file, if it was read from one."""
+
+    def to_json(self) -> dict[str, str]:
+        told = {"became": self.became.value, "reason": self.reason}
+        return told | {"run": str(self.run_id or ""), "source": self.source}
+
+    def of(self, source: str) -> Reimported:
+        """The same, with its place in the file."""
+        return replace(self, source=source)
+
+
+def reimport(run: Run, *, answers: Answers, only_look: bool = False) -> Reimported:
+    """Read the run's original again, and put what is read in its place.
+
+    Twice is as good as once. With `only_look` nothing is changed.
+    """
+    stored = bundle_of(run)
+    if not has_original(stored):
+        return Reimported(run_id=run.pk, became=Became.NO_ORIGINAL)
+    read = _read(run, stored, answers)
+    if isinstance(read, str):
+        return Reimported(run_id=run.pk, became=Became.UNREADABLE, reason=read)
+    if read.content_hash == stored.content_hash:
+        if not only_look:
+            _store_verdicts(run, read)
+        return Reimported(run_id=run.pk, became=Became.UNCHANGED)
+    return put_in_place(run, read, only_look=only_look)
+
+
+def put_in_place(run: Run, read: RunBundle, *, only_look: bool = False) -> Reimported:
+    """Store what was read under the run's own id, with all that imports said of it, or say why
+    the run stays as it was. With `only_look` nothing is changed.
+    """
+    if reason := _why_kept(run):
+        return Reimported(run_id=run.pk, became=Became.KEPT, reason=reason)
+    if only_look:
+        return Reimported(run_id=run.pk, became=Became.REPLACED)
+    try:
+        return Reimported(run_id=_replace(run, read), became=Became.REPLACED)
+    except ProtectedError:
+        reason = "hints or knowledge were made from it"
+        return Reimported(run_id=run.pk, became=Became.KEPT, reason=reason)
+    except StoringError as error:
+        return Reimported(run_id=run.pk, became=Became.UNREADABLE, reason=str(error))
+
+
+def _read(run: Run, stored: RunBundle, answers: Answers) -> RunBundle | str:
+    """What is read today, in the run's place among others; why nothing is, otherwise."""
+    format = run.source_format if run.source_format in format_names() else AUTO
+    tree = KeptTree(stored)
+    with source_of(tree, format=format, bounds=import_bounds(), answers=answers) as source:
+        found = list(source)
+    bundles = [item for item in found if isinstance(item, RunBundle)]
+    if len(bundles) != 1:
+        refused = next((item.reason for item in found if isinstance(item, Rejection)), "")
+        return refused or f"{len(bundles)} runs in place of one"
+    read = placed_like(bundles[0], stored)
+    imported = stored.run.source.imported_files
+    origin = read.run.source.model_copy(update={"imported_files": imported})
+    cleaned = (gap for gap in stored.run.gaps if gap.what in NOT_IN_ORIGINALS)
+    gaps = tuple(dict.fromkeys((*read.run.gaps, *cleaned)))
+    return replace(read, run=read.run.model_copy(update={"source": origin, "gaps": gaps}))
+
+
+def placed_like(read: RunBundle, stored: RunBundle) -> RunBundle:
+    """What was read, in the place that the stored run has among others."""
+    place = {name: getattr(stored.run, name) for name in PLACE}
+    return replace(read, run=read.run.model_copy(update=place))
+
+
+def _why_kept(run: Run) -> str:
+    """Why the run may not be replaced; empty if it may."""
+    if run.family or run.reruns.exists() or Run.objects.filter(retry_of=run).exists():
+        return "it repeats a run, or others repeat it"
+    reasons = (extension.why_kept(run) for extension in run_extensions())
+    return next((reason for reason in reasons if reason), "")
+
+
+@transaction.atomic
+def _replace(run: Run, read: RunBundle) -> UUID:
+    """Store what was read under the run's own id, with all that imports said of it.
+
+    Raises:
+        ProtectedError: something that must not be lost refers to the run.
+        StoringError: it cannot be stored.
+    """
+    said = [extension.release(run) for extension in run_extensions()]
+    user = run.created_by
+    with named_deleted(run, "read again from its original"):
+        Run.objects.filter(pk=run.pk).delete()
+    return import_bundle(_with(read, said), user=user).run_id
+
+
+def _with(read: RunBundle, said: list[Verdicts]) -> RunBundle:
+    """The run as it is read today, and what earlier imports said of it after that."""
+    return replace(
+        read,
+        evaluations=(*read.evaluations, *(item for one in said for item in one.evaluations)),
+        labels=(*read.labels, *(item for one in said for item in one.labels)),
+        adjudications=(*read.adjudications, *(item for one in said for item in one.adjudications)),
+    )
+
+
+@transaction.atomic
+def _store_verdicts(run: Run, read: RunBundle) -> None:
+    """Store what is said of the run, such as labels whose meaning is known by now."""
+    for extension in run_extensions():
+        extension.store(run, read)

@@ -1,0 +1,100 @@
+"""Taking in files that people upload; they are looked at or imported in the background."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.db.models import QuerySet
+
+from runs.accounts.audit_log import record_act
+from runs.imports.kept_uploads import drop_upload, is_kept, keeping_upload
+from runs.imports.tasks import dispatch_imports
+from runs.models import ImportJob, User
+from runs.models.audit_kinds import IMPORT_DISCARDED, IMPORT_STARTED
+
+
+class GoneError(Exception):
+    """The file is not kept any more, or somebody has decided over it."""
+
+
+def start_import(
+    *,
+    file: UploadedFile[Any],
+    user: User,
+    format: str,
+    experiment_name: str = "",
+    only_looks: bool = False,
+    keeps_file: bool = True,
+) -> ImportJob:
+    """Keep the file and have it imported; the row whose page shows how that goes.
+
+    With `only_looks` nothing is stored until `import_after_look`. With `keeps_file` it can be
+    read again later (`runs.imports.reading_again_services`), if uploads are kept here at all.
+
+    Raises:
+        OSError: the file cannot be kept, for instance because the disk is full.
+        StoreUnavailableError: it cannot be kept now.
+    """
+    job_id = uuid.uuid4()
+    size = file.size or 0
+    with keeping_upload(file, f"{job_id}.zip") as place, transaction.atomic():
+        job = ImportJob.objects.create(
+            id=job_id,
+            created_by=user,
+            file_name=Path(file.name or "upload.zip").name[:255],
+            path=place,
+            size=size,
+            format=format,
+            experiment_name=experiment_name,
+            only_looks=only_looks,
+            keeps_file=keeps_file and settings.ENV.UPLOAD_KEEP_DAYS > 0,
+        )
+        record_act(IMPORT_STARTED, about=job, words=job.file_name, user=user)
+        transaction.on_commit(dispatch_imports)
+    return job
+
+
+@transaction.atomic
+def import_after_look(*, job: ImportJob, answers: Mapping[str, str]) -> None:
+    """Have a file imported that was looked at.
+
+    Raises:
+        GoneError: the file is gone.
+    """
+    if not is_kept(job.path) or not _looked_at(job).update(
+        state=ImportJob.State.QUEUED,
+        only_looks=False,
+        answers=dict(answers),
+        n_done=0,
+        n_done_at_claim=0,
+        n_barren=0,
+        dispatched_at=None,
+        ended_at=None,
+    ):
+        raise GoneError
+    record_act(IMPORT_STARTED, about=job, words=job.file_name)
+    transaction.on_commit(dispatch_imports)
+
+
+def discard_after_look(*, job: ImportJob) -> None:
+    """Delete a file that was looked at, unless it rests here for another import; the survey stays.
+
+    Raises:
+        GoneError: somebody has decided otherwise.
+    """
+    with transaction.atomic():
+        if not _looked_at(job).update(state=ImportJob.State.CANCELLED):
+            raise GoneError
+        record_act(IMPORT_DISCARDED, about=job, words=job.file_name)
+    if not job.reads_again_id:
+        drop_upload(job.path)
+
+
+def _looked_at(job: ImportJob) -> QuerySet[ImportJob]:
+    return ImportJob.objects.filter(pk=job.pk, only_looks=True, state=ImportJob.State.FINISHED)

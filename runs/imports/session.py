@@ -1,0 +1,129 @@
+"""What runs that are imported together share."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import cached_property
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+
+from runs.catalogue.agents.rows import agent_hash, store_agent
+from runs.catalogue.tasks.rows import store_task
+from runs.imports.file_writing import WRITERS
+from runs.models import AgentConfiguration, Experiment, Run, Task, User
+from runs.signals import announce_ends
+from runs.storage.links import RunLinks
+from webagent.agents.running import SOURCE_FORMAT
+from webagent.trajectory.canonical import canonical_json
+from webagent.trajectory.records import RunRecord, TaskRecord
+from webagent.trajectory.texts import bounded_name
+
+TOGETHER = 20
+"""Runs of which others are told at once: they cost as many queries then as one."""
+UNTOLD_FOR = timedelta(days=1)
+"""An import that died may be taken up so much later."""
+
+
+class ImportSession:
+    """Tasks, agents and experiments, each looked up once, and the links between the runs.
+
+    Args:
+        tells_together: others are told of a few runs at a time; `tell` of the last ones.
+    """
+
+    def __init__(
+        self,
+        *,
+        user: User | None = None,
+        thumbnails_follow: bool = False,
+        tells_together: bool = False,
+    ) -> None:
+        self.user = user
+        self.thumbnails_follow = thumbnails_follow
+        self._at_once = TOGETHER if tells_together else 1
+        self._untold: list[UUID] = []
+        self._limited: dict[str, Experiment | None] = {}
+        self.links = RunLinks()
+        self._tasks: dict[bytes, Task] = {}
+        self._agents: dict[str, AgentConfiguration] = {}
+        self._experiments: dict[str | None, Experiment | None] = {}
+
+    @cached_property
+    def writers(self) -> ThreadPoolExecutor:
+        """Threads that write files; `close` ends them."""
+        return ThreadPoolExecutor(max_workers=WRITERS)
+
+    def close(self) -> None:
+        """Nothing more is written. Whoever made the session calls it."""
+        if "writers" in vars(self):
+            self.writers.shutdown()
+            del self.writers
+
+    def forget(self) -> None:
+        """Look everything up anew: a transaction was rolled back, or another took rows away."""
+        self._tasks.clear()
+        self._agents.clear()
+        self._experiments.clear()
+        self._limited.clear()
+
+    def stored(self, run_id: UUID) -> None:
+        """Tell others that the run is here, together with those before it. After its commit."""
+        self._untold.append(run_id)
+        if len(self._untold) >= self._at_once:
+            self.tell()
+
+    def met(self, run: Run) -> None:
+        """A run was here already: whoever stored it a while ago may have died before telling."""
+        if self._at_once > 1 and run.created_at > timezone.now() - UNTOLD_FOR:
+            self.stored(run.pk)
+
+    def tell(self) -> None:
+        """Tell others of the runs that they have not been told of."""
+        untold, self._untold = self._untold, []
+        if untold:
+            announce_ends(Run, untold)
+
+    def task(self, record: TaskRecord) -> Task:
+        """Its row; made if it is new."""
+        key = canonical_json(record)
+        if key not in self._tasks:
+            self._tasks[key] = store_task(record)
+        return self._tasks[key]
+
+    def agent(self, run: RunRecord) -> AgentConfiguration:
+        """The row of its agent. Which models answered is no part of what one of ours is made of:
+        another agent may have taken over for some steps.
+        """
+        models = () if run.source.format == SOURCE_FORMAT else run.models
+        key = agent_hash(run.agent, models)
+        if key not in self._agents:
+            self._agents[key] = store_agent(run.agent, models)
+        return self._agents[key]
+
+    def experiment(self, name: str | None) -> Experiment | None:
+        """The experiment of this name, made if there is none; None without a name."""
+        if name not in self._experiments:
+            self._experiments[name] = experiment_named(name, self.user)
+        return self._experiments[name]
+
+    def limited(self, name: str | None) -> Experiment | None:
+        """The experiment of this name, if there is one that may only hold so much."""
+        if not name:
+            return None
+        if name not in self._limited:
+            has_limit = Q(max_runs__isnull=False) | Q(max_bytes__isnull=False)
+            found = Experiment.objects.filter(has_limit, name=bounded_name(name)).first()
+            self._limited[name] = found
+        return self._limited[name]
+
+
+def experiment_named(name: str | None, user: User | None) -> Experiment | None:
+    """The experiment of this name, made if there is none; None without a name."""
+    if not name:
+        return None
+    return Experiment.objects.get_or_create(name=bounded_name(name), defaults={"created_by": user})[
+        0
+    ]

@@ -1,0 +1,105 @@
+"""Importing by upload: the form, the imports so far, the first look and the report of each."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from runs.imports.forms import AnswerForm, ImportForm
+from runs.imports.pages import import_context
+from runs.imports.reading_again_services import delete_file, read_again
+from runs.imports.services import GoneError, discard_after_look, import_after_look, start_import
+from runs.interface.fragments import AppRequest, wants_partial
+from runs.models import ImportJob
+from runs.storage.file_storage import StoreUnavailableError
+
+SHOWN = 50
+
+may_import = permission_required("runs.import_run", raise_exception=True)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+@may_import
+def import_list(request: AppRequest) -> HttpResponse:
+    """The form, and the person's imports, live; a sent file is imported in the background."""
+    form = ImportForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            looks = "look" in request.POST
+            job = start_import(user=request.user, only_looks=looks, **form.cleaned_data)
+        except StoreUnavailableError:
+            messages.error(request, _("The file storage does not answer. Try again in a while."))
+        except OSError:
+            messages.error(request, _("The file cannot be kept: the disk is full or not writable."))
+        else:
+            return redirect("runs:import_detail", job.pk)
+    name = "_import_table" if wants_partial(request) else "import_list"
+    jobs = _own_jobs(request)[:SHOWN]
+    context = {"form": form, "jobs": jobs, "moves": any(job.is_active for job in jobs)}
+    return render(request, f"runs/{name}.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@may_import
+def import_detail(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """One import: how far it is, what a first look found, what became of every run."""
+    job = get_object_or_404(_own_jobs(request), pk=job_id)
+    name = "_import_report" if wants_partial(request) else "import_detail"
+    form = AnswerForm(job.survey.get("questions", ()), initial=job.answers)
+    return render(request, f"runs/{name}.html", import_context(job, form))
+
+
+@require_POST
+@may_import
+def import_decide(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """Import or discard a file that was looked at."""
+    job = get_object_or_404(_own_jobs(request), pk=job_id)
+    form = AnswerForm(job.survey.get("questions", ()), request.POST)
+    if not form.is_valid():
+        return render(request, "runs/import_detail.html", import_context(job, form), status=422)
+    try:
+        if "discard" in request.POST:
+            discard_after_look(job=job)
+        else:
+            import_after_look(job=job, answers=form.answers)
+    except GoneError:
+        messages.error(request, _("The file is not kept any more; send it again."))
+    return redirect("runs:import_detail", job.pk)
+
+
+@require_POST
+@may_import
+def import_read_again(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """Have the kept file of an import read again: looked at first."""
+    job = get_object_or_404(_own_jobs(request), pk=job_id)
+    try:
+        job = read_again(job=job, user=request.user)
+    except (GoneError, StoreUnavailableError):
+        messages.error(request, _("The file is not kept any more; send it again."))
+    return redirect("runs:import_detail", job.pk)
+
+
+@require_POST
+@may_import
+def import_forget(request: AppRequest, job_id: UUID) -> HttpResponse:
+    """Delete the kept file of an import."""
+    job = get_object_or_404(_own_jobs(request), pk=job_id)
+    try:
+        delete_file(job=job)
+    except GoneError:
+        messages.error(request, _("The file is gone, or it is being read at the moment."))
+    else:
+        messages.success(request, _("The file is deleted. Its runs stay."))
+    return redirect("runs:import_detail", job.pk)
+
+
+def _own_jobs(request: AppRequest) -> QuerySet[ImportJob]:
+    return ImportJob.objects.filter(created_by=request.user).select_related("reads_again")

@@ -1,0 +1,1 @@
+"""What past runs teach: web knowledge and hints."""

@@ -1,0 +1,216 @@
+"""What the pages of hints show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from uuid import UUID
+
+from django.db.models import Count, Exists, OuterRef, QuerySet
+
+from runs.knowledge.hints.lookup import hint_key
+from runs.models import (
+    Experiment,
+    Hint,
+    HintChoice,
+    HintLevel,
+    LearningItem,
+    LearningJob,
+    Run,
+    Task,
+    User,
+)
+from runs.models.visibility import hides_something
+from runs.queue.work_forms import ResumeForm
+from runs.queue.work_pages import WorkProgress, cost_in_words, progress_of
+from webagent.llm.tokens import count_tokens
+
+MOST_JOBS = 50
+MOST_PROBLEMS = 100
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """One job with its hints by level."""
+
+    job: LearningJob
+    by_level: Sequence[tuple[str, int]]
+
+    @property
+    def progress(self) -> WorkProgress:
+        return progress_of(self.job)
+
+    @property
+    def cost(self) -> str:
+        return cost_in_words(self.job)
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """A source run with its hints, in the order of the levels."""
+
+    run: Run
+    hints: Sequence[Hint]
+
+
+@dataclass(frozen=True)
+class LevelSize:
+    """How much room the hints of a level take in a prompt, in tokens."""
+
+    level: str
+    n: int
+    smallest: int
+    mean: float
+    largest: int
+
+
+@dataclass(frozen=True)
+class JobPage:
+    """A job with its hints by source, and what came to nothing."""
+
+    job: LearningJob
+    sources: Sequence[SourceRow]
+    problems: Sequence[LearningItem]
+
+    @cached_property
+    def progress(self) -> WorkProgress:
+        return progress_of(self.job)
+
+    @property
+    def cost(self) -> str:
+        return cost_in_words(self.job)
+
+    @property
+    def resume_form(self) -> ResumeForm | None:
+        """The form of a new limit, where the job goes on only with one."""
+        return ResumeForm(work=self.job) if self.progress.needs_budget else None
+
+    @cached_property
+    def sizes(self) -> list[LevelSize]:
+        """By level, of the hints that are shown; not while they still come in."""
+        if self.job.is_active:
+            return []
+        found: dict[str, list[int]] = {level: [] for level in HintLevel.values}
+        for row in self.sources:
+            for hint in row.hints:
+                found[hint.level].append(count_tokens(hint.text))
+        return [
+            LevelSize(str(HintLevel(level).label), len(n), min(n), sum(n) / len(n), max(n))
+            for level, n in found.items()
+            if n
+        ]
+
+
+@dataclass(frozen=True)
+class HintUse:
+    """An experiment whose runs were told the hint, under one condition."""
+
+    experiment: Experiment
+    condition: str
+    task: Task
+    n_runs: int
+
+
+def hint_jobs() -> QuerySet[LearningJob]:
+    """Jobs that write hints, newest first, whoever may know of them."""
+    return LearningJob.objects.filter(kind=LearningJob.Kind.HINTS).select_related("created_by")
+
+
+def open_jobs(jobs: Sequence[LearningJob], user: User) -> list[LearningJob]:
+    """Those of the jobs without a source that hides something from the person."""
+    sources = {job.pk: {UUID(run) for run in job.params.get("runs", ())} for job in jobs}
+    all_sources = set[UUID]().union(*sources.values())
+    hidden = all_sources - _open_sources(all_sources, user)
+    return [job for job in jobs if not hidden & sources[job.pk]]
+
+
+def jobs_shown_to(user: User) -> list[LearningJob]:
+    """The newest jobs that write hints, as far as nothing of them is hidden."""
+    return open_jobs(list(hint_jobs()[:MOST_JOBS]), user)
+
+
+def jobs_with_hints(user: User) -> list[LearningJob]:
+    """Those of them that have written something."""
+    jobs = jobs_shown_to(user)
+    written = set(Hint.objects.filter(job__in=jobs).values_list("job", flat=True).distinct())
+    return [job for job in jobs if job.pk in written]
+
+
+def job_rows(jobs: Sequence[LearningJob]) -> list[JobRow]:
+    """The jobs with how many hints of which level each has written."""
+    counted = Hint.objects.filter(job__in=jobs).order_by().values_list("job", "level")
+    counts = Counter({(job, level): n for job, level, n in counted.annotate(n=Count("pk"))})
+    return [
+        JobRow(
+            job,
+            [
+                (str(level.label), counts[job.pk, level.value])
+                for level in HintLevel
+                if counts[job.pk, level.value]
+            ],
+        )
+        for job in jobs
+    ]
+
+
+def job_page(job: LearningJob, user: User) -> JobPage:
+    """Everything that came of a job, in a fixed number of queries."""
+    hints = Hint.objects.shown_to(user).for_list().filter(job=job)
+    by_run: dict[UUID, list[Hint]] = {}
+    order = HintLevel.values
+    for hint in sorted(hints, key=lambda each: order.index(each.level)):
+        by_run.setdefault(hint.source_id, []).append(hint)
+    sources = [SourceRow(found[0].source, found) for found in by_run.values()]
+    sources.sort(key=lambda row: (str(row.run.task.task_set), row.run.task.external_id))
+    problems = job.items.exclude(problem="").order_by("position")[:MOST_PROBLEMS]
+    return JobPage(job, sources, list(problems))
+
+
+def uses_of(hint: Hint, user: User) -> list[HintUse]:
+    """Which experiments told it to which task's runs, as far as the person may know."""
+    uses = []
+    for choice in hint.choices.select_related("hint_set", "task").order_by("pk"):
+        runs = (
+            Run.objects.shown_to(user)
+            .not_anonymous()
+            .filter(
+                agent__config__hints=choice.hint_set.key,
+                task=choice.task,
+                superseded=False,
+                experiment__isnull=False,
+            )
+            .order_by()
+        )
+        counts = dict(runs.values_list("experiment").annotate(n=Count("pk")))
+        for experiment in Experiment.objects.filter(pk__in=counts).order_by("pk"):
+            uses.append(
+                HintUse(experiment, str(choice.hint_set), choice.task, counts[experiment.pk])
+            )
+    return uses
+
+
+def hint_facts(run: Run, user: User) -> dict[str, object]:
+    """What the page of a run tells of hints: the one it was given, and how many came from it.
+
+    Nothing where the run hides something from the viewer: a hint tells its agent's condition, and
+    that one came from a run tells that it succeeded.
+    """
+    if hides_something(run) or not user.has_perm("runs.view_hint"):
+        return {}
+    shown = Hint.objects.shown_to(user)
+    choice = None
+    if key := hint_key(run):
+        told = shown.filter(pk=OuterRef("hint"))
+        choices = HintChoice.objects.filter(Exists(told)).select_related(
+            "hint_set", "hint__source__task"
+        )
+        choice = choices.filter(hint_set__key=key, task=run.task_id).first()
+    return {"hint_choice": choice, "hints_from_run": list(shown.filter(source=run).order_by("pk"))}
+
+
+def _open_sources(run_ids: set[UUID], user: User) -> set[UUID]:
+    runs = Run.objects.shown_to(user, run_ids).not_blind().not_anonymous().order_by()
+    told = runs.exclude(Task.objects.is_sealed(user, "task"))
+    return set(told.values_list("pk", flat=True))

@@ -1,0 +1,1 @@
+"""Learning jobs: background work that asks a model to write knowledge or hints."""

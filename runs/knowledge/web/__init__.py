@@ -1,0 +1,1 @@
+"""Web knowledge: extraction from runs, summaries, and the sets that agents are given."""

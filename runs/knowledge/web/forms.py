@@ -1,0 +1,115 @@
+"""Forms of web knowledge: what to learn from, with which model, and an entry's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from runs.knowledge.web.logs import runs_to_learn_from
+from runs.models import Experiment, Run, TaskSet, User
+from runs.queue.language_models import ModelOffer
+from runs.queue.work_forms import CostLimitField
+from webagent.knowledge.entries import LONGEST_TEXT, Entry
+
+SELECTION = "selection"
+MOST_OFFERED = 200
+"""Experiments in the menu, the newest."""
+
+
+class LearnForm(forms.Form):
+    """Which model is asked, and what that may cost."""
+
+    model = forms.ChoiceField(label=_("Model"))
+    max_cost = CostLimitField(
+        help_text=_("Empty: none. What is done when it is reached stays, and can be gone on from.")
+    )
+
+    def __init__(self, *args: Any, models: Sequence[ModelOffer], **options: Any) -> None:
+        super().__init__(*args, **options)
+        usable = [offer.name for offer in models if not offer.missing]
+        field = self.fields["model"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
+        field.choices = [(name, name) for name in usable]
+        if settings.ENV.JUDGE_MODEL in usable:
+            field.initial = settings.ENV.JUDGE_MODEL
+        self.has_model = bool(usable)
+
+
+class ExtractForm(LearnForm):
+    """Runs to learn from, as far as the person may know all of them."""
+
+    field_order = ("name", "source", "then_summarise", "model", "max_cost")
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=200,
+        help_text=_("Each site gets a set of this name. A name that is there gets a new version."),
+    )
+    source = forms.ChoiceField(label=_("Runs of"))
+    then_summarise = forms.BooleanField(
+        label=_("Then summarise"),
+        required=False,
+        initial=True,
+        help_text=_("Agents are helped by the summary; the raw entries alone can hurt."),
+    )
+
+    def __init__(self, *args: Any, user: User, run_ids: Sequence[UUID], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._user = user
+        self._run_ids = list(run_ids)
+        field = self.fields["source"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
+        field.choices = self._sources()
+
+    def runs(self) -> list[UUID]:
+        """The runs that are meant; the form's source must be valid."""
+        kind, _colon, number = str(self.cleaned_data["source"]).partition(":")
+        runs = self._open_runs()
+        if kind == SELECTION:
+            runs = runs.filter(pk__in=self._run_ids)
+        elif kind == "experiment":
+            runs = runs.filter(experiment=int(number))
+        else:
+            runs = runs.filter(task__task_set=int(number))
+        return list(runs.order_by("created_at", "pk").values_list("pk", flat=True))
+
+    def _open_runs(self) -> QuerySet[Run]:
+        """Whoever judges a run is not to read what a model makes of it."""
+        return runs_to_learn_from(Run.objects.shown_to(self._user).not_blind().not_anonymous())
+
+    def _sources(self) -> list[tuple[Any, Any]]:
+        experiments = Experiment.objects.shown_to(self._user).order_by("-created_at")[:MOST_OFFERED]
+        open_runs = self._open_runs().order_by().filter(task__task_set=OuterRef("pk"))
+        sets = TaskSet.objects.filter(Exists(open_runs)).order_by("name", "version")
+        chosen = [(SELECTION, _("the chosen runs"))] if self._run_ids else []
+        return [
+            *chosen,
+            (_("Experiment"), [(f"experiment:{row.pk}", row.name) for row in experiments]),
+            (_("Task set"), [(f"set:{row.pk}", str(row)) for row in sets]),
+        ]
+
+
+class EntryForm(forms.Form):
+    """The words of an entry."""
+
+    intent = forms.CharField(label=_("Intent"), max_length=LONGEST_TEXT)
+    ok = forms.CharField(
+        label=_("Works"),
+        required=False,
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    ng = forms.CharField(
+        label=_("Does not work"), max_length=LONGEST_TEXT, widget=forms.Textarea(attrs={"rows": 3})
+    )
+
+    def words(self) -> Entry:
+        """What was written; the form must be valid."""
+        asked = self.cleaned_data
+        return Entry(intent=asked["intent"], ok=asked["ok"], ng=asked["ng"])

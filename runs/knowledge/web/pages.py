@@ -1,0 +1,288 @@
+"""What the pages of web knowledge show, without what comes from runs that the reader judges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.db.models import Count, Prefetch, Q, QuerySet
+
+from runs.catalogue.agents.words import said_settings, value_in_words
+from runs.catalogue.tasks.offered import task_set_choices
+from runs.interface.row_counts import BoundedPaginator
+from runs.knowledge.hints.lookup import CONFIG_KEY as HINTS
+from runs.knowledge.web.sets import BUDGET, CONFIG_KEY, HURT_AT, knowledge_hash_of, runs_with
+from runs.models import (
+    AgentConfiguration,
+    Experiment,
+    KnowledgeEntry,
+    KnowledgeSet,
+    KnowledgeSource,
+    LearningJob,
+    Run,
+    User,
+)
+from runs.models.visibility import hides_something, sight_of
+from webagent.agents.generic.agent import NAME as GENERIC
+
+PER_PAGE = 50
+MOST_RUNS = 50
+MOST_JOBS = 10
+KINDS = (LearningJob.Kind.EXTRACT, LearningJob.Kind.SUMMARISE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSet:
+    """One set with what follows from it for the reader."""
+
+    knowledge_set: KnowledgeSet
+    n_runs: int
+    """Runs that its entries came from, as far as the reader sees the entries."""
+    n_used: int
+    """Runs whose agents had it."""
+    was_had: bool = False
+    """An agent of the run or the experiment that the page is about had it."""
+
+    @property
+    def is_over_budget(self) -> bool:
+        return self.knowledge_set.n_tokens > BUDGET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How long the block is, against what agents give to it."""
+
+    tokens: int
+    budget: int
+    is_raw: bool
+
+    @property
+    def is_over(self) -> bool:
+        return self.tokens > self.budget
+
+    @property
+    def has_hurt(self) -> bool:
+        """Whether as much raw knowledge has been seen to lower success."""
+        return self.is_raw and self.tokens >= HURT_AT // 2
+
+    @property
+    def most(self) -> int:
+        """The longer of both, for a bar."""
+        return max(self.tokens, self.budget, 1)
+
+
+def knowledge_list_context(
+    user: User, *, run: Run | None, experiment: Experiment | None, query: Any
+) -> dict[str, Any]:
+    """Sets, all of them or those that have to do with a run or an experiment; jobs beside."""
+    sets = KnowledgeSet.objects.select_related("created_by")
+    had: frozenset[str] = frozenset()
+    about = Run.objects.shown_to(user)
+    if run is not None or experiment is not None:
+        about = about.filter(pk=run.pk) if run is not None else about.filter(experiment=experiment)
+        had = _had(about)
+        sets = sets.filter(Q(pk__in=_taught(about, user)) | Q(content_hash__in=had))
+    else:
+        sets = sets.latest_versions()
+    if site := query.get("site"):
+        sets = sets.filter(site=site)
+    page = BoundedPaginator(sets, PER_PAGE).get_page(query.get("page"))
+    return {
+        "page": page,
+        "rows": listed_sets(page.object_list, user, had),
+        "run": run,
+        "experiment": experiment,
+        "sites": KnowledgeSet.objects.order_by("site").values_list("site", flat=True).distinct(),
+        "site": site or "",
+        "budget": BUDGET,
+        "jobs": LearningJob.objects.filter(kind__in=KINDS).select_related("created_by")[:MOST_JOBS],
+        "entries": entries_of_run(run, user) if run is not None else [],
+    }
+
+
+def listed_sets(
+    sets: Iterable[KnowledgeSet], user: User, had: frozenset[str] = frozenset()
+) -> list[ListedSet]:
+    """The rows for these sets, in a fixed number of queries.
+
+    Args:
+        had: hashes of what agents had that the page is about.
+    """
+    rows = list(sets)
+    shown = KnowledgeEntry.objects.shown_to(user).filter(knowledge_set__in=rows)
+    sources = KnowledgeSource.objects.filter(entry__in=shown.values("pk"))
+    n_runs: dict[int, int] = dict(
+        sources.order_by()
+        .values_list("entry__knowledge_set")
+        .annotate(n=Count("run", distinct=True))
+    )
+    used = _used(rows, user)
+    return [
+        ListedSet(
+            knowledge_set=row,
+            n_runs=n_runs.get(row.pk, 0),
+            n_used=used.get(row.content_hash, 0),
+            was_had=row.content_hash in had,
+        )
+        for row in rows
+    ]
+
+
+def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> dict[str, Any]:
+    """What the page of one set shows."""
+    words = query.get("q", "").strip()
+    mine = knowledge_set.entries.shown_to(user)
+    found = mine.holding(words) if words else mine
+    if run_id := _id(query.get("run", "")):
+        found = found.filter(sources__run=run_id)
+    at = query.get("at", "")
+    number = query.get("page")
+    if at.isdecimal() and number is None:  # the page that this entry is on
+        number = found.filter(position__lt=int(at[:9])).count() // PER_PAGE + 1
+    page = Paginator(_with_sources(found, user), PER_PAGE).get_page(number)
+    runs = runs_with(knowledge_set, user)
+    sources = KnowledgeSource.objects.filter(entry__in=mine.order_by().values("pk"))
+    keys = list(sources.order_by().values_list("run", flat=True))
+    taught = Run.objects.shown_to(user, keys)
+    return {
+        "set": knowledge_set,
+        "page": page,
+        "q": words,
+        "run_id": run_id,
+        "n_shown": mine.count(),
+        "n_hidden": knowledge_set.entries.count() - mine.count(),
+        "n_off": mine.filter(is_enabled=False, problem="").count(),
+        "n_left_out": mine.exclude(problem="").count(),
+        "size": Size(
+            tokens=knowledge_set.n_tokens,
+            budget=BUDGET,
+            is_raw=knowledge_set.is_raw,
+        ),
+        "versions": KnowledgeSet.objects.filter(
+            name=knowledge_set.name, site=knowledge_set.site, kind=knowledge_set.kind
+        ).select_related("created_by"),
+        "summaries": knowledge_set.children.exclude(kind=knowledge_set.kind),
+        "used_by": _used_rows(runs, taught),
+        "n_used": runs.count(),
+        "n_taught": taught.count(),
+        "taught": taught.for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
+        "config_line": config_line(knowledge_set, user),
+        "task_set": _task_set_of(taught),
+    }
+
+
+def _task_set_of(runs: QuerySet[Run]) -> str:
+    """What the form of an experiment calls the only task set of these runs; empty for several."""
+    names = runs.order_by().values_list("task__task_set__name", "task__task_set__version")
+    sets = list(names.distinct()[:2])
+    if len(sets) != 1:
+        return ""
+    [(name, version)] = sets
+    return next((each for each in task_set_choices() if each in (name, f"{name} {version}")), "")
+
+
+def entries_of_run(run: Run, user: User) -> Any:
+    """What the run taught, newest set first."""
+    entries = KnowledgeEntry.objects.shown_to(user).of_run(run.pk)
+    return _with_sources(entries.select_related("knowledge_set"), user).order_by(
+        "-knowledge_set__created_at", "knowledge_set", "position"
+    )[:PER_PAGE]
+
+
+def knowledge_facts(run: Run, user: User) -> dict[str, object]:
+    """What the page of a run tells of the web knowledge that its agent had, if it had any.
+
+    Nothing where the run hides something from the viewer: what an agent had tells which it is.
+    """
+    content = knowledge_hash_of(run.agent)
+    if not content or hides_something(run) or not user.has_perm("runs.view_knowledgeset"):
+        return {}
+    return {
+        "knowledge_words": value_in_words(run.agent.config[CONFIG_KEY]),
+        "knowledge_set": KnowledgeSet.objects.filter(content_hash=content).first(),
+    }
+
+
+def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
+    """An agent with this knowledge, as the form of an experiment takes it.
+
+    It is the generic agent that ran here last, as far as the person may know and without the
+    hints of an experiment, or one whose model is still to be named.
+    """
+    config: dict[str, Any] = {"model": "…"}
+    runs = Run.objects.seen_with(sight_of(user)).not_anonymous().filter(agent__name=GENERIC)
+    last = runs.select_related("agent").order_by("-created_at", "-pk").first()
+    if last is not None:
+        config = said_settings(last.agent.name, last.agent.config)
+        config.pop(HINTS, None)
+    config[CONFIG_KEY] = str(knowledge_set)
+    if knowledge_set.n_tokens > BUDGET:
+        config[CONFIG_KEY] = {"set": str(knowledge_set), "select": "relevant", "top": 10}
+    return f"{GENERIC}:{json.dumps(config, ensure_ascii=False)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedBy:
+    """A run whose agent had the set. `is_of_source_task`: knowledge came from its very task."""
+
+    run: Run
+    is_of_source_task: bool
+
+
+def _used_rows(runs: QuerySet[Run], taught: QuerySet[Run]) -> list[UsedBy]:
+    tasks = set(taught.order_by().values_list("task", flat=True))
+    listed = runs.for_list().order_by("-created_at", "-pk")[:MOST_RUNS]  # type: ignore[attr-defined]
+    return [UsedBy(run=run, is_of_source_task=run.task_id in tasks) for run in listed]
+
+
+def _used(sets: Iterable[KnowledgeSet], user: User) -> dict[str, int]:
+    """How many runs had each content, by its hash."""
+    hashes = {row.content_hash for row in sets}
+    agents = AgentConfiguration.objects.filter(
+        **{f"config__{CONFIG_KEY}__sha256__in": list(hashes)}
+    )
+    by_agent = {row.pk: knowledge_hash_of(row) for row in agents.only("config")}
+    runs = Run.objects.shown_to(user).not_anonymous().filter(agent__in=list(by_agent))
+    used: dict[str, int] = {}
+    for agent, n in runs.order_by().values_list("agent").annotate(n=Count("pk")):
+        used[by_agent[agent]] = used.get(by_agent[agent], 0) + n
+    return used
+
+
+def _with_sources(entries: QuerySet[KnowledgeEntry], user: User) -> QuerySet[KnowledgeEntry]:
+    """With the runs that each came from; every one of them may be known to the reader."""
+    sources = KnowledgeSource.objects.select_related("run__task").only(
+        "entry", "steps", "run__goal", "run__task__external_id"
+    )
+    parents = KnowledgeEntry.objects.shown_to(user).only("intent", "knowledge_set", "position")
+    return entries.prefetch_related(
+        Prefetch("sources", queryset=sources), Prefetch("parents", queryset=parents)
+    )
+
+
+def _taught(runs: QuerySet[Run], user: User) -> QuerySet[Any, Any]:
+    """Ids of sets with entries from these runs that the person may read."""
+    shown = KnowledgeEntry.objects.shown_to(user).filter(
+        sources__run__in=runs.order_by().values("pk")
+    )
+    return shown.order_by().values("knowledge_set")
+
+
+def _had(runs: Any) -> frozenset[str]:
+    """Hashes of what the agents of these runs had, as far as agents are not hidden."""
+    agents = AgentConfiguration.objects.filter(
+        pk__in=runs.not_anonymous().order_by().values("agent"),
+        **{f"config__{CONFIG_KEY}__isnull": False},
+    )
+    return frozenset(known for each in agents if (known := knowledge_hash_of(each)))
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""Starting runs: reruns, experiments, retry policies, and carrying runs out."""

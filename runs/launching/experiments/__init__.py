@@ -1,0 +1,1 @@
+"""Experiments: plan, estimate, budget, launch and progress."""

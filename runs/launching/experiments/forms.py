@@ -1,0 +1,212 @@
+"""The form that plans an experiment."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from runs.catalogue.tasks.offered import Selection, kind_of, read_names, task_set_choices, tasks_of
+from runs.interface.number_fields import WholeNumberField
+from runs.launching.experiments.agents import chosen_agents, experiment_agent_choices
+from runs.launching.experiments.plans import MAX_TRIALS, Plan, PlanError, read_seeds
+from runs.models import Experiment, RetryPolicy, Task, User
+from webagent.agents.generic.benchmarks import MAX_STEPS
+
+NEEDED_AT_LAUNCH = ("name",)
+"""Fields that an estimate can do without."""
+AS_ASKED = ("trials", "max_steps", "policy", "parallelism", "in_background", "waits_for_sites")
+"""What the plan takes over from the form as it is."""
+
+Read = TypeVar("Read")
+
+
+class ExperimentForm(forms.Form):
+    """Tasks, agents, trials and seeds; `token` tells one click from another."""
+
+    step_limits = tuple(MAX_STEPS.values())
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=200,
+        error_messages={"required": _("Give the experiment a name.")},
+    )
+    task_set = forms.ChoiceField(label=_("Task set"))
+    sites = forms.MultipleChoiceField(
+        label=_("Sites"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    kinds = forms.MultipleChoiceField(
+        label=_("Evaluations"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    tasks = forms.CharField(
+        label=_("Only these tasks"),
+        required=False,
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("Their ids, such as: click-test, 7, 12. Empty: all of the above."),
+    )
+    feasible_only = forms.BooleanField(
+        label=_("Leave out tasks marked infeasible"), required=False, initial=True
+    )
+    agents = forms.MultipleChoiceField(
+        label=_("Kinds, and configurations that ran here"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    more_agents = forms.CharField(
+        label=_("Further configurations"),
+        required=False,
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 2, "class": "mono"}),
+        help_text=_('One a line: the kind, a colon, JSON. generic:{"model": "own-model"}'),
+    )
+    trials = WholeNumberField(
+        label=_("Trials"),
+        min_value=1,
+        max_value=MAX_TRIALS,
+        initial=1,
+        help_text=_("Of every agent at every task."),
+    )
+    seeds = forms.CharField(
+        label=_("Seeds"),
+        required=False,
+        max_length=2000,
+        help_text=_(
+            "0-2 or 4,8,15: one for each trial. 7+: counted from 7. Empty: drawn, and kept. All "
+            "agents get the same."
+        ),
+    )
+    max_steps = WholeNumberField(
+        label=_("Step limit"),
+        required=False,
+        widget=forms.TextInput(attrs={"list": "step-limits"}),
+        min_value=1,
+        max_value=1000,
+        help_text=_("Usual are 30, 50 and 100. Empty: as the task or the agent says."),
+    )
+    policy = forms.ModelChoiceField(
+        queryset=RetryPolicy.objects.none(),
+        label=_("Retry policy"),
+        required=False,
+        empty_label=_("none: broken runs are tried again as the settings say"),
+    )
+    parallelism = WholeNumberField(
+        label=_("At most so many runs at a time"),
+        required=False,
+        min_value=1,
+        max_value=1000,
+        help_text=_("Empty: as many as there are browsers."),
+    )
+    in_background = forms.BooleanField(label=_("Run when nothing else waits"), required=False)
+    waits_for_sites = forms.BooleanField(label=_("Wait if a site is not ready"), required=False)
+    token = forms.UUIDField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, user: User, **options: Any) -> None:
+        options["initial"] = {"token": uuid.uuid4()} | (options.get("initial") or {})
+        super().__init__(*args, **options)
+        self._user = user
+        self._offer("task_set", task_set_choices())
+        self._offer("agents", experiment_agent_choices(user))
+        # A manager with methods of its own, which the stubs take for a plain one.
+        policy = self.fields["policy"]
+        assert isinstance(policy, forms.ModelChoiceField)  # noqa: S101 (mypy)
+        policy.queryset = RetryPolicy.objects.latest_versions()
+        in_set = self._in_set()
+        filters = {
+            "sites": {task.site for task in in_set} - {""},
+            "kinds": {kind_of(task) for task in in_set} - {""},
+        }
+        for name, values in filters.items():
+            if len(values) > 1:
+                self._offer(name, sorted(values))
+            else:
+                del self.fields[name]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if self.errors.keys() - set(NEEDED_AT_LAUNCH):
+            return cleaned
+        self.plan = self._plan(cleaned)
+        return cleaned
+
+    def refuse(self, error: PlanError) -> None:
+        """Say beside the field that it is about, if there is one, why it cannot be planned."""
+        self.add_error(error.field if error.field in self.fields else None, str(error))
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"].strip()
+        there = Experiment.objects.filter(name=name).first()
+        # The same form, sent twice, made it.
+        if there is not None and str(there.token) != self.data.get("token"):
+            raise forms.ValidationError(
+                _("There is an experiment %(name)s already. Choose another name."),
+                params={"name": name},
+            )
+        return name
+
+    plan: Plan | None = None
+    """What was asked for; None while the form does not say it."""
+
+    def _plan(self, asked: dict[str, Any]) -> Plan | None:
+        tasks = self._read("tasks", lambda: tasks_of(_selection(asked), self._user))
+        agents = self._read(
+            "more_agents" if asked["more_agents"].strip() else "agents",
+            lambda: chosen_agents(
+                asked["agents"], asked["more_agents"], asked["task_set"], self._user
+            ),
+        )
+        seeds = self._read("seeds", lambda: read_seeds(asked["seeds"], asked["trials"]))
+        if tasks is None or agents is None or seeds is None:
+            return None
+        as_asked = {name: asked[name] for name in AS_ASKED}
+        return Plan(name=asked.get("name", ""), tasks=tasks, agents=agents, seeds=seeds, **as_asked)
+
+    def _read(self, field: str, read: Callable[[], Read]) -> Read | None:
+        """What the field asks for; None, with the reason beside it, if there is no such thing."""
+        try:
+            return read()
+        except PlanError as error:
+            self.add_error(field, str(error))
+            return None
+
+    def _in_set(self) -> tuple[Task, ...]:
+        """All tasks of the chosen set, for the filters to offer."""
+        given = self.data.get("task_set") if self.is_bound else self.initial.get("task_set")
+        choices = task_set_choices()
+        return tasks_of(
+            Selection(task_set=given if given in choices else choices[0], feasible_only=False),
+            self._user,
+        )
+
+    def _offer(self, name: str, values: list[Any]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
+        field.choices = [each if isinstance(each, tuple) else (each, each) for each in values]
+
+
+def _selection(asked: dict[str, Any]) -> Selection:
+    return Selection(
+        task_set=asked["task_set"],
+        sites=asked.get("sites", ()),
+        kinds=asked.get("kinds", ()),
+        picked=read_names(asked["tasks"]),
+        feasible_only=asked["feasible_only"],
+    )
+
+
+def first_problem(form: forms.Form) -> str | None:
+    """What is wrong with a form of a launch so far, and where; None if nothing is.
+
+    What it needs only in the end is left out. Our own words say themselves what they are about,
+    Django's do not.
+    """
+    for name, errors in form.errors.as_data().items():
+        if name in NEEDED_AT_LAUNCH:
+            continue
+        words = " ".join(errors[0].messages)
+        is_ours = errors[0].code is None or name not in form.fields
+        return words if is_ours else f"{form.fields[name].label}: {words}"
+    return None

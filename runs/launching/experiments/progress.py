@@ -1,0 +1,144 @@
+"""How far an experiment is, as far as the person may know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from django.db.models import Avg, Count, F, OuterRef, Q, QuerySet, Subquery
+from django.utils.translation import gettext as _
+
+from runs.models import Experiment, ExperimentState, Run, RunStatus, Step, User
+
+if TYPE_CHECKING:
+    from runs.models.visibility import ShownRun
+
+MOST_PICTURES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """A run under way, and the file of its last picture."""
+
+    run: ShownRun
+    thumbnail: str | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """Counts of runs, each trial once. `left_s` is None where it cannot be told."""
+
+    experiment: Experiment
+    done: int = 0
+    running: int = 0
+    queued: int = 0
+    errors: int = 0
+    """Of those done, how many ended in an error that nobody tries again."""
+    cancelled: int = 0
+    left_s: float | None = None
+    now: list[Now] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return self.done + self.running + self.queued + self.cancelled
+
+    @property
+    def moves(self) -> bool:
+        """Whether it will look different in a while without anybody doing anything."""
+        if self.running:
+            return True
+        return bool(self.queued) and self.experiment.state != ExperimentState.PAUSED
+
+    @property
+    def state(self) -> str:
+        """The experiment's state, or `finished`."""
+        if self.experiment.state == ExperimentState.CANCELLED or self.running or self.queued:
+            return self.experiment.state
+        return "finished"
+
+    @property
+    def state_words(self) -> str:
+        return _("finished") if self.state == "finished" else str(ExperimentState(self.state).label)
+
+    @property
+    def can_pause(self) -> bool:
+        return bool(self.queued) and self.experiment.state == ExperimentState.RUNNING
+
+    @property
+    def can_resume(self) -> bool:
+        return self.experiment.state in (ExperimentState.PAUSED, ExperimentState.WAITING)
+
+    @property
+    def can_cancel(self) -> bool:
+        is_cancelled = self.experiment.state == ExperimentState.CANCELLED
+        return bool(self.running or self.queued) and not is_cancelled
+
+
+def progress_of(experiment: Experiment, user: User) -> Progress:
+    """Progress of one experiment, with pictures and time left. Four queries."""
+    (progress,) = progress_of_each([experiment], user)
+    runs = _runs(user).filter(experiment=experiment)
+    if progress.running:
+        progress.now = _under_way(runs)
+    if progress.moves:
+        progress.left_s = _time_left(progress, runs)
+    return progress
+
+
+def progress_of_each(experiments: Iterable[Experiment], user: User) -> list[Progress]:
+    """Counts of several experiments. One query."""
+    found = {experiment.pk: Progress(experiment=experiment) for experiment in experiments}
+    shown: QuerySet[Any] = _runs(user)
+    counted = (
+        shown.filter(experiment__in=found)
+        .order_by()
+        .values_list("experiment", "status", "shown_outcome")
+        .annotate(n=Count("pk"))
+    )
+    for pk, status, outcome, n in counted:
+        _count(found[pk], status, outcome, n)
+    return list(found.values())
+
+
+def _runs(user: User) -> QuerySet[Run]:
+    """Runs whose experiment the person may know."""
+    return Run.objects.shown_to(user).latest_attempts().not_anonymous()
+
+
+def _count(progress: Progress, status: str, outcome: str | None, n: int) -> None:
+    if status == RunStatus.QUEUED:
+        progress.queued += n
+    elif status in RunStatus.active():
+        progress.running += n
+    # That a run broke or was cancelled is its outcome, which a blind person does not see.
+    elif status == RunStatus.CANCELLED and outcome is not None:
+        progress.cancelled += n
+    else:
+        progress.done += n
+        progress.errors += n if outcome == Run.Outcome.ERROR else 0
+
+
+def _under_way(runs: QuerySet[Run]) -> list[Now]:
+    last_picture = (
+        Step.objects.filter(run=OuterRef("pk"), screenshot__isnull=False)
+        .order_by("-index")
+        .values("screenshot__thumbnail")[:1]
+    )
+    found = (
+        runs.filter(status__in=[RunStatus.LEASED, RunStatus.RUNNING])
+        .select_related("task", "agent")
+        .annotate(last_picture=Subquery(last_picture))
+        .order_by("claimed_at", "pk")[:MOST_PICTURES]
+    )
+    # The picture is annotated by the query above.
+    return [Now(cast("ShownRun", run), run.last_picture) for run in found]
+
+
+def _time_left(progress: Progress, runs: QuerySet[Run]) -> float | None:
+    """By the mean length of the runs that have ended, and how many are under way at a time."""
+    ended = Q(status=RunStatus.FINISHED, seconds__isnull=False)
+    usual = runs.filter(ended).order_by().aggregate(mean=Avg(F("seconds")))["mean"]
+    if usual is None or not progress.running or progress.state == ExperimentState.PAUSED:
+        return None
+    return float(usual) * (progress.queued + progress.running / 2) / progress.running

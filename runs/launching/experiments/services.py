@@ -1,0 +1,182 @@
+"""Launching experiments, and pausing, resuming and cancelling them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from runs.catalogue.agents.rows import store_agent
+from runs.catalogue.agents.runnable import (
+    DEFAULT_MAX_STEPS,
+    OUR_FORMAT,
+    environment_problem,
+    task_name,
+)
+from runs.catalogue.tasks.rows import store_task, task_columns
+from runs.launching.experiments.plans import Plan, PlanError, demand_size
+from runs.launching.experiments.waiting import unready_words
+from runs.models import AgentConfiguration, Experiment, ExperimentState, Run, Task, User
+from runs.queue.sweep_tasks import ask_for_sweep
+from runs.queue.waking import wake_workers
+from webagent.environment.registry import task_record
+
+ROWS_PER_QUERY = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """The experiment; `is_new` tells whether it was not there before."""
+
+    experiment: Experiment
+    is_new: bool
+
+
+def launch_experiment(*, plan: Plan, token: UUID, user: User | None) -> Launched:
+    """Queue every run of the plan, all or none; the same token launches it once.
+
+    Raises:
+        PlanError: it cannot run here, its name is taken, or a site is not ready.
+    """
+    if there := Experiment.objects.filter(token=token).first():
+        return Launched(there, is_new=False)
+    demand_size(plan)
+    state, waits_because = _readiness(plan)
+    try:
+        with transaction.atomic():
+            experiment = Experiment.objects.create(
+                name=plan.name.strip(),
+                plan=plan.to_json(),
+                token=token,
+                state=state,
+                waits_because=waits_because,
+                parallelism=plan.parallelism,
+                created_by=user,
+            )
+            _queue(plan, experiment, token, user)
+            transaction.on_commit(wake_workers)
+    except IntegrityError:
+        # The second click of two came while the first one was at work.
+        if there := Experiment.objects.filter(token=token).first():
+            return Launched(there, is_new=False)
+        raise PlanError(
+            _("There is an experiment %(name)s already. Choose another name.") % {"name": plan.name}
+        ) from None
+    return Launched(experiment, is_new=True)
+
+
+def pause_experiment(*, experiment: Experiment) -> bool:
+    """From now on no run of it starts; those under way go on. False if it did not run."""
+    moving = (ExperimentState.RUNNING, ExperimentState.WAITING)
+    return _change(experiment, moving, ExperimentState.PAUSED)
+
+
+def resume_experiment(*, experiment: Experiment) -> bool:
+    """Runs start again, also where it waited for its sites. False if it did not rest."""
+    resting = (ExperimentState.PAUSED, ExperimentState.WAITING)
+    changed = _change(experiment, resting, ExperimentState.RUNNING)
+    transaction.on_commit(wake_workers)
+    return changed
+
+
+def cancel_experiment(*, experiment: Experiment) -> bool:
+    """No run of it starts any more, and those under way end at their next step.
+
+    Runs that wait are ended by the next sweep, which is asked for. False if it was cancelled.
+    """
+    others = [state for state in ExperimentState if state != ExperimentState.CANCELLED]
+    with transaction.atomic():
+        changed = _change(experiment, others, ExperimentState.CANCELLED)
+        Run.objects.filter(experiment=experiment).call_off()
+        transaction.on_commit(ask_for_sweep)
+    return changed
+
+
+def plan_problem(plan: Plan) -> str | None:
+    """Why the plan cannot run here, sites apart; None if it can."""
+    try:
+        demand_size(plan)
+        _demand_runnable(plan)
+    except PlanError as error:
+        return str(error)
+    return None
+
+
+def _demand_runnable(plan: Plan) -> None:
+    """Raises PlanError naming the first task that cannot run here; agents were made already."""
+    for task in plan.tasks:
+        if why := environment_problem(task):
+            raise PlanError(why)
+
+
+def _readiness(plan: Plan) -> tuple[ExperimentState, str]:
+    """The state to start in, and which sites are waited for.
+
+    Raises:
+        PlanError: a task cannot run here, or a site is not ready and nobody wants to wait.
+    """
+    _demand_runnable(plan)
+    unready = unready_words(map(_specified, plan.tasks))
+    if not unready:
+        return ExperimentState.RUNNING, ""
+    if plan.waits_for_sites:
+        return ExperimentState.WAITING, unready
+    raise PlanError(
+        _("Not all sites are ready: %(sites)s. Try again later, or choose to wait for them.")
+        % {"sites": unready}
+    )
+
+
+def _queue(plan: Plan, experiment: Experiment, token: UUID, user: User | None) -> None:
+    """The rows, trial by trial, so that all agents get on alike."""
+    tasks = [_stored(task) for task in plan.tasks]
+    agents = [store_agent(record) for record in plan.agents]
+    background, usual = Run.Priority.BACKGROUND, Run.Priority.EXPERIMENT
+    runs = (
+        Run(
+            # The same launch makes the same rows.
+            pk=uuid.uuid5(token, f"{task.pk} {agent.pk} {trial}"),
+            task=task,
+            agent=agent,
+            experiment=experiment,
+            seed=plan.seeds.of(token, task, trial),
+            trial=trial,
+            max_steps=plan.max_steps or _longest(task, agent),
+            policy=plan.policy,
+            launch=token,
+            source_format=OUR_FORMAT,
+            priority=background if plan.in_background else usual,
+            created_by=user,
+            queued_at=Now(),
+        )
+        for trial in range(1, plan.trials + 1)
+        for task in tasks
+        for agent in agents
+    )
+    Run.objects.bulk_create(runs, batch_size=ROWS_PER_QUERY)
+
+
+def _specified(task: Task) -> Task:
+    """The task with what its suite says of it, its sites above all; not stored if it was not."""
+    return task if task.pk else Task(**task_columns(task_record(task_name(task))))
+
+
+def _stored(task: Task) -> Task:
+    return task if task.pk else store_task(task_record(task_name(task)))
+
+
+def _longest(task: Task, agent: AgentConfiguration) -> int:
+    wanted = agent.config.get("max_steps")
+    return task.max_steps or (wanted if isinstance(wanted, int) else DEFAULT_MAX_STEPS)
+
+
+def _change(experiment: Experiment, among: Iterable[str], state: ExperimentState) -> bool:
+    changed = Experiment.objects.filter(pk=experiment.pk, state__in=among).update(
+        state=state, waits_because=""
+    )
+    return bool(changed)

@@ -1,0 +1,148 @@
+"""Experiments: the list, the launch page, progress, pause and cancel."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
+from runs.interface.row_counts import BoundedPaginator
+from runs.launching.experiments.estimates import estimate
+from runs.launching.experiments.forms import ExperimentForm, first_problem
+from runs.launching.experiments.plans import PlanError
+from runs.launching.experiments.progress import progress_of, progress_of_each
+from runs.launching.experiments.services import (
+    cancel_experiment,
+    launch_experiment,
+    pause_experiment,
+    plan_problem,
+    resume_experiment,
+)
+from runs.launching.reruns.views import may_rerun
+from runs.models import Experiment
+
+PER_PAGE = 50
+
+may_view = permission_required("runs.view_experiment", raise_exception=True)
+
+
+@require_safe
+@may_view
+def experiment_list(request: AppRequest) -> HttpResponse:
+    """Experiments, newest first, each with how far it is."""
+    experiments = Experiment.objects.shown_to(request.user).select_related("created_by")
+    page = BoundedPaginator(experiments.defer("plan"), PER_PAGE).get_page(request.GET.get("page"))
+    rows = progress_of_each(page.object_list, request.user)
+    return render(request, "runs/experiment_list.html", {"page": page, "rows": rows})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+@may_rerun
+def experiment_new(request: AppRequest) -> HttpResponse:
+    """The form; sent with `estimate` it tells what it takes, with `launch` it launches."""
+    if "estimate" in request.POST:
+        return _estimated(request)
+    is_sent = "launch" in request.POST and "refresh" not in request.POST
+    given = request.POST if request.method == "POST" else None
+    form = ExperimentForm(given, user=request.user, initial=_started_with(request))
+    if is_sent and form.is_valid() and (response := _launched(request, form)):
+        return response
+    if given and not is_sent:
+        form.errors.clear()  # only another task set was chosen
+    name = "_experiment_form" if wants_partial(request) else "experiment_new"
+    context = {"form": form, "action": request.path}
+    return render(request, f"runs/{name}.html", context, status=422 if is_sent else 200)
+
+
+@require_safe
+@may_view
+def experiment_progress(request: AppRequest, pk: int) -> HttpResponse:
+    """How far it is, as a fragment that asks again while something moves."""
+    return _progress(request, _experiment(request, pk))
+
+
+@require_POST
+@may_rerun
+def experiment_pause(request: AppRequest, pk: int) -> HttpResponse:
+    """No further run starts."""
+    return _controlled(request, pk, pause_experiment)
+
+
+@require_POST
+@may_rerun
+def experiment_resume(request: AppRequest, pk: int) -> HttpResponse:
+    """Runs start again."""
+    return _controlled(request, pk, resume_experiment)
+
+
+@require_POST
+@may_rerun
+def experiment_cancel(request: AppRequest, pk: int) -> HttpResponse:
+    """Runs that wait end now, those under way at their next step."""
+    return _controlled(request, pk, cancel_experiment)
+
+
+def _experiment(request: AppRequest, pk: int) -> Experiment:
+    return get_object_or_404(Experiment.objects.shown_to(request.user), pk=pk)
+
+
+def _controlled(request: AppRequest, pk: int, change: Callable[..., bool]) -> HttpResponse:
+    experiment = _experiment(request, pk)
+    change(experiment=experiment)
+    experiment.refresh_from_db()
+    if not wants_partial(request):
+        return redirect(_address(experiment))
+    return _progress(request, experiment)
+
+
+def _progress(request: AppRequest, experiment: Experiment) -> HttpResponse:
+    progress = progress_of(experiment, request.user)
+    context = {"progress": progress, "experiment": experiment}
+    return render(request, "runs/_experiment_progress.html", context)
+
+
+def _estimated(request: AppRequest) -> HttpResponse:
+    """What the form asks for so far takes, or what is wrong with it."""
+    form = ExperimentForm(request.POST, user=request.user)
+    form.full_clean()
+    context: dict[str, Any] = {"problem": first_problem(form)}
+    if form.plan is not None:
+        context = {
+            "problem": plan_problem(form.plan),
+            "estimate": estimate(form.plan, request.user),
+            "plan": form.plan,
+        }
+    return render(request, "runs/_experiment_estimate.html", context)
+
+
+def _launched(request: AppRequest, form: ExperimentForm) -> HttpResponse | None:
+    assert form.plan is not None  # noqa: S101 (mypy; a valid form has one)
+    try:
+        launched = launch_experiment(
+            plan=form.plan, token=form.cleaned_data["token"], user=request.user
+        )
+    except PlanError as error:
+        form.refuse(error)
+        return None
+    n = form.plan.n_runs
+    words = ngettext("%(n)d run is queued.", "%(n)d runs are queued.", n) % {"n": n}
+    messages.success(request, words)
+    return redirect_whole(request, _address(launched.experiment))
+
+
+def _started_with(request: AppRequest) -> dict[str, str]:
+    """What the address fills in: the task set of a link from its page, an agent to be tried."""
+    given = {"task_set": "task_set", "agent": "more_agents"}
+    return {field: request.GET[name] for name, field in given.items() if name in request.GET}
+
+
+def _address(experiment: Experiment) -> str:
+    return reverse("judging:experiment_detail", args=[experiment.pk])

@@ -1,0 +1,205 @@
+"""What an experiment with hints is to compare: conditions, and the hint of every task in each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from runs.knowledge.hints.lookup import CONFIG_KEY
+from runs.knowledge.hints.sources import described, key_of
+from runs.launching.experiments.plans import Plan, PlanError
+from runs.models import Hint, HintLevel, HintRelatedness, LearningJob, Task
+from webagent.knowledge.levels import Level, Relatedness
+from webagent.knowledge.relatedness import Chosen, Sources
+from webagent.knowledge.relevance import METHOD
+from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.records import AgentRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One cell of the experiment: how abstract the hints are, and how near their sources."""
+
+    level: Level
+    relatedness: Relatedness
+
+    def __str__(self) -> str:
+        level, relatedness = HintLevel(self.level).label, HintRelatedness(self.relatedness).label
+        return f"{level}, {relatedness}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskHint:
+    """The hint of one task, and how its source was found."""
+
+    hint: Hint
+    score: float
+    n_tied: int
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """A condition with the hint of each task, in the order of the tasks."""
+
+    condition: Condition
+    key: str
+    choices: tuple[TaskHint, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The tasks that have a source at every relatedness, with it, and those that have not."""
+
+    tasks: tuple[Task, ...]
+    sources: Mapping[Relatedness, tuple[tuple[Task, Chosen], ...]]
+    """By relatedness: the source task and how it was chosen, in the order of `tasks`."""
+    missing: Mapping[Relatedness, tuple[Task, ...]]
+
+    @property
+    def left_out(self) -> tuple[Task, ...]:
+        """Tasks that miss a source somewhere, each once."""
+        return tuple(
+            {key_of(task): task for each in self.missing.values() for task in each}.values()
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HintPlan:
+    """A plan of the agent without hints, and the conditions that are compared with it."""
+
+    plan: Plan
+    job: LearningJob
+    base: AgentRecord
+    conditions: tuple[Picked, ...]
+    found: Found
+
+    @property
+    def n_runs(self) -> int:
+        return self.plan.n_runs * (len(self.conditions) + 1)
+
+
+class HintPool:
+    """The hints of one job that somebody may know of, by source task."""
+
+    def __init__(self, job: LearningJob, hints: Sequence[Hint], levels: Sequence[Level]) -> None:
+        """Only runs with a hint of every level count, so that levels differ in nothing else.
+
+        Args:
+            hints: of the job, with their sources and those tasks and task sets.
+        """
+        self.job = job
+        self.levels = tuple(levels)
+        by_run: dict[UUID, dict[Level, Hint]] = {}
+        for hint in hints:
+            by_run.setdefault(hint.source_id, {})[Level(hint.level)] = hint
+        self._hints: dict[str, dict[Level, Hint]] = {}
+        self._tasks: dict[str, Task] = {}
+        for _run, written in sorted(by_run.items()):
+            if all(level in written for level in levels):
+                task = next(iter(written.values())).source.task
+                self._hints.setdefault(key_of(task), written)
+                self._tasks.setdefault(key_of(task), task)
+        self._keys = sorted(self._hints)
+        self._sources = Sources([described(self._tasks[key]) for key in self._keys])
+
+    @property
+    def n_tasks(self) -> int:
+        """Source tasks with a hint of every level."""
+        return len(self._keys)
+
+    def find(self, tasks: Sequence[Task], relatednesses: Sequence[Relatedness]) -> Found:
+        """The sources of these tasks. A task that lacks one anywhere is compared nowhere."""
+        chosen = {
+            each: [self._sources.choose(described(task), each) for task in tasks]
+            for each in relatednesses
+        }
+        whole = [
+            place
+            for place in range(len(tasks))
+            if all(chosen[each][place] is not None for each in relatednesses)
+        ]
+        return Found(
+            tasks=tuple(tasks[place] for place in whole),
+            sources={
+                each: tuple(
+                    (self._tasks[self._keys[one.place]], one)
+                    for place in whole
+                    if (one := chosen[each][place]) is not None
+                )
+                for each in relatednesses
+            },
+            missing={
+                each: tuple(
+                    task for task, one in zip(tasks, chosen[each], strict=True) if one is None
+                )
+                for each in relatednesses
+            },
+        )
+
+    def picked(self, found: Found) -> tuple[Picked, ...]:
+        """Every level at every relatedness."""
+        return tuple(
+            self._picked(Condition(level, relatedness), found)
+            for level in self.levels
+            for relatedness in found.sources
+        )
+
+    def _picked(self, condition: Condition, found: Found) -> Picked:
+        choices = tuple(
+            TaskHint(
+                self._hints[self._keys[chosen.place]][condition.level], chosen.score, chosen.n_tied
+            )
+            for _task, chosen in found.sources[condition.relatedness]
+        )
+        return Picked(condition, _set_key(condition, found.tasks, choices), choices)
+
+
+def plan_hints(plan: Plan, pool: HintPool, relatednesses: Sequence[Relatedness]) -> HintPlan:
+    """The conditions for a plan of one agent.
+
+    Raises:
+        PlanError: it has not one agent, the agent has tips of its own, or no task has all sources.
+    """
+    if len(plan.agents) != 1:
+        raise PlanError(_("Choose one agent: it is compared with itself."))
+    [base] = plan.agents
+    if (base.config or {}).get("tips") or (base.config or {}).get(CONFIG_KEY):
+        raise PlanError(_("This agent has tips already. Choose one without."))
+    if not pool.levels or not relatednesses:
+        raise PlanError(_("Choose at least one level and one relatedness."))
+    found = pool.find(plan.tasks, relatednesses)
+    if plan.tasks and not found.tasks:
+        raise PlanError(
+            _(
+                "No task has a source at every relatedness among the %(n)d source tasks of these "
+                "hints. Have hints written for more tasks, or choose fewer conditions."
+            )
+            % {"n": pool.n_tasks}
+        )
+    return HintPlan(
+        plan=replace(plan, tasks=found.tasks),
+        job=pool.job,
+        base=base,
+        conditions=pool.picked(found),
+        found=found,
+    )
+
+
+def hinted(base: AgentRecord, key: str) -> AgentRecord:
+    """The same agent with the hints of that set."""
+    return base.model_copy(update={"config": {**(base.config or {}), CONFIG_KEY: key}})
+
+
+def _set_key(condition: Condition, tasks: Sequence[Task], choices: Sequence[TaskHint]) -> str:
+    """The condition and a hash of what every task is told, and of how it was chosen."""
+    told = [
+        [str(task.task_set), task.external_id, each.hint.pk]
+        for task, each in zip(tasks, choices, strict=True)
+    ]
+    content = hashed_json({"method": METHOD, "told": sorted(told)})
+    digest = hashlib.sha256(content).hexdigest()[:12]
+    return f"{condition.level}.{condition.relatedness}.{digest}"

@@ -1,0 +1,1 @@
+"""Retry policies: their pages, and the reruns that their rules ask for."""

@@ -1,0 +1,292 @@
+"""The form of a retry policy, in plain words."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import JsonValue, ValidationError
+
+from runs.catalogue.agents.choices import OfferedAgents
+from runs.catalogue.agents.words import SAME_AGENT
+from runs.interface.number_fields import AmountField, WholeNumberField
+from runs.launching.policies.rule_forms import RuleFormSet, rule_values
+from runs.models import Run
+from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.retry_policy import WORTH_RETRYING, Infrastructure, PolicyBody
+from webagent.trajectory.records import Json
+
+_WATCH = RecoveryPolicy()
+_RETRY = Infrastructure()
+
+
+class Retries:
+    """Whether the policy says how broken runs are tried again."""
+
+    AS_SET, OWN, NEVER = "as_set", "own", "never"
+
+
+class Watch:
+    """Whether the policy watches for stuck agents."""
+
+    NO, YES = "no", "yes"
+
+
+def _number(label: Any, initial: int | None = None, **options: Any) -> WholeNumberField:
+    options = {"min_value": 0, "required": initial is not None, **options}
+    return WholeNumberField(label=label, initial=initial, **options)
+
+
+def _seconds(label: Any, initial: float, **options: Any) -> AmountField:
+    """Seconds of waiting, at most a day."""
+    return AmountField(
+        label=label,
+        initial=initial,
+        min_value=Decimal("0.1"),
+        max_value=Decimal(86_400),
+        decimal_places=3,
+        **options,
+    )
+
+
+def _dollars() -> AmountField:
+    return AmountField(
+        label=gettext_lazy("US dollars"),
+        required=False,
+        min_value=Decimal("0.000001"),
+        max_value=Decimal(1_000_000),
+        decimal_places=6,
+    )
+
+
+_ANSWERS = [
+    ("recover", gettext_lazy("go back and try again")),
+    ("stop", gettext_lazy("stop the run")),
+    ("ignore", gettext_lazy("leave it alone")),
+]
+
+
+class PolicyForm(forms.Form):
+    """All of a policy but its rules of reruns. Its field names are those of the document."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=100,
+        error_messages={"required": gettext_lazy("Give the policy a name.")},
+    )
+    description = forms.CharField(
+        label=gettext_lazy("What it is for"),
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+    retries = forms.ChoiceField(
+        label=gettext_lazy("When the infrastructure breaks a run"),
+        widget=forms.RadioSelect,
+        choices=[
+            (Retries.AS_SET, gettext_lazy("as this installation is set")),
+            (Retries.OWN, gettext_lazy("try again as follows")),
+            (Retries.NEVER, gettext_lazy("never try again")),
+        ],
+        initial=Retries.AS_SET,
+    )
+    faults = forms.MultipleChoiceField(
+        label=gettext_lazy("After these errors"),
+        choices=Run.Fault.choices,
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        initial=list(WORTH_RETRYING),
+    )
+    attempts = _number(gettext_lazy("Attempts in all"), _RETRY.attempts, min_value=2, max_value=10)
+    backoff_s = _seconds(
+        gettext_lazy("Seconds before the second attempt"),
+        _RETRY.backoff_s,
+        help_text=gettext_lazy("Doubled for each further one."),
+    )
+    backoff_cap_s = _seconds(gettext_lazy("Never more seconds than"), _RETRY.backoff_cap_s)
+
+    watch = forms.ChoiceField(
+        label=gettext_lazy("When an agent is stuck"),
+        widget=forms.RadioSelect,
+        choices=[
+            (Watch.NO, gettext_lazy("leave it alone")),
+            (Watch.YES, gettext_lazy("watch, and answer as follows")),
+        ],
+        initial=Watch.NO,
+    )
+    on_loop = forms.ChoiceField(label=gettext_lazy("On a loop"), choices=_ANSWERS)
+    loop_shortest = _number(
+        gettext_lazy("Shortest loop, in steps"), _WATCH.loop_shortest, min_value=2, max_value=1000
+    )
+    loop_longest = _number(
+        gettext_lazy("Longest loop, in steps"), _WATCH.loop_longest, min_value=2, max_value=1000
+    )
+    on_false_completion = forms.ChoiceField(
+        label=gettext_lazy("On completion declared again and again"), choices=_ANSWERS
+    )
+    false_completions = _number(
+        gettext_lazy("Messages or waits in a row"),
+        _WATCH.false_completions,
+        min_value=2,
+        max_value=1000,
+    )
+    waiting = forms.ChoiceField(
+        label=gettext_lazy("Steps that only wait"),
+        choices=[
+            ("counts", gettext_lazy("count")),
+            ("exempt", gettext_lazy("are passed over")),
+        ],
+    )
+    steps_before = _number(
+        gettext_lazy("Go back to so many steps before it"), _WATCH.steps_before, max_value=1000
+    )
+    other_agent = forms.ChoiceField(
+        label=gettext_lazy("Who takes over then"),
+        required=False,
+        help_text=gettext_lazy(
+            "Models that can be asked, agents that need no configuration, and what ran before."
+        ),
+    )
+    other_steps = _number(gettext_lazy("For so many steps"), _WATCH.other_steps, max_value=1000)
+    recoveries = _number(
+        gettext_lazy("At most so many times in a run"), _WATCH.recoveries, max_value=100
+    )
+    otherwise = forms.ChoiceField(
+        label=gettext_lazy("Stuck again after that"),
+        choices=[
+            ("stop", gettext_lazy("end the run")),
+            ("go_on", gettext_lazy("go on as it is")),
+        ],
+    )
+    writes = forms.ChoiceField(
+        label=gettext_lazy("Steps that look like writes (send, buy, delete …)"),
+        choices=[
+            ("refuse", gettext_lazy("never repeat them")),
+            ("continue", gettext_lazy("repeat them too")),
+        ],
+        help_text=gettext_lazy("Repeat them only where a fresh start restores the site."),
+    )
+    settle_tries = _number(
+        gettext_lazy("Look again at a page that differs"), _WATCH.settle_tries, max_value=100
+    )
+    settle_ms = _number(
+        gettext_lazy("… after milliseconds"), _WATCH.settle_ms, min_value=1, max_value=60_000
+    )
+
+    run_steps = _number(gettext_lazy("Steps"), min_value=1, max_value=10_000)
+    run_tokens = _number(gettext_lazy("Tokens"), min_value=1, max_value=10**12)
+    run_dollars = _dollars()
+    run_seconds = _number(gettext_lazy("Seconds"), min_value=1, max_value=10**8)
+    batch_runs = _number(gettext_lazy("Runs"), min_value=1, max_value=10**9)
+    batch_tokens = _number(gettext_lazy("Tokens"), min_value=1, max_value=10**12)
+    batch_dollars = _dollars()
+    batch_seconds = _number(gettext_lazy("Seconds, added up"), min_value=1, max_value=10**8)
+
+    RETRY_FIELDS = ("attempts", "backoff_s", "backoff_cap_s")
+    LOOK_FIELDS = ("on_loop", "loop_shortest", "loop_longest", "on_false_completion")
+    WATCH_FIELDS = tuple(RecoveryPolicy.model_fields)
+    RUN_FIELDS = ("run_steps", "run_tokens", "run_dollars", "run_seconds")
+    BATCH_FIELDS = ("batch_runs", "batch_tokens", "batch_dollars", "batch_seconds")
+
+    def __init__(
+        self, *args: Any, agents: OfferedAgents, rules: RuleFormSet, is_new: bool, **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        self.agents, self.rules = agents, rules
+        other = self.fields["other_agent"]
+        assert isinstance(other, forms.ChoiceField)  # noqa: S101 (mypy)
+        other.choices = [("", SAME_AGENT), *agents.choices]
+        if not is_new:
+            self.fields["name"].disabled = True
+        self.body: PolicyBody | None = None
+
+    def is_valid(self) -> bool:
+        rules_fit = self.rules.is_valid()
+        return super().is_valid() and rules_fit and self.body is not None
+
+    def forgive(self) -> None:
+        """Show what was sent without its errors: it is not finished yet."""
+        for form in (self, *self.rules.forms):
+            form.full_clean()
+            form.errors.clear()
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        self._forgive_unasked(cleaned)
+        if self.errors or not self.rules.is_valid():
+            return cleaned
+        if cleaned["retries"] == Retries.OWN and cleaned["backoff_cap_s"] < cleaned["backoff_s"]:
+            self.add_error("backoff_cap_s", _("This must not be less than the first wait."))
+        if cleaned["watch"] == Watch.YES and cleaned["loop_shortest"] > cleaned["loop_longest"]:
+            self.add_error("loop_longest", _("This must not be less than the shortest loop."))
+        if self.errors:
+            return cleaned
+        try:
+            self.body = PolicyBody.model_validate(self._document(cleaned))
+        except ValidationError as error:
+            for problem in error.errors(include_url=False, include_context=False):
+                self.add_error(self._field_at(problem["loc"]), problem["msg"])
+        return cleaned
+
+    def _forgive_unasked(self, cleaned: dict[str, Any]) -> None:
+        """What stands in fields that are out of sight does not matter."""
+        unasked: list[str] = []
+        if cleaned.get("retries") != Retries.OWN:
+            unasked += ["faults", *self.RETRY_FIELDS]
+        if cleaned.get("watch") != Watch.YES:
+            unasked += ["other_agent", *self.WATCH_FIELDS]
+        for name in unasked:
+            self.errors.pop(name, None)
+
+    def _document(self, cleaned: dict[str, Any]) -> Json:
+        document: Json = {
+            "run": _limits(cleaned, self.RUN_FIELDS),
+            "batch": _limits(cleaned, self.BATCH_FIELDS),
+            "reruns": [rule_values(rule, self.agents) for rule in self.rules.kept()],
+        }
+        if cleaned["retries"] == Retries.OWN:
+            part = {name: cleaned[name] for name in self.RETRY_FIELDS}
+            document["infrastructure"] = {**part, "faults": cleaned["faults"]}
+        elif cleaned["retries"] == Retries.NEVER:
+            document["infrastructure"] = {"faults": [], "attempts": 1}
+        if cleaned["watch"] == Watch.YES:
+            document["recovery"] = {name: cleaned[name] for name in self.WATCH_FIELDS}
+            other = self.agents.get(cleaned["other_agent"])
+            recovery = RecoveryPolicy.model_validate(document["recovery"])
+            # Who takes over is of no account where nobody ever does.
+            if other is not None and recovery.may_recover and recovery.other_steps:
+                document["other_agent"] = other.model_dump(mode="json")
+        return document
+
+    def _field_at(self, place: tuple[int | str, ...]) -> str | None:
+        """The field of a part of the document; None where it is no single one."""
+        part, name = str(place[0]) if place else "", str(place[-1]) if place else ""
+        name = f"{part}_{name}" if part in ("run", "batch") else name
+        return name if name in self.fields else None
+
+
+def initial_of(body: PolicyBody, agents: OfferedAgents) -> dict[str, Any]:
+    """The form's values for a policy; `PolicyForm` makes the same policy of them."""
+    # Parts that it does not have start with the usual numbers, should somebody switch them on.
+    values: dict[str, Any] = {"retries": Retries.AS_SET, "watch": Watch.NO}
+    values |= Infrastructure().model_dump(mode="json") | RecoveryPolicy().model_dump(mode="json")
+    if (part := body.infrastructure) is not None:
+        is_never = part.attempts == 1 or not part.faults
+        values["retries"] = Retries.NEVER if is_never else Retries.OWN
+        if not is_never:
+            values |= part.model_dump(mode="json")
+    if body.recovery is not None:
+        values |= {"watch": Watch.YES, **body.recovery.model_dump(mode="json")}
+    values["other_agent"] = agents.value_of(body.other_agent)
+    for prefix, limits in (("run", body.run), ("batch", body.batch)):
+        values |= {f"{prefix}_{name}": value for name, value in limits}
+    return values
+
+
+def _limits(cleaned: dict[str, Any], names: tuple[str, ...]) -> JsonValue:
+    # Money stays a decimal: as a float it would change on the way.
+    return {name.partition("_")[2]: cleaned[name] for name in names}

@@ -1,0 +1,205 @@
+"""Which of some runs a policy would run again: the dry run, and what its launch does."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from runs.catalogue.agents.runnable import policy_problem, problem_of
+from runs.launching.policies.judged import Judged, judgements
+from runs.models import Event, RetryPolicy, Run, RunStatus, User
+from runs.models.policy_documents import body_of
+from webagent.recovery.rerunning import RunFacts, decide
+from webagent.recovery.retry_policy import PolicyBody, RerunRule
+from webagent.trajectory.faults import Fault
+from webagent.trajectory.records import EndReason, Outcome
+
+if TYPE_CHECKING:
+    from runs.models.visibility import ShownRun
+
+MOST_RUNS = 2000
+"""So many runs are looked at in one dry run."""
+
+
+class Answer(StrEnum):
+    """What becomes of a run under the policy."""
+
+    RERUN = "rerun"
+    USED_UP = "used_up"
+    NO_RULE = "no_rule"
+    NO_VERDICT = "no_verdict"
+    HIDDEN = "hidden"
+    """The person judges it, so nothing is said of it."""
+    MOVING = "moving"
+    """It, or a rerun that a rule made of it, has not ended."""
+    REPLACED = "replaced"
+    """A later attempt stands in its place."""
+    ELSEWHERE = "elsewhere"
+    """The rerun that a rule made of it is among the runs itself."""
+    CANNOT = "cannot"
+    """A rule fits, but it cannot run here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One run and what becomes of it.
+
+    `last` is the newest of the reruns that rules have made of it one after another, or the run
+    itself: what the rules look at, and what is rerun. `made` counts the reruns that `rule` has
+    made in its family.
+    """
+
+    run: ShownRun
+    answer: Answer
+    last: Run | None = None
+    rule: RerunRule | None = None
+    made: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RerunPlan:
+    """The dry run of one policy."""
+
+    policy: RetryPolicy
+    body: PolicyBody
+    rows: list[Planned] = field(default_factory=list)
+
+    @property
+    def reruns(self) -> list[Planned]:
+        """The rows whose rule fires."""
+        return [row for row in self.rows if row.answer is Answer.RERUN]
+
+    @property
+    def counts(self) -> Counter[Answer]:
+        """How many rows have each answer."""
+        return Counter(row.answer for row in self.rows)
+
+
+def plan_reruns(policy: RetryPolicy, runs: QuerySet[Run], user: User | None) -> RerunPlan:
+    """What the policy would do with these runs; changes nothing.
+
+    Args:
+        runs: which ones; those that the person may not see are left out.
+        user: who asks, since nothing is said of runs that they judge; None hides nothing.
+    """
+    body = body_of(policy)
+    chosen = list(_shown(runs, user)[:MOST_RUNS])
+    open_ones = [run for run in chosen if not _is_hidden(run, user) and not run.superseded]
+    last = _last_of(open_ones, user)
+    known = _Known.of(last.values(), body, user)
+    own = {run.pk for run in chosen}
+    taken: set[UUID] = set()
+    plan = RerunPlan(policy, body)
+    for run in chosen:
+        row = _row(run, last.get(run.pk), body, known, own | taken, user)
+        if row.last is not None:
+            taken.add(row.last.pk)
+        plan.rows.append(row)
+    return plan
+
+
+def _row(
+    run: ShownRun,
+    last: Run | None,
+    body: PolicyBody,
+    known: _Known,
+    elsewhere: set[UUID],
+    user: User | None,
+) -> Planned:
+    if _is_hidden(run, user):
+        return Planned(run, Answer.HIDDEN)
+    if last is None:
+        return Planned(run, Answer.REPLACED)
+    if last.pk != run.pk and last.pk in elsewhere:
+        return Planned(run, Answer.ELSEWHERE)
+    if last.is_active:
+        return Planned(run, Answer.MOVING, last)
+    made = known.made.get(last.root, Counter())
+    decision = decide(body.reruns, known.facts(last), made)
+    rule = decision.rule
+    row = Planned(run, Answer(decision.answer.value), last, rule, made[rule.key] if rule else 0)
+    if row.answer is not Answer.RERUN or rule is None:
+        return row
+    why = problem_of(last, rule.agent) or policy_problem(body)
+    return Planned(run, Answer.CANNOT, last, rule, row.made, why) if why else row
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the rules may ask of some runs, read in a few queries."""
+
+    anomalies: Mapping[UUID, set[str]]
+    judged: Mapping[UUID, Judged]
+    made: Mapping[UUID, Counter[str]]
+    """Reruns by family and rule. What was cancelled is no rerun."""
+
+    @classmethod
+    def of(cls, runs: Iterable[Run], body: PolicyBody, user: User | None) -> _Known:
+        runs = list(runs)
+        ids = [run.pk for run in runs]
+        anomalies: dict[UUID, set[str]] = defaultdict(set)
+        for run_id, kind in Event.objects.filter(run__in=ids).values_list("run", "kind"):
+            anomalies[run_id].add(kind)
+        return cls(anomalies, judgements().of(ids, user), _made([run.root for run in runs]))
+
+    def facts(self, run: Run) -> RunFacts:
+        judged = self.judged.get(run.pk, Judged())
+        kinds = self.anomalies.get(run.pk, set())
+        return RunFacts(
+            outcome=Outcome(run.outcome),
+            end_reason=EndReason(run.end_reason),
+            fault=Fault(run.fault) if run.fault else None,
+            looped=Event.Kind.LOOP in kinds,
+            declared_too_early=Event.Kind.FALSE_COMPLETION in kinds,
+            reference=judged.reference,
+            evaluators=judged.evaluators,
+            causes=judged.causes,
+        )
+
+
+def _shown(runs: QuerySet[Run], user: User | None) -> QuerySet[Any]:
+    shown: QuerySet[Any] = Run.objects.filter(pk__in=runs.values("pk"))
+    if user is not None:
+        shown = Run.objects.shown_to(user).filter(pk__in=runs.values("pk"))
+    shown = shown.select_related("task__task_set", "agent", "experiment")
+    return shown.defer("record", "evidence", "task__record", "task__spec").order_by(
+        "task__external_id", "trial", "created_at", "pk"
+    )
+
+
+def _is_hidden(run: Run, user: User | None) -> bool:
+    if user is None:
+        return False
+    shown = cast("ShownRun", run)
+    return shown.is_blind or shown.is_anonymous
+
+
+def _last_of(runs: Sequence[Run], user: User | None) -> dict[UUID, Run]:
+    """The newest rerun that rules made of each run, one of another; the run where there is none."""
+    last = {run.pk: run for run in runs}
+    ends = {run.pk: run.pk for run in runs}
+    while ends:
+        made = Run.objects.filter(rerun_of__in=ends, superseded=False).exclude(rerun_rule="")
+        later = _shown(made.exclude(status=RunStatus.CANCELLED), user)
+        # Where several came of one run, the last one created stands.
+        following = {run.rerun_of_id: run for run in later.order_by("created_at", "pk")}
+        ends = {run.pk: ends[parent] for parent, run in following.items() if parent}
+        last |= {ends[run.pk]: run for run in following.values()}
+    return last
+
+
+def _made(families: Iterable[UUID]) -> dict[UUID, Counter[str]]:
+    made: dict[UUID, Counter[str]] = defaultdict(Counter)
+    reruns = Run.objects.filter(family__in=set(families), superseded=False)
+    counted = reruns.exclude(rerun_rule="").exclude(status=RunStatus.CANCELLED)
+    for family, rule in counted.values_list("family", "rerun_rule"):
+        if family is not None:
+            made[family][rule] += 1
+    return made

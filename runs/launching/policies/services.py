@@ -1,0 +1,67 @@
+"""Saving retry policies: every edit is the next version."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from runs.accounts.audit_log import record_act
+from runs.models import RetryPolicy, User
+from runs.models.audit_kinds import POLICY_SAVED
+from webagent.recovery.retry_policy import PolicyBody
+
+TRIES = 3
+
+
+class PolicyError(Exception):
+    """It cannot be saved; the message says to the user why, and what to do."""
+
+
+def save_policy(
+    *, name: str, body: PolicyBody, description: str = "", user: User | None = None, is_new: bool
+) -> RetryPolicy:
+    """The version that says this: the last one if it says so already, else the next.
+
+    Raises:
+        PolicyError: `is_new`, and the name is taken by another policy.
+    """
+    for tries_left in reversed(range(TRIES)):
+        try:
+            with transaction.atomic():
+                return _save(name.strip(), body, description.strip(), user, is_new=is_new)
+        except IntegrityError:
+            # Somebody saved the same version in this very moment.
+            if not tries_left:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _save(
+    name: str, body: PolicyBody, description: str, user: User | None, *, is_new: bool
+) -> RetryPolicy:
+    versions = RetryPolicy.objects.filter(name=name)
+    last = versions.order_by("-version").first()
+    said = (body.content_hash, description)
+    if last is not None and (last.body_hash, last.description) == said:
+        return last
+    if last is not None and is_new:
+        raise PolicyError(_("There is a policy of this name; open it and edit it."))
+    newest = versions.aggregate(newest=Max("version"))["newest"] or 0
+    policy = RetryPolicy.objects.create(
+        name=name,
+        version=newest + 1,
+        description=description,
+        body=body.to_json(),
+        body_hash=body.content_hash,
+        created_by=user,
+    )
+    record_act(
+        POLICY_SAVED,
+        about=policy,
+        words=name,
+        before=f"version {newest}" if newest else "",
+        after=f"version {policy.version}",
+        user=user,
+    )
+    return policy

@@ -1,0 +1,1 @@
+"""Running again: the form, the live page, cancel and retry."""

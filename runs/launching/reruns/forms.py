@@ -1,0 +1,112 @@
+"""The form that asks how to run again."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from runs.catalogue.agents.choices import OfferedAgents
+from runs.interface.number_fields import WholeNumberField
+from runs.launching.reruns.services import Wish
+from runs.models import RetryPolicy, User
+from webagent.agents.generic.benchmarks import MAX_STEPS
+
+MAX_TRIALS = 20
+SAME = ""
+NO_POLICY = "none"
+
+
+class RerunForm(forms.Form):
+    """Agent, seed and number of trials; `token` tells one click from another."""
+
+    step_limits = tuple(MAX_STEPS.values())
+
+    class Seeds:
+        SAME, NEW, FIXED = "same", "new", "fixed"
+
+    agent = forms.ChoiceField(
+        label=_("Agent"),
+        required=False,
+        error_messages={"required": _("Choose the agent that is to run.")},
+    )
+    seeds = forms.ChoiceField(
+        label=_("Seed"),
+        widget=forms.RadioSelect,
+        choices=[
+            (Seeds.SAME, _("as before")),
+            (Seeds.NEW, _("a new one for every trial")),
+            (Seeds.FIXED, _("this one, further trials count up")),
+        ],
+        initial=Seeds.SAME,
+    )
+    seed = WholeNumberField(
+        label=_("Seed number"), required=False, min_value=0, max_value=2**31 - 1
+    )
+    trials = WholeNumberField(label=_("Trials"), min_value=1, max_value=MAX_TRIALS, initial=1)
+    max_steps = WholeNumberField(
+        label=_("Step limit"),
+        required=False,
+        widget=forms.TextInput(attrs={"list": "step-limits"}),
+        min_value=1,
+        max_value=1000,
+        help_text=_("Empty: as before."),
+    )
+    policy = forms.ChoiceField(
+        label=_("Retry policy"),
+        required=False,
+        help_text=_("What is done if a run breaks or gets stuck, and what it may take."),
+    )
+    experiment = forms.CharField(
+        label=_("Experiment"),
+        required=False,
+        max_length=200,
+        help_text=_("Gathers the new runs under a name, if you want that."),
+    )
+    token = forms.UUIDField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, same_words: str | None, user: User, **options: Any) -> None:
+        """`same_words` names the agents as they were; None where they cannot run here."""
+        options["initial"] = {"token": uuid.uuid4()} | (options.get("initial") or {})
+        super().__init__(*args, **options)
+        self.offered = OfferedAgents(user)
+        choices = self.offered.choices
+        # Where the own agent cannot run, nobody is taken by accident.
+        choices.insert(0, (SAME, same_words or gettext("choose one")))
+        agent = self.fields["agent"]
+        assert isinstance(agent, forms.ChoiceField)  # noqa: S101 (mypy)
+        agent.choices = choices
+        agent.required = same_words is None
+        policy = self.fields["policy"]
+        assert isinstance(policy, forms.ChoiceField)  # noqa: S101 (mypy)
+        policy.choices = [
+            (SAME, _("as before")),
+            (NO_POLICY, _("none: as this installation is set")),
+            *((str(row.pk), str(row)) for row in RetryPolicy.objects.latest_versions()),
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("seeds") == self.Seeds.FIXED and cleaned.get("seed") is None:
+            self.add_error("seed", _("Say which seed."))
+        return cleaned
+
+    def wish(self) -> Wish:
+        """What was asked for; the form must be valid."""
+        asked = self.cleaned_data
+        policy = asked["policy"]
+        named = policy not in (SAME, NO_POLICY)
+        return Wish(
+            token=asked["token"],
+            agent=self.offered.get(asked["agent"]),
+            policy=RetryPolicy.objects.get(pk=policy) if named else None,
+            own_policy=policy == SAME,
+            seed=asked["seed"] if asked["seeds"] == self.Seeds.FIXED else None,
+            new_seeds=asked["seeds"] == self.Seeds.NEW,
+            trials=asked["trials"],
+            max_steps=asked["max_steps"],
+            experiment=asked["experiment"],
+        )

@@ -1,0 +1,172 @@
+"""Reads of runs, blinded for whoever looks, and the claims of the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import TYPE_CHECKING, Self
+from uuid import UUID
+
+from django.db import models
+from django.db.models import (
+    BooleanField,
+    Case,
+    CharField,
+    DecimalField,
+    F,
+    FloatField,
+    Q,
+    Value,
+    When,
+)
+from django.db.models.expressions import Combinable
+
+from runs.models import among as among  # registers the lookup
+from runs.models.due import RunRow
+from runs.models.queue_queries import QueueQuerySet
+from runs.models.visibility import sight_of
+
+if TYPE_CHECKING:
+    from runs.models import User
+    from runs.models.visibility import Sight
+
+BROKE = ("failed", "cancelled")
+"""How runs end that did not finish, which tells how they came out."""
+
+
+def _hidden_where(
+    flag: str, condition: Q | None, field: str, output: models.Field[object, object]
+) -> Combinable:
+    """The field's value, or NULL where the annotated flag holds.
+
+    Refers to the flag, because working out the condition anew for every field takes far longer
+    than the query itself.
+    """
+    if condition is None:
+        return F(field)
+    return Case(When(**{flag: True}, then=Value(None)), default=F(field), output_field=output)
+
+
+def _name_hider(sight: Sight) -> Callable[[str, models.Field[object, object]], Combinable]:
+    """Makes of a field that tells the agent its value, where the person may know that."""
+    flag = "is_blind" if sight.anonymous is sight.blind else "is_anonymous"
+    return partial(_hidden_where, flag, sight.anonymous)
+
+
+def _status_where_blind(condition: Q | None) -> Combinable:
+    """The status; where the annotated flag holds, one that failed or was cancelled has finished."""
+    if condition is None:
+        return F("status")
+    broke = When(is_blind=True, status__in=BROKE, then=Value("finished"))
+    return Case(broke, default=F("status"), output_field=CharField())
+
+
+def shown_status_is(status: str) -> Q:
+    """Runs whose `shown_status` it is, of runs that some are blind on; asked of an index."""
+    if status in BROKE:
+        return Q(status=status, is_blind=False)
+    if status == "finished":
+        return Q(status=status) | Q(status__in=BROKE, is_blind=True)
+    return Q(status=status)
+
+
+class RunQuerySet(QueueQuerySet[RunRow]):
+    """Queries over runs. Generic, since the model is defined above this layer."""
+
+    def shown_to(self, user: User, only: Collection[UUID] | None = None) -> Self:
+        """Runs that the person may open, with what is hidden from them blanked.
+
+        Adds `is_blind`, `is_anonymous` (booleans) and `shown_outcome`, `shown_reward`,
+        `shown_end_reason`, `shown_fault`, `shown_anomaly` (one kind is a detector's verdict),
+        `shown_agent`, `shown_model`, `shown_experiment` (its name may tell the agent),
+        `shown_cost`, and `shown_status`: to the blind what broke has just finished. Pages filter,
+        sort and show only these, never the bare columns, so that not even an order or a count
+        carries what is hidden.
+
+        Args:
+            only: the few runs that are asked for, and no others are found; see `sight_of`.
+        """
+        sight = sight_of(user, only)
+        return self.seen_with(sight).named(sight)
+
+    def seen_with(self, sight: Sight) -> Self:
+        """The same as `shown_to`, for a page that knows already what the person may see.
+
+        But for the names, which stand in other tables: `named` adds them to runs that are shown.
+        """
+        blind, anonymous = sight.blind, sight.anonymous
+        is_same = anonymous is blind
+        flagged = self.filter(sight.visible).annotate(is_blind=_flag(blind))
+        flagged = flagged.annotate(is_anonymous=F("is_blind") if is_same else _flag(anonymous))
+        unblind = partial(_hidden_where, "is_blind", blind)
+        nameless = _name_hider(sight)
+        return flagged.annotate(
+            shown_status=_status_where_blind(blind),
+            shown_outcome=unblind("outcome", CharField()),
+            shown_reward=unblind("reward", FloatField()),
+            shown_end_reason=unblind("end_reason", CharField()),
+            shown_fault=unblind("fault", CharField()),
+            shown_anomaly=unblind("has_anomaly", BooleanField()),
+            shown_cost=nameless("cost", DecimalField(max_digits=14, decimal_places=6)),
+        )
+
+    def named(self, sight: Sight) -> Self:
+        """After `seen_with`: with the names of agent, model and experiment, where they show."""
+        named = _name_hider(sight)
+        return self.annotate(
+            shown_agent=named("agent__name", CharField()),
+            shown_model=named("agent__model", CharField()),
+            shown_experiment=named("experiment__name", CharField()),
+        )
+
+    def not_blind(self) -> Self:
+        """After `shown_to`: only runs on which the person is not blind."""
+        return self.filter(is_blind=False)
+
+    def not_anonymous(self) -> Self:
+        """After `shown_to`: only runs whose agent the person may know."""
+        return self.filter(is_anonymous=False)
+
+    def for_list(self) -> Self:
+        """With everything a row of the table shows, and none of the long texts beside it."""
+        return self.select_related("task__task_set", "agent", "experiment").defer(
+            "record",
+            "evidence",
+            "final_answer",
+            "error_message",
+            "task__record",
+            "task__spec",
+            "task__reference",
+            "agent__config",
+        )
+
+    def for_table(self) -> Self:
+        """With the little that a row of the runs table reads beside what `seen_with` adds."""
+        return self.select_related("task__task_set").only(
+            *("goal", "n_steps", "seconds", "created_at", "superseded"),
+            *("task__goal", "task__external_id", "task__site"),
+            *("task__task_set__name", "task__task_set__version"),
+        )
+
+    def attempts(self) -> Self:
+        """Ended attempts of our own engine, replaced ones included and cancelled ones not."""
+        ended = ("finished", "failed")
+        return self.filter(source_format="crosscheck-agent", status__in=ended)
+
+    def not_archived(self) -> Self:
+        """Without runs that were put away."""
+        return self.filter(archived_at=None)
+
+    def latest_attempts(self) -> Self:
+        """Without attempts that a later one replaced."""
+        return self.filter(superseded=False)
+
+
+def _flag(condition: Q | None) -> Combinable:
+    if condition is None:
+        return Value(False, output_field=models.BooleanField())
+    return Case(
+        When(condition, then=Value(True)),
+        default=Value(False),
+        output_field=models.BooleanField(),
+    )

@@ -1,0 +1,1 @@
+"""For those who operate the site: health, retention, disk use, integrity, backups."""

@@ -1,0 +1,156 @@
+"""Making a backup of everything, and putting one back."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.core.management import call_command
+from django.db import connection
+
+from runs.models import Run, User
+from runs.operations.backups.contract import BackupError, RowDump
+from runs.operations.backups.files import copy_new_files, put_files_back
+from runs.operations.backups.postgresql import PostgresqlDump
+from runs.operations.backups.sqlite import SqliteDump
+
+BLOBS, SNAPSHOTS, MANIFEST = "blobs", "snapshots", "manifest.json"
+UNFINISHED = ".part"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """One snapshot: when it began (UTC), of which database, and the rows of each table."""
+
+    name: str
+    database: str
+    rows: dict[str, int]
+    n_new_files: int
+    new_bytes: int
+    seconds: float
+
+
+Tell = Callable[[str, int], object]
+
+
+def silently(_what: str, _n_files: int) -> None:
+    """Nobody wants to know."""
+
+
+def back_up(folder: Path, *, keep: int | None = None, tell: Tell = silently) -> Backup:
+    """Add a snapshot to the folder. People and workers may go on meanwhile.
+
+    First the files, then the rows, then the files that are new. A file is on disk before a row
+    names it, so every file of a row of the snapshot is there when the second copying begins; and
+    one that is deleted by then was copied by the first, since none is deleted that is younger
+    than `ORPHAN_GRACE_S`.
+
+    Args:
+        keep: delete all but so many of the newest snapshots.
+        tell: is told what is done now, and of every file that was looked at.
+
+    Raises:
+        BackupError: it cannot be done; what is there already stays.
+    """
+    begun = time.monotonic()
+    name = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    with _alone(folder):
+        first = copy_new_files(folder / BLOBS, on_file=lambda: tell("files", 1))
+        tell("rows", 0)
+        unfinished = folder / SNAPSHOTS / f"{name}{UNFINISHED}"
+        unfinished.mkdir(parents=True)
+        rows = _dump().dump(unfinished)
+        tell("new files", 0)
+        then = copy_new_files(folder / BLOBS)
+        backup = Backup(
+            name=name,
+            database=connection.vendor,
+            rows=rows,
+            n_new_files=first[0] + then[0],
+            new_bytes=first[1] + then[1],
+            seconds=round(time.monotonic() - begun, 1),
+        )
+        (unfinished / MANIFEST).write_text(json.dumps(asdict(backup), indent=1))
+        unfinished.rename(folder / SNAPSHOTS / name)
+        _forget_old(folder, keep)
+    return backup
+
+
+def snapshots(folder: Path) -> list[Backup]:
+    """All that are whole, oldest first."""
+    manifests = sorted((folder / SNAPSHOTS).glob(f"*Z/{MANIFEST}"))
+    return [Backup(**json.loads(manifest.read_text())) for manifest in manifests]
+
+
+def restore(folder: Path, *, name: str | None = None, overwrite: bool = False) -> Backup:
+    """Put back a snapshot, the newest if none is named, and bring its schema up to this code.
+
+    Raises:
+        BackupError: there is none, it is of another kind of database, the database holds
+            something and may not be overwritten, or rows or files are missing afterwards.
+    """
+    backup = _chosen(folder, name)
+    if backup.database != connection.vendor:
+        raise BackupError(f"the backup is of {backup.database}, this is {connection.vendor}")
+    if not overwrite and _holds_something():
+        raise BackupError("the database holds runs or accounts; say --overwrite to lose them")
+    _dump().restore(folder / SNAPSHOTS / backup.name)
+    _demand_same_rows(backup)
+    put_files_back(folder / BLOBS)
+    call_command("migrate", interactive=False, verbosity=0)
+    return backup
+
+
+def _demand_same_rows(backup: Backup) -> None:
+    with connection.cursor() as cursor:
+        for table, n in backup.rows.items():
+            cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")  # noqa: S608 (from the manifest of our own)
+            found = cursor.fetchone()[0]
+            if found != n:
+                raise BackupError(f"{table} had {n} rows and has {found} now")
+
+
+def _chosen(folder: Path, name: str | None) -> Backup:
+    found = {backup.name: backup for backup in snapshots(folder)}
+    if not found:
+        raise BackupError(f"there is no snapshot in {folder}")
+    if name is not None and name not in found:
+        raise BackupError(f"there is no snapshot {name}; there are {', '.join(found)}")
+    return found[name or max(found)]
+
+
+def _holds_something() -> bool:
+    tables = connection.introspection.table_names()
+    models = (Run, User)
+    return any(model._meta.db_table in tables and model._base_manager.exists() for model in models)
+
+
+def _forget_old(folder: Path, keep: int | None) -> None:
+    if keep is not None:
+        for backup in snapshots(folder)[:-keep]:
+            shutil.rmtree(folder / SNAPSHOTS / backup.name)
+    for left in (folder / SNAPSHOTS).glob(f"*{UNFINISHED}"):
+        shutil.rmtree(left)
+
+
+def _dump() -> RowDump:
+    return PostgresqlDump() if connection.vendor == "postgresql" else SqliteDump()
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Refuses a second backup into the same folder while one is being made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BackupError(f"another backup into {folder} is being made") from None
+        yield

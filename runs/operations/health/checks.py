@@ -1,0 +1,161 @@
+"""Single looks at what the site needs. Each says "ok" or, in a few words, what is wrong."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from runs.operations.health.standstill import neglected
+from runs.queue.workers import unserved_queues
+from runs.storage.file_storage import UNFINISHED
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+logger = logging.getLogger(__name__)
+
+OK = "ok"
+BROKER_WAIT_S = 2.0
+KEEPS_ALL = "noeviction"
+BEHIND = "migrations are not applied"
+
+Check = Callable[[], str]
+
+
+def check_database() -> str:
+    """Whether the database answers."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        logger.exception("The database does not answer.")
+        return "does not answer"
+    return OK
+
+
+def check_migrations() -> str:
+    """Whether the schema is as new as this code; one that is newer is well, too."""
+    if _is_migrated.cache_info().currsize:
+        return OK  # this code needs nothing that it had not got before
+    try:
+        _is_migrated()
+    except DatabaseError:
+        return "unknown without a database"
+    except _BehindError as behind:
+        return str(behind)
+    return OK
+
+
+class _BehindError(Exception):
+    """The schema is older than the code."""
+
+
+@cache
+def _is_migrated() -> bool:
+    executor = MigrationExecutor(connection)
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if missing:
+        raise _BehindError(f"{len(missing)} {BEHIND}")
+    return True
+
+
+def check_storage() -> str:
+    """Whether the blob store works: a file is written, read and deleted."""
+    content = os.urandom(32)
+    # Named as an unfinished file, so that one left by a crash is cleaned up as such.
+    name = f"probe/{content.hex()[:16]}{UNFINISHED}"
+    try:
+        name = default_storage.save(name, ContentFile(content))
+        with default_storage.open(name) as file:
+            same = file.read() == content
+        default_storage.delete(name)
+    except Exception:  # noqa: BLE001 (every storage has exceptions of its own)
+        logger.exception("The blob store cannot be used.")
+        return "cannot be written or read"
+    return OK if same else "gives back other bytes than it was given"
+
+
+def check_workers() -> str:
+    """Whether every queue has a worker that lives."""
+    try:
+        unserved = unserved_queues()
+    except DatabaseError:
+        return "unknown without a database"
+    names = ", ".join(sorted(unserved))
+    return f"no worker gives a sign of life for: {names}" if unserved else OK
+
+
+def check_work() -> str:
+    """Whether everything that is queued is carried out, or at least waits for busy workers."""
+    try:
+        waiting = neglected()
+    except DatabaseError:
+        return "unknown without a database"
+    names = ", ".join(sorted(waiting))
+    return f"nobody takes the work that waits for: {names}" if waiting else OK
+
+
+def check_broker() -> str:
+    """Whether messages can be sent."""
+    if not settings.ENV.REDIS_URL:
+        return OK if os.access(settings.QUEUE_DIR / "messages", os.W_OK) else "cannot be written"
+    try:
+        with broker() as server:
+            server.ping()
+    except OSError:
+        logger.warning("The broker does not answer.", exc_info=True)
+        return "does not answer"
+    return OK
+
+
+def check_eviction() -> str:
+    """Whether the broker keeps every message, however full it is.
+
+    Runs would not be lost with their messages, since the sweep sends them anew; they would wait.
+    """
+    if not settings.ENV.REDIS_URL:
+        return OK
+    try:
+        with broker() as server:
+            policy = server.info("memory").get("maxmemory_policy", KEEPS_ALL)
+    except OSError:
+        return "unknown without a broker"
+    return OK if policy == KEEPS_ALL else f"maxmemory-policy is {policy}, not {KEEPS_ALL}"
+
+
+@contextmanager
+def broker() -> Iterator[Redis]:
+    """The Redis that carries messages, asked with little patience.
+
+    Raises:
+        OSError: it does not answer, or refuses us.
+    """
+    # Here, not above: it takes 38 MB and half a second, and few processes ask.
+    from redis import Redis, RedisError
+
+    try:
+        with Redis.from_url(
+            str(settings.ENV.REDIS_URL),
+            socket_timeout=BROKER_WAIT_S,
+            socket_connect_timeout=BROKER_WAIT_S,
+        ) as server:
+            yield server
+    except RedisError as error:
+        raise OSError(f"Redis: {error}") from error
+
+
+def warn_of_eviction() -> None:
+    """Say at the start of a program, loudly, that messages may get lost."""
+    found = check_eviction()
+    if "maxmemory" in found:
+        logger.error("Redis may throw messages away: %s. Runs then wait for the sweep.", found)

@@ -1,0 +1,160 @@
+"""How the site stands, asked of the database and the broker: the same from every web process.
+
+Each query is answered by a small index or counts few rows; nothing counts all runs, and nothing
+tells what anybody judged. An answer stands for a while, however often it is asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.models import Count, Max, Min
+from django.db.models.functions import Now
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from runs.models import LeasedWork, Run, RunStatus, WorkerBeat
+from runs.operations.health.checks import OK, broker
+from runs.operations.health.readiness import examiner
+from runs.queue.jobs import kinds_of_work
+from runs.queue.workers import all_duties, all_queues, beat_ages
+
+logger = logging.getLogger(__name__)
+
+KEPT_S = 15.0
+
+
+class SiteGauges(Collector):
+    """Asked at every scrape; answers from memory most of the time."""
+
+    def __init__(self, kept_s: float = KEPT_S) -> None:
+        self._kept_s = kept_s
+        self._lock = threading.Lock()
+        self._last: list[Metric] = []
+        self._until = 0.0
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing is asked when this is registered."""
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._last = list(_all())
+                self._until = time.monotonic() + self._kept_s
+            return self._last
+
+
+def _all() -> Iterator[Metric]:
+    readiness = examiner.look()
+    ready = _gauge("ready", "1 where the check is well.", ["check"])
+    for name, word in readiness.found.items():
+        ready.add_metric([name], float(word == OK))
+    yield ready
+    for part in (_runs, _leased_work, _workers, _messages, _size):
+        try:
+            yield from part()
+        except (DatabaseError, OSError):
+            logger.warning("A part of the metrics is missing.", exc_info=True)
+            connection.close()
+
+
+def _runs() -> Iterator[Metric]:
+    """By the index over what has not ended."""
+    active = Run.objects.filter(status__in=RunStatus.active())
+    counted = dict(active.order_by().values_list("status").annotate(n=Count("pk")))
+    runs = _gauge("active_runs", "Runs that have not ended.", ["status"])
+    for status in RunStatus.active():
+        runs.add_metric([status], counted.get(status, 0))
+    yield runs
+    late = _gauge("expired_leases", "Work whose worker gave no sign of life in time.", ["kind"])
+    late.add_metric(["run"], Run.objects.expired().count())
+    for model in kinds_of_work():
+        late.add_metric([model._meta.model_name or ""], model.objects.abandoned().count())
+    yield late
+    waiting = Run.objects.filter(status=RunStatus.QUEUED)
+    oldest = _gauge("oldest_run_seconds", "Since when the run waits that waits longest.")
+    oldest.add_metric([], _age(waiting.aggregate(at=Min("queued_at"), now=Max(Now()))))
+    yield oldest
+
+
+def _leased_work() -> Iterator[Metric]:
+    count = _gauge("work", "Imports, batches and learning jobs.", ["kind", "state"])
+    oldest = _gauge("oldest_work_seconds", "Since when the oldest one waits.", ["kind"])
+    states = (LeasedWork.State.QUEUED, LeasedWork.State.RUNNING)
+    for model in kinds_of_work():
+        kind = model._meta.model_name or ""
+        active = model.objects.active().order_by()
+        counted = dict(active.values_list("state").annotate(n=Count("pk")))
+        for state in states:
+            count.add_metric([kind, state], counted.get(state, 0))
+        queued = active.filter(state=LeasedWork.State.QUEUED)
+        oldest.add_metric([kind], _age(queued.aggregate(at=Min("created_at"), now=Max(Now()))))
+    yield count
+    yield oldest
+
+
+def _workers() -> Iterator[Metric]:
+    age = _gauge("worker_beat_age_seconds", "Since the last sign of life.", ["queue"])
+    for queue, seconds in beat_ages().items():
+        age.add_metric([queue], float("inf") if seconds is None else seconds)
+    yield age
+    slots = _gauge("worker_slots", "Tasks at a time of all workers known.", ["queue"])
+    known: dict[str, int] = dict.fromkeys(all_duties(), 0)
+    for queues, n in WorkerBeat.objects.values_list("queues", "slots"):
+        for queue in queues:
+            known[queue] = known.get(queue, 0) + n
+    for queue, n in sorted(known.items()):
+        slots.add_metric([queue], n)
+    yield slots
+
+
+def _messages() -> Iterator[Metric]:
+    waiting = _gauge("broker_messages", "Messages that no worker has taken yet.", ["queue"])
+    for queue, n in _messages_by_queue().items():
+        waiting.add_metric([queue], n)
+    yield waiting
+
+
+def _messages_by_queue() -> Mapping[str, int]:
+    queues = sorted(all_queues())
+    if settings.ENV.REDIS_URL:
+        with broker() as server:
+            return {queue: int(server.llen(queue)) for queue in queues}
+    names = [path.name for path in (settings.QUEUE_DIR / "messages").glob("*.msg")]
+    return {queue: sum(name.endswith(f".{queue}.msg") for name in names) for queue in queues}
+
+
+def _size() -> Iterator[Metric]:
+    """PostgreSQL's own estimates: counting the rows would read them all."""
+    if connection.vendor != "postgresql":
+        return
+    rows = _gauge("rows", "Rows of the large tables, as the database estimates.", ["table"])
+    names = ["runs_run", "runs_step", "runs_blob", "judging_evaluation", "judging_label"]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, greatest(reltuples, 0) FROM pg_class WHERE relname = ANY(%s)", [names]
+        )
+        for name, n in cursor.fetchall():
+            rows.add_metric([name], n)
+        cursor.execute("SELECT pg_database_size(current_database())")
+        bytes_used = _gauge("database_bytes", "What the database takes on its disk.")
+        bytes_used.add_metric([], cursor.fetchone()[0])
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+        connections = _gauge("database_connections", "Connections to the database.")
+        connections.add_metric([], cursor.fetchone()[0])
+    yield from (rows, bytes_used, connections)
+
+
+def _age(found: Mapping[str, object]) -> float:
+    at, now = found["at"], found["now"]
+    return 0.0 if at is None else max((now - at).total_seconds(), 0.0)  # type: ignore[operator]
+
+
+def _gauge(name: str, words: str, labels: list[str] | None = None) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"crosscheck_{name}", words, labels=labels or [])

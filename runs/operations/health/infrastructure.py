@@ -1,0 +1,136 @@
+"""How often the infrastructure failed, by its classes: kept apart from what agents did.
+
+Counted are attempts, every one for itself: a trial that got through at the third attempt has
+two that did not. Imported runs of other tools are left out, because they do not say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from django.db.models import Count, QuerySet
+
+from runs.models import Run
+from webagent.proportions import wilson_bounds
+
+if TYPE_CHECKING:
+    from runs.models.run_queries import RunQuerySet
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCount:
+    """How many attempts ended in one class of infrastructure errors."""
+
+    fault: str
+    attempts: int
+
+    @property
+    def words(self) -> str:
+        return str(Run.Fault(self.fault).label)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRate:
+    """The attempts of one group: an agent, a site, an experiment, or all (empty name).
+
+    `trials` are the same work counted once, however many attempts it took; `never_through` are
+    those whose last attempt ended in an infrastructure error too.
+    """
+
+    name: str
+    attempts: int
+    errors: int
+    trials: int
+    never_through: int
+    faults: tuple[FaultCount, ...]
+    """Most frequent first."""
+
+    @property
+    def share(self) -> float | None:
+        """Share of attempts that an infrastructure error ended; None if there are none."""
+        return self.errors / self.attempts if self.attempts else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its 95 % Wilson interval."""
+        return wilson_bounds(self.errors, self.attempts) if self.attempts else None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRates:
+    """All attempts, and the same by agent configuration, by site and by experiment."""
+
+    overall: ErrorRate
+    by_agent: tuple[ErrorRate, ...]
+    by_site: tuple[ErrorRate, ...]
+    by_experiment: tuple[ErrorRate, ...]
+
+
+@dataclass(slots=True)
+class _Tally:
+    attempts: int = 0
+    trials: int = 0
+    never_through: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+
+    def add(self, fault: str, superseded: bool, n: int) -> None:
+        self.attempts += n
+        self.trials += 0 if superseded else n
+        self.never_through += n if fault and not superseded else 0
+        if fault:
+            self.faults[fault] += n
+
+    def rate(self, name: str) -> ErrorRate:
+        ordered = sorted(self.faults.items(), key=lambda item: (-item[1], item[0]))
+        return ErrorRate(
+            name,
+            self.attempts,
+            self.faults.total(),
+            self.trials,
+            self.never_through,
+            tuple(FaultCount(fault, n) for fault, n in ordered),
+        )
+
+
+def error_rates(runs: RunQuerySet[Run], names: Mapping[int, str] | None = None) -> ErrorRates:
+    """The rates of infrastructure errors among these runs' attempts, in one query.
+
+    Give it all attempts, replaced ones included, and only runs of which the reader may know
+    outcome and agent.
+
+    Args:
+        names: what the page calls configurations, by their key, where it tells those of one agent
+            and model apart.
+    """
+    names = names or {}
+    counted: QuerySet[Run, tuple[int, str, str, str, str, str | None, str, bool, int]] = (
+        runs.attempts()
+        .order_by()
+        .values_list(
+            "agent",
+            "agent__name",
+            "agent__version",
+            "agent__model",
+            "task__site",
+            "experiment__name",
+            "fault",
+            "superseded",
+        )
+        .annotate(n=Count("pk"))
+    )
+    overall = _Tally()
+    groups: tuple[defaultdict[str, _Tally], ...] = tuple(defaultdict(_Tally) for _ in range(3))
+    for key, name, version, model, site, experiment, fault, superseded, n in counted:
+        agent = names.get(key) or " ".join(filter(None, (name, version, model)))
+        overall.add(fault, superseded, n)
+        for group, kind in zip(groups, (agent, site, experiment or ""), strict=True):
+            group[kind].add(fault, superseded, n)
+    return ErrorRates(overall.rate(""), *(_worst_first(group.items()) for group in groups))
+
+
+def _worst_first(tallies: Iterable[tuple[str, _Tally]]) -> tuple[ErrorRate, ...]:
+    rates = [tally.rate(name) for name, tally in tallies]
+    return tuple(sorted(rates, key=lambda rate: (-(rate.share or 0), rate.name)))

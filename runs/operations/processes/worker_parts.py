@@ -1,0 +1,121 @@
+"""The processes that work in the background, for a supervisor to fork.
+
+Each takes one task after the other by itself (Celery's `solo` pool), so that there is nothing that
+a process which is killed could keep from the others: no queue and no lock between them. Those that
+only wait for models take several at a time, in threads.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+
+from django.conf import settings
+from django.core.checks import run_checks
+from django.db import close_old_connections, connections
+from django.db.backends.signals import connection_created
+
+from runs.operations.health.of_workers import serve_counts
+from runs.operations.health.standstill import patience_s
+from runs.operations.processes.supervisor import Alive, Part
+from runs.operations.processes.worker_processes import (
+    SignsOfLife,
+    UnderWay,
+    hold_rows_no_longer_than_a_lease,
+    tell,
+)
+from runs.queue.sweep_tasks import SWEEP_LIMIT_S, sweep
+from runs.queue.workers import BROWSER, SWEEP
+from webagent.environment.registry import load_suites
+
+
+def worker_parts(
+    queues: Sequence[str], *, name: str = "", processes: int = 1, threads: int = 1
+) -> list[Part]:
+    """Processes that serve these queues; one that sweeps if that is among them.
+
+    Args:
+        name: how their names begin; the names of the queues by default.
+        processes: so many of them serve the queues.
+        threads: each takes so many tasks at a time.
+    """
+    messages = [queue for queue in queues if queue != SWEEP]
+    of_messages = name or "-".join(messages)
+    parts = [
+        _watched(f"{of_messages}-{number}", partial(_take_messages, messages, threads))
+        for number in range(1, processes + 1)
+        if messages
+    ]
+    if SWEEP in queues:
+        parts.append(_watched(f"{name}-{SWEEP}" if name else SWEEP, _sweep_by_the_clock))
+    return parts
+
+
+def metrics_parts() -> list[Part]:
+    """One that answers for what all of them count, where a port is set for that."""
+    port = settings.ENV.WORKER_METRICS_PORT
+    return [] if port is None else [Part("metrics", lambda _alive: serve_counts(port))]
+
+
+def prepare_to_fork(queues: Sequence[str]) -> None:
+    """Import here what the parts would each import, and let go of what must not be forked."""
+    app = import_module(settings.QUEUE_APP).app
+    app.loader.import_default_modules()
+    import_module(app.Worker.__module__)
+    app.connection_for_write().get_transport_cls()
+    for module in ("celery.app.amqp", "celery.app.events", "celery.backends.base"):
+        import_module(module)  # else each would import it with its first message
+    run_checks()  # it imports all addresses and their views; every worker of Celery's does it, too
+    if BROWSER in queues:
+        load_suites()
+    connections.close_all()
+    # In a container root is all there is; the browser is what meets strangers.
+    warnings.filterwarnings("ignore", message="You're running the worker with superuser")
+
+
+def _watched(name: str, work: Callable[[str, Alive], None]) -> Part:
+    return Part(name, partial(work, name), silent_after_s=patience_s())
+
+
+def _take_messages(queues: Sequence[str], threads: int, name: str, alive: Alive) -> None:
+    """A worker of Celery's, till it is told to stop."""
+    tell(alive)
+    app = import_module(settings.QUEUE_APP).app
+    worker = app.Worker(
+        hostname=f"{name}@{socket.gethostname()}",
+        queues=queues,
+        pool="threads" if threads > 1 else "solo",
+        concurrency=threads,
+        loglevel="WARNING",
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    )
+    worker.start()
+    sys.exit(worker.exitcode)
+
+
+def _sweep_by_the_clock(name: str, alive: Alive) -> None:
+    """Sweep again and again, however much waits for the workers, till it is told to stop."""
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    connection_created.connect(hold_rows_no_longer_than_a_lease)
+    under_way = UnderWay(1)
+    signs = SignsOfLife(f"{name}@{socket.gethostname()}", [SWEEP], under_way, alive)
+    signs.start()
+    while not stopped.is_set():
+        begun = time.monotonic()
+        with under_way.one("sweep", SWEEP_LIMIT_S):
+            close_old_connections()
+            sweep()
+            close_old_connections()
+        stopped.wait(max(begun + settings.ENV.SWEEP_INTERVAL_S - time.monotonic(), 0))
+    signs.stop()

@@ -1,0 +1,1 @@
+"""Archiving runs, restoring them, and deleting them for good."""

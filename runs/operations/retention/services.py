@@ -1,0 +1,153 @@
+"""Putting runs away, taking them back, and deleting them for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from runs.accounts.audit_log import record_act
+from runs.models import Experiment, Run, RunStatus, User
+from runs.models.audit_kinds import (
+    EXPERIMENT_ARCHIVED,
+    QUOTA_CHANGED,
+    RETENTION_CHANGED,
+    RUNS_DELETED,
+)
+from runs.operations.retention.clean_up import delete_doomed, delete_runs
+from runs.operations.retention.deletion_guards import unkept
+
+RULE = "the rule of its experiment"
+AT_ONCE = 1000
+"""Runs that are put away or taken back in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What the rules did."""
+
+    archived: int
+    deleted: int
+    n_files: int
+
+
+def archive_runs(*, runs: QuerySet[Run], why: str) -> int:
+    """Put away those of the runs that nothing keeps; how many.
+
+    An attempt that another one repeats goes with that one. Some at a time, each with its entry in
+    the log of acts: on SQLite nobody else writes meanwhile.
+    """
+
+    @transaction.atomic
+    def put_away(ids: Sequence[UUID]) -> int:
+        there = open_ones.filter(pk__among=ids)
+        n = unkept(there).update(archived_at=timezone.now())
+        if n:
+            record_act(EXPERIMENT_ARCHIVED, words=why, after=f"{n} runs")
+        return n
+
+    n_archived = 0
+    open_ones = runs.filter(archived_at=None, status__in=RunStatus.ended())
+    while n := _in_parts(unkept(open_ones), put_away):
+        n_archived += n
+    return n_archived
+
+
+def restore_runs(*, runs: QuerySet[Run], why: str) -> int:
+    """Take back what was put away; how many. Some at a time, as they were put away."""
+
+    @transaction.atomic
+    def take_back(ids: Sequence[UUID]) -> int:
+        n = Run.objects.filter(pk__among=ids, archived_at__isnull=False).update(archived_at=None)
+        if n:
+            record_act(EXPERIMENT_ARCHIVED, words=why, before=f"{n} runs", after="0 runs")
+        return n
+
+    return _in_parts(runs.filter(archived_at__isnull=False), take_back)
+
+
+def _in_parts(runs: QuerySet[Run], do: Callable[[Sequence[UUID]], int]) -> int:
+    ids = list(runs.order_by("pk").values_list("pk", flat=True))
+    return sum(do(ids[start : start + AT_ONCE]) for start in range(0, len(ids), AT_ONCE))
+
+
+def delete_archived(
+    *,
+    runs: QuerySet[Run],
+    reason: str,
+    user: User | None = None,
+    waits: bool = True,
+    at_most: int | None = None,
+) -> list[UUID]:
+    """Delete runs that were put away for the grace period, and files that nobody else has.
+
+    Args:
+        waits: whether the grace period is kept.
+        at_most: so many runs and files, for somebody who waits; the sweep deletes more files.
+    """
+
+    def note(gone: Sequence[UUID]) -> None:
+        ids = ", ".join(str(run_id) for run_id in gone[:10])
+        record_act(RUNS_DELETED, words=reason, before=f"{len(gone)} runs: {ids}", user=user)
+
+    going = runs.filter(due()) if waits else runs
+    gone = delete_runs(going, reason=reason, user=user, note=note, at_most=at_most)
+    if gone:
+        delete_doomed(at_most=at_most)
+    return gone
+
+
+def due() -> Q:
+    """Runs that were put away long enough ago to be deleted."""
+    grace = timedelta(days=settings.ENV.ARCHIVE_GRACE_DAYS)
+    return Q(archived_at__isnull=False, archived_at__lte=timezone.now() - grace)
+
+
+def past_their_time() -> QuerySet[Run]:
+    """Runs that the rules of their experiments put away now, whatever keeps them."""
+    ruled = Experiment.objects.filter(keep_days__isnull=False)
+    old = Q(pk__in=[])
+    for experiment in ruled.only("keep_days"):
+        before = timezone.now() - timedelta(days=experiment.keep_days or 0)
+        old |= Q(experiment=experiment, ended__lt=before)
+    return Run.objects.annotate(ended=Coalesce(F("ended_at"), F("created_at"))).filter(
+        old, archived_at=None
+    )
+
+
+def apply_retention() -> Applied:
+    """Put away what the rules say, and delete what was put away long enough ago. Often is fine."""
+    archived = archive_runs(runs=past_their_time(), why=RULE)
+    deleted = delete_archived(runs=Run.objects.all(), reason="put away long enough")
+    return Applied(archived, len(deleted), delete_doomed())
+
+
+@transaction.atomic
+def set_limits(
+    *, experiment: Experiment, max_runs: int | None, max_bytes: int | None, keep_days: int | None
+) -> None:
+    """Change how much the experiment may hold and how long its runs are kept; None for no limit."""
+    was = Experiment.objects.select_for_update().get(pk=experiment.pk)
+    Experiment.objects.filter(pk=experiment.pk).update(
+        max_runs=max_runs, max_bytes=max_bytes, keep_days=keep_days
+    )
+    quotas = (was.max_runs, was.max_bytes), (max_runs, max_bytes)
+    if quotas[0] != quotas[1]:
+        before, after = (
+            f"{_limit(runs, 'runs')}, {_limit(size, 'bytes')}" for runs, size in quotas
+        )
+        record_act(QUOTA_CHANGED, about=was, words=was.name, before=before, after=after)
+    if was.keep_days != keep_days:
+        days = _limit(was.keep_days, "days"), _limit(keep_days, "days")
+        record_act(RETENTION_CHANGED, about=was, words=was.name, before=days[0], after=days[1])
+
+
+def _limit(number: int | None, unit: str) -> str:
+    return f"any number of {unit}" if number is None else f"{number} {unit}"

@@ -1,0 +1,1 @@
+"""How much disk the stored runs take."""

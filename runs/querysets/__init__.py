@@ -1,1 +1,0 @@
-"""Reads, as verbs: every query of the app has its name here."""

@@ -1,0 +1,1 @@
+"""The queue of record: claims, leases, the sweep and the workers."""

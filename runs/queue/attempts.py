@@ -1,0 +1,79 @@
+"""Attempts: a run that broke for no fault of its agent is tried again, as a new row."""
+
+from __future__ import annotations
+
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from runs.models import Experiment, ExperimentState, Run, RunStatus, User
+from runs.models.clock import from_now
+from runs.queue.terms import wait_before_next
+from runs.signals import announce_ends
+from webagent.agents.running import SOURCE_FORMAT
+from webagent.trajectory.faults import Fault
+
+
+def announce(run_id: UUID) -> None:
+    """Say that the run has ended, once the transaction stands."""
+    transaction.on_commit(partial(announce_ends, Run, [run_id]))
+
+
+def follow_up(
+    run: Run, fault: Fault | None, *, may_pass: bool = True, at_least_s: float = 0
+) -> Run | None:
+    """Queue the next attempt of a run that just ended in an error; None where there is none.
+
+    Its policy, or else the settings, say after what, how often and when. Call it in the
+    transaction that ends the run: either both stand or neither.
+
+    Args:
+        fault: what of the infrastructure broke the run; None if that is not to blame.
+        may_pass: whether another attempt may be spared it.
+        at_least_s: no attempt before so many seconds, whatever the policy says.
+    """
+    wait_s = wait_before_next(run, fault, may_pass=may_pass)
+    if wait_s is None or _is_called_off(run):
+        return None
+    return next_attempt(run, delay_s=max(wait_s, at_least_s))
+
+
+def _is_called_off(run: Run) -> bool:
+    """Whether its experiment was cancelled meanwhile."""
+    if run.experiment_id is None:
+        return False
+    cancelled = Experiment.objects.filter(state=ExperimentState.CANCELLED)
+    return cancelled.filter(pk=run.experiment_id).exists()
+
+
+def next_attempt(run: Run, *, delay_s: float = 0, created_by: User | None = None) -> Run:
+    """A new, queued row for the same trial; the old one is superseded by it.
+
+    Raises:
+        IntegrityError: the run has a next attempt already.
+    """
+    later = Run.objects.create(
+        task=run.task,
+        agent=run.agent,
+        experiment=run.experiment,
+        seed=run.seed,
+        trial=run.trial,
+        max_steps=run.max_steps,
+        priority=run.priority,
+        queued_at=Now(),
+        policy=run.policy,
+        launch=run.launch,
+        rerun_rule=run.rerun_rule,
+        source_format=SOURCE_FORMAT,
+        status=RunStatus.QUEUED,
+        rerun_of=run.rerun_of,
+        retry_of=run,
+        family=run.root,
+        attempt=run.attempt + 1,
+        created_by=created_by or run.created_by,
+        not_before=from_now(delay_s),
+    )
+    Run.objects.filter(pk=run.pk).update(superseded=True)
+    return later

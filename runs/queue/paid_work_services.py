@@ -1,0 +1,75 @@
+"""Starting work that asks a model, and resuming it: within which limits that may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from runs.models import PaidWork, User
+from runs.queue.language_models import ModelUnavailableError, usable_entry
+from runs.queue.paid_work import WorkRefusedError
+from webagent.llm.registry import ModelEntry
+
+WorkT = TypeVar("WorkT", bound=PaidWork)
+
+
+def check_limits(
+    model: str, max_cost: Decimal | None, entry_of: Callable[[str], ModelEntry] = usable_entry
+) -> None:
+    """Whether the model can be asked within the limit; anything goes where none is asked.
+
+    Raises:
+        WorkRefusedError: it cannot.
+    """
+    if not model:
+        return
+    try:
+        entry = entry_of(model)
+    except ModelUnavailableError as error:
+        raise WorkRefusedError(str(error)) from error
+    if max_cost is not None and entry.prices is None:
+        raise WorkRefusedError(
+            _(
+                "The price of %(model)s is unknown, so a cost limit cannot hold. Add its prices "
+                "to the file of models, or start without a limit."
+            )
+            % {"model": model}
+        )
+
+
+def limit_to_resume(
+    work: PaidWork,
+    max_cost: Decimal | None,
+    entry_of: Callable[[str], ModelEntry] = usable_entry,
+) -> Decimal | None:
+    """The limit for all of the work from now on.
+
+    Args:
+        max_cost: the new one; as before where None.
+
+    Raises:
+        WorkRefusedError: its model cannot be asked, or what is spent has reached the limit.
+    """
+    limit = work.max_cost if max_cost is None else max_cost
+    check_limits(work.model, limit, entry_of)
+    if limit is not None and work.spent >= limit:
+        raise WorkRefusedError(
+            _("$%(spent)s of $%(limit)s are spent: set a higher cost limit to go on.")
+            % {"spent": f"{work.spent:.2f}", "limit": f"{limit:.2f}"}
+        )
+    return limit
+
+
+def under_way(kind: type[WorkT], user: User, wish: Mapping[str, Any]) -> QuerySet[WorkT]:
+    """The person's work of the same wish that waits or runs: a double click asks for it twice.
+
+    Call it in the transaction that makes what is missing: of two at a time the second waits.
+    """
+    User.objects.select_for_update().get(pk=user.pk)
+    found: Any = kind.objects.active()
+    rows: QuerySet[WorkT] = found.filter(created_by=user, **wish)
+    return rows

@@ -1,0 +1,124 @@
+"""Who carries out work in the background: signs of life in the database, and room for more.
+
+`inspect ping` needs a broker that carries answers, which the file-system one does not. What a
+worker's process does for this is in `runs.operations.processes.worker_processes`.
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from runs.models import Run, WorkerBeat
+from runs.models.clock import from_now
+
+FORGOTTEN_AFTER_S = 24 * 3600
+BROWSER, JUDGE = "browser", "judge"
+"""The queues of what needs a browser, and of what waits for a model."""
+SWEEP = "sweep"
+"""What brings back the work of dead workers; it is done by the clock, and no queue of messages."""
+
+_stopping = threading.Event()
+
+
+def beat(
+    worker: str,
+    queues: list[str],
+    slots: int = 1,
+    *,
+    busy: int = 0,
+    room_for_s: float | None = None,
+) -> None:
+    """Note that the worker is well now, and forget those that are long gone.
+
+    Args:
+        slots: how many tasks it does at a time.
+        busy: how many it does now.
+        room_for_s: for how long it could have done another one; None where that is not known.
+    """
+    room_since = None if room_for_s is None else from_now(-room_for_s)
+    WorkerBeat.objects.bulk_create(
+        [
+            WorkerBeat(
+                name=worker, queues=queues, slots=slots, busy=busy, room_since=room_since, at=Now()
+            )
+        ],
+        update_conflicts=True,
+        unique_fields=["name"],
+        update_fields=["queues", "slots", "busy", "room_since", "at"],
+    )
+    WorkerBeat.objects.filter(at__lt=from_now(-FORGOTTEN_AFTER_S)).delete()
+
+
+def all_queues() -> set[str]:
+    """Every queue of messages that needs a worker."""
+    routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
+    return {settings.CELERY_TASK_DEFAULT_QUEUE} | routed
+
+
+def all_duties() -> set[str]:
+    """Everything that some living process must see to: all queues, and the sweep."""
+    return all_queues() | {SWEEP}
+
+
+def unserved_queues() -> set[str]:
+    """Duties of which no worker gave a sign of life within the last three beats."""
+    return all_duties().difference(*_living().values_list("queues", flat=True))
+
+
+def queues_without_room(patience_s: float) -> set[str]:
+    """Queues whose workers live, and of which none has had room for another task for so long."""
+    room: dict[str, bool] = {}
+    beats = _living().annotate(now=Now())
+    for queues, slots, busy, since, now in beats.values_list(
+        "queues", "slots", "busy", "room_since", "now"
+    ):
+        is_new = since is not None and now - since < timedelta(seconds=patience_s)
+        has_room = busy < slots and not is_new
+        for queue in queues:
+            room[queue] = room.get(queue, False) or has_room
+    return {queue for queue, has_room in room.items() if not has_room}
+
+
+def beat_ages() -> dict[str, float | None]:
+    """Seconds since a worker of each duty last said that it is well; None where none ever did."""
+    ages: dict[str, float | None] = dict.fromkeys(sorted(all_duties()))
+    beats = WorkerBeat.objects.annotate(now=Now()).values_list("queues", "at", "now")
+    for queues, at, now in beats:
+        age = round((now - at).total_seconds(), 1)
+        for queue in queues:
+            known = ages.get(queue)
+            ages[queue] = age if known is None else min(known, age)
+    return ages
+
+
+def browsers() -> int:
+    """How many runs all living workers together can have under way."""
+    return sum(
+        slots for queues, slots in _living().values_list("queues", "slots") if BROWSER in queues
+    )
+
+
+def idle_browsers() -> int | None:
+    """How many more runs they could take now; None if no worker lives that takes any."""
+    every = browsers()
+    busy = Run.objects.held_here().count()
+    return max(every - busy, 0) if every else None
+
+
+def _living() -> QuerySet[WorkerBeat]:
+    return WorkerBeat.objects.filter(at__gt=from_now(-3 * settings.ENV.HEARTBEAT_S))
+
+
+def is_stopping() -> bool:
+    """Whether this process was asked to stop."""
+    return _stopping.is_set()
+
+
+def stop_soon() -> None:
+    """From now on this process takes up nothing, and ends what it does as soon as it can."""
+    _stopping.set()

@@ -1,0 +1,1 @@
+"""Blobs and their thumbnails, in files or in a bucket, and runs as they are stored."""

@@ -1,0 +1,217 @@
+"""The blob store: content in, hash out, and back.
+
+Files are written first and rows second, so a process that is killed or a disk that is full
+leaves at most a file that no row names (`manage.py check_blobs` finds it), never a row
+without its file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+import zstandard
+from django.core.files.base import ContentFile, File
+from django.db import IntegrityError
+from django.db.models import CharField
+
+from runs.models import Blob
+from runs.models.among import several
+from runs.models.prepared import Prepared
+from runs.models.row_writes import insert_all
+from runs.storage.bounds import import_bounds
+from runs.storage.file_storage import blob_storage
+from runs.storage.thumbnails import make_thumbnail
+from runs.telemetry.file_counters import storage_errors_counted
+from webagent.trajectory.images import ImageError, look_at_image
+
+UNKNOWN_TYPE = "application/octet-stream"
+TEXT_TYPES = {"application/json", "application/x-ndjson", "application/xml", "application/har+json"}
+ZSTD_LEVEL = 6
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
+
+
+class MissingBlobError(LookupError):
+    """A row or a file of the store is not there, or no longer what it was."""
+
+
+class CleanedUpError(IntegrityError):
+    """A clean-up took a file away while it was written once more. Write it again."""
+
+
+def read_blob(blob: str | Blob) -> bytes:
+    """The bytes of a blob, given its hash or its row. They are not hashed again.
+
+    Raises:
+        MissingBlobError: there is no such blob, or its file is gone or damaged.
+        StoreUnavailableError: the store does not answer.
+    """
+    row = _row(blob)
+    try:
+        with storage_errors_counted("read"), blob_storage().open(storage_name(row)) as file:
+            content: bytes = file.read()
+        if row.compressed:
+            content = zstandard.ZstdDecompressor().decompress(content, max_output_size=row.size)
+    except (OSError, zstandard.ZstdError) as error:
+        raise MissingBlobError(f"the file of blob {row.pk} is gone or damaged") from error
+    return content
+
+
+def open_blob(blob: str | Blob) -> File[bytes]:
+    """The stored file of a blob that is not compressed (pictures, videos), for streaming.
+
+    Raises:
+        MissingBlobError: as `read_blob`.
+    """
+    row = _row(blob)
+    if row.compressed:
+        return ContentFile(read_blob(row))
+    try:
+        with storage_errors_counted("read"):
+            return blob_storage().open(storage_name(row))
+    except OSError as error:
+        raise MissingBlobError(f"the file of blob {row.pk} is gone") from error
+
+
+def storage_name(blob: Blob) -> str:
+    """Where the store keeps it: `ab/cd/abcd…`, ending in `.zst` where compressed."""
+    sha256 = blob.pk
+    ending = ".zst" if blob.compressed else ""
+    return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{ending}"
+
+
+def known_hashes(hashes: Iterable[str]) -> set[str]:
+    """Those of the hashes that have a row already."""
+    return set(_KNOWN.all(hashes=set(hashes)))
+
+
+_KNOWN = Prepared(
+    lambda: Blob.objects.filter(pk__among=several("hashes", CharField())).values_list(
+        "pk", flat=True
+    )
+)
+
+
+class BlobBatch:
+    """Blobs on their way in: `add` writes their files, `save` inserts all rows at once.
+
+    Add before a transaction begins (files take time, a transaction holds locks), save inside.
+
+    Args:
+        thumbnails_follow: they are made in the background (`runs.imports.thumbnailing`), since
+            they take ten times as long as all the rest.
+    """
+
+    def __init__(self, *, thumbnails_follow: bool = False) -> None:
+        self._thumbnails_follow = thumbnails_follow
+        self._bounds = import_bounds()
+        self._rows: dict[str, Blob] = {}
+        self._renewed: list[Blob] = []
+        self._unsynced: set[str] = set()
+        self.undecodable: dict[str, str] = {}
+        """Hash -> reason, for pictures of which no thumbnail could be made."""
+
+    def add(self, content: bytes, media_type: str, sha256: str = "") -> Blob:
+        """Write the file, and a thumbnail's if it is a picture; the row, not saved yet.
+
+        May be called from several threads; it does not touch the database.
+
+        A picture's media type is read from its bytes: what claims to be one and is not (or is
+        larger than the bounds) is kept as mere bytes.
+
+        Args:
+            sha256: the content's hash, where whoever read it has just worked it out.
+        """
+        sha256 = sha256 or hashlib.sha256(content).hexdigest()
+        if sha256 in self._rows:
+            return self._rows[sha256]
+        media_type = media_type.split(";")[0].strip().lower()
+        if not _MEDIA_TYPE.fullmatch(media_type):
+            media_type = UNKNOWN_TYPE
+        blob = Blob(sha256=sha256, media_type=media_type, size=len(content))
+        if media_type.startswith("image/"):
+            self._look(blob, content)
+        elif media_type.startswith("text/") or media_type in TEXT_TYPES:
+            packed = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(content)
+            if len(packed) < len(content):
+                blob.compressed, content = True, packed
+        return self._keep(blob, content)
+
+    def sync(self) -> None:
+        """Make sure that the files' names outlive a crash of the machine, all of them at once.
+
+        `save` does it if nobody did; it takes time, so a transaction is better begun after it.
+        """
+        folders, self._unsynced = self._unsynced, set()
+        with storage_errors_counted("write"):
+            blob_storage().sync_folders(folders)
+
+    def save(self) -> None:
+        """Insert the rows that are not there yet. In order, so that two batches cannot deadlock.
+
+        Raises:
+            CleanedUpError: a file is gone again; nothing of the transaction may stay.
+        """
+        self.sync()
+        rows = [self._rows[sha256] for sha256 in sorted(self._rows)]
+        insert_all(rows, ignore_conflicts=True)
+        # From here on their rows protect them.
+        for blob in self._renewed:
+            if not blob_storage().exists(storage_name(blob)):
+                raise CleanedUpError(f"blob {blob.pk} was deleted meanwhile")
+
+    def _look(self, blob: Blob, content: bytes) -> None:
+        try:
+            facts = look_at_image(content, self._bounds)
+        except ImageError as error:
+            blob.media_type = UNKNOWN_TYPE
+            self.undecodable[blob.pk] = str(error)
+            return
+        blob.media_type, blob.width, blob.height = facts.media_type, facts.width, facts.height
+        if self._thumbnails_follow:
+            # Readers decode every picture before they count it.
+            blob.awaits_thumbnail = True
+            return
+        try:
+            self.add_thumbnail(blob, content)
+        except ImageError as error:
+            self.undecodable[blob.pk] = str(error)
+
+    def add_thumbnail(self, blob: Blob, content: bytes) -> None:
+        """Write the file of the picture's thumbnail and refer to it; the blob is not saved.
+
+        May be called from several threads, like `add`.
+
+        Raises:
+            ImageError: the picture cannot be decoded to its end.
+        """
+        small = make_thumbnail(content)
+        thumbnail = Blob(
+            sha256=hashlib.sha256(small.content).hexdigest(),
+            media_type="image/webp",
+            size=len(small.content),
+            width=small.width,
+            height=small.height,
+        )
+        blob.thumbnail = self._keep(thumbnail, small.content)
+
+    def _keep(self, blob: Blob, stored: bytes) -> Blob:
+        if blob.pk in self._rows:
+            return self._rows[blob.pk]
+        blob.stored_size = len(stored)
+        with storage_errors_counted("write"):
+            may_vanish = blob_storage().put(storage_name(blob), stored, self._unsynced)
+        if may_vanish:
+            self._renewed.append(blob)
+        self._rows[blob.pk] = blob
+        return blob
+
+
+def _row(blob: str | Blob) -> Blob:
+    if isinstance(blob, Blob):
+        return blob
+    row = Blob.objects.filter(pk=blob).first()
+    if row is None:
+        raise MissingBlobError(f"there is no blob {blob}")
+    return row

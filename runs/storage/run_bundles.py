@@ -1,0 +1,188 @@
+"""Stored runs as the bundles they came in as, verdicts included."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+
+from runs.catalogue.milestones.records import milestone_records
+from runs.catalogue.tasks.rows import task_record
+from runs.imports.extension import Verdicts, run_extensions
+from runs.knowledge.hints.records import hint_records
+from runs.models import AgentConfiguration, Run, RunStatus, Step
+from runs.models.prepared import Prepared, text
+from runs.storage.blobs import MissingBlobError, read_blob
+from runs.storage.links import as_uuid
+from webagent.trajectory.bundles import BlobError, RunBundle
+from webagent.trajectory.records import (
+    AgentRecord,
+    ErrorRecord,
+    HintRecord,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+    TaskRecord,
+    TextPart,
+    Totals,
+)
+
+RUNS_AT_ONCE = 50
+TASK_KEY = "task_record"
+"""Key in `Run.record` for the run's own account of its task, where the task's row differs."""
+
+
+class StoredBlobs:
+    """The bytes of blobs, out of the store."""
+
+    def read(self, sha256: str) -> bytes:
+        """The verified bytes of this hash. Raises BlobError."""
+        try:
+            content = read_blob(sha256)
+            if hashlib.sha256(content).hexdigest() != sha256:
+                raise MissingBlobError(f"the file of blob {sha256} is damaged")
+        except MissingBlobError as error:
+            raise BlobError(
+                f"{error}; `manage.py check_blobs` lists all that is damaged"
+            ) from error
+        return content
+
+
+def bundles_of(runs: QuerySet[Run]) -> Iterator[RunBundle]:
+    """Every ended run, with steps and verdicts, in the order of the query; a few at a time."""
+    related = ("task__task_set", "agent", "experiment", "retried_by")
+    ended = runs.filter(status__in=RunStatus.ended()).select_related(*related)
+    ended = ended.prefetch_related("task__milestones")
+    some: list[Run] = []
+    for run in ended.iterator(chunk_size=RUNS_AT_ONCE):
+        some.append(run)
+        if len(some) == RUNS_AT_ONCE:
+            yield from _with_verdicts(some)
+            some = []
+    yield from _with_verdicts(some)
+
+
+def bundle_of(
+    run: Run, verdicts: Verdicts | None = None, hints: Sequence[HintRecord] = ()
+) -> RunBundle:
+    """One run as a bundle; its blobs are read when asked for."""
+    said = verdicts or Verdicts()
+    task = run_task_record(run).model_copy(update={"milestones": milestone_records(run.task)})
+    return RunBundle(
+        source=str(run.pk),
+        task=task,
+        run=_run_record(run, task),
+        steps=tuple(step_record(step) for step in run.steps.order_by("index").iterator()),
+        evaluations=said.evaluations,
+        labels=said.labels,
+        adjudications=said.adjudications,
+        hints=tuple(hints),
+        blobs=StoredBlobs(),
+    )
+
+
+def stored_run(bundle: RunBundle, content_hash: str) -> Run | None:
+    """The run with this content, if it is here.
+
+    One that a dead worker left has no hash in its row: it is known by its id and compared.
+    """
+    if found := _WITH_CONTENT.first(content_hash=content_hash):
+        return found
+    own = as_uuid(bundle.run.id)
+    unhashed = Run.objects.filter(content_hash=None, status__in=RunStatus.ended())
+    left = unhashed.filter(pk=own).first() if own else None
+    return left if left and bundle_of(left).content_hash == content_hash else None
+
+
+_WITH_CONTENT = Prepared(lambda: Run.objects.filter(content_hash=text("content_hash")))
+
+
+def is_stored(bundle: RunBundle) -> bool:
+    """Whether a run with this content is here."""
+    return stored_run(bundle, bundle.content_hash) is not None
+
+
+def run_task_record(run: Run) -> TaskRecord:
+    """The task as this run's source described it."""
+    own = run.record.get(TASK_KEY)
+    return TaskRecord.model_validate(own) if own else task_record(run.task)
+
+
+def _with_verdicts(runs: list[Run]) -> Iterator[RunBundle]:
+    if not runs:
+        return
+    found = [extension.export(runs) for extension in run_extensions()]
+    hints = hint_records(run.pk for run in runs)
+    for run in runs:
+        said = [verdicts[run.pk] for verdicts in found if run.pk in verdicts]
+        yield bundle_of(
+            run,
+            Verdicts(
+                evaluations=tuple(item for one in said for item in one.evaluations),
+                labels=tuple(item for one in said for item in one.labels),
+                adjudications=tuple(item for one in said for item in one.adjudications),
+            ),
+            hints.get(run.pk, ()),
+        )
+
+
+def _run_record(run: Run, task: TaskRecord) -> RunRecord:
+    """The record as it came in, under the ids and in the place that the run has here."""
+    stored = {key: value for key, value in run.record.items() if key != TASK_KEY}
+    record = RunRecord.model_validate(stored) if stored else _record_of_columns(run, task)
+    replaced_by = getattr(run, "retried_by", None) if run.superseded else None
+    place: dict[str, Any] = {"id": str(run.pk), "task_id": task.id}
+    if run.experiment:
+        place["experiment"] = run.experiment.name
+    if run.retry_of_id:
+        place["retry_of"] = str(run.retry_of_id)
+    if run.rerun_of_id:
+        place["rerun_of"] = str(run.rerun_of_id)
+    if replaced_by:
+        place["superseded_by"] = str(replaced_by.pk)
+    return record.model_copy(update=place)
+
+
+def _record_of_columns(run: Run, task: TaskRecord) -> RunRecord:
+    """For a run whose worker died before it could leave a record."""
+    error = ErrorRecord(message=run.error_message, origin=run.error_origin or "unknown")
+    return RunRecord(
+        id=str(run.pk),
+        task_id=task.id,
+        source=SourceRecord(format=run.source_format),
+        agent=_agent_record(run.agent),
+        models=tuple(run.agent.model_names),
+        goal=(TextPart(text=run.goal),) if run.goal else (),
+        seed=run.seed,
+        trial=run.trial,
+        attempt=run.attempt,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+        outcome=run.outcome,
+        end_reason=run.end_reason,
+        reward=run.reward,
+        final_answer=run.final_answer,
+        final_url=run.final_url,
+        error=error if run.error_message else None,
+        totals=Totals(
+            input_tokens=run.input_tokens,
+            output_tokens=run.output_tokens,
+            cost=run.cost,
+            seconds=run.seconds,
+        ),
+        max_steps=run.max_steps,
+        evidence=run.evidence,
+    )
+
+
+def _agent_record(agent: AgentConfiguration) -> AgentRecord:
+    return AgentRecord(name=agent.name, version=agent.version or None, config=agent.config or None)
+
+
+def step_record(step: Step) -> StepRecord:
+    """The step as it came in."""
+    return StepRecord.model_validate(
+        step.record | {"run_id": str(step.run_id), "index": step.index}
+    )

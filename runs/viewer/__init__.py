@@ -1,0 +1,1 @@
+"""Looking at runs: the runs table, the run page, its timeline, two runs side by side."""

@@ -1,0 +1,1 @@
+"""The runs table: columns, filters and orders."""

@@ -1,0 +1,251 @@
+"""The filters of the runs table. The address is their whole state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from itertools import chain
+from operator import or_
+from typing import Any
+
+import django_filters
+from django.db import connection
+from django.db.models import BooleanField, Exists, OuterRef, QuerySet, Subquery, Value
+from django.http import QueryDict
+from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
+
+from runs.interface.filter_controls import AddressFilter, NumbersFilter, WordsFilter
+from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet
+from runs.models.prepared import Prepared
+from runs.models.run_queries import RunQuerySet, shown_status_is
+from runs.models.visibility import Sight
+from runs.viewer.run_list.extension import run_list_extension
+
+MAX_OPTIONS = 300
+ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
+NO_ANOMALY = "none"
+LOOKED_AT, COMMON = 100, 5
+"""So many runs tell whether a kind of anomaly is common: at least one in five has it."""
+
+
+class NamesFilter(WordsFilter):
+    """Runs whose agent may be known, and that have one of the names."""
+
+    def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
+        return super().filter(qs.filter(is_anonymous=False), value) if value else qs
+
+
+class OutcomeFilter(WordsFilter):
+    """Runs on which the person is not blind, with one of the outcomes."""
+
+    def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
+        return super().filter(qs.filter(is_blind=False), value) if value else qs
+
+
+class StatusFilter(WordsFilter):
+    """Runs whose status is one of these as it is shown."""
+
+    def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
+        return qs.filter(reduce(or_, map(shown_status_is, value))) if value else qs
+
+
+class RunFilter(AddressFilter):
+    """Filters over runs that went through `seen_with(sight)`; reads only what is shown."""
+
+    q = django_filters.CharFilter(field_name="goal", lookup_expr="icontains", label=_("goal"))
+    task_set = NumbersFilter(field_name="task__task_set", label=_("task set"))
+    site = WordsFilter(field_name="task__site", label=_("site"))
+    task = WordsFilter(field_name="task__external_id", label=_("task"))
+    experiment = NamesFilter(field_name="experiment__name", label=_("experiment"))
+    agent = NamesFilter(field_name="agent__name", label=_("agent"))
+    model = NamesFilter(field_name="agent__model", label=_("model"))
+    outcome = OutcomeFilter(field_name="outcome", label=_("outcome"))
+    anomaly = WordsFilter(method="filter_anomaly", label=_("anomalies"))
+    status = StatusFilter(label=_("status"))
+    superseded = django_filters.BooleanFilter(
+        method="filter_superseded", label=_("superseded attempts")
+    )
+    archived = django_filters.BooleanFilter(method="filter_archived", label=_("put away"))
+
+    class Meta:
+        model = Run
+        fields: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        data: QueryDict | Mapping[str, Any] | None,
+        *,
+        queryset: RunQuerySet[Run],
+        sight: Sight,
+    ) -> None:
+        self.sight = sight
+        self.extension = run_list_extension()
+        # Bound even without a query, so that superseded attempts are left out by default.
+        super().__init__(data or QueryDict(), self.extension.annotate(queryset))
+        self.is_bound = True
+        for name, extra in self.extension.filters().items():
+            extra.parent, extra.model = self, Run
+            self.filters[name] = extra
+
+    def filter_queryset(self, queryset: RunQuerySet[Run]) -> RunQuerySet[Run]:
+        if not self.form.cleaned_data.get("superseded"):
+            queryset = queryset.latest_attempts()
+        if not self.form.cleaned_data.get("archived"):
+            queryset = queryset.not_archived()
+        filtered: RunQuerySet[Run] = super().filter_queryset(queryset)
+        return filtered
+
+    def count_superseded(self) -> int:
+        """Attempts that these filters would show, but for a later one that took their place."""
+        if self.form.cleaned_data.get("superseded"):
+            return 0
+        n: int = super().filter_queryset(self.queryset.filter(superseded=True)).count()
+        return n
+
+    def filter_superseded(
+        self, queryset: RunQuerySet[Run], name: str, value: bool | None
+    ) -> RunQuerySet[Run]:
+        """Nothing to do: without the switch they are left out before."""
+        return queryset
+
+    def filter_archived(
+        self, queryset: RunQuerySet[Run], name: str, value: bool | None
+    ) -> RunQuerySet[Run]:
+        """With the switch, what was put away alone; without it, it is left out before."""
+        return queryset.filter(archived_at__isnull=False) if value else queryset
+
+    def filter_anomaly(
+        self, queryset: RunQuerySet[Run], name: str, value: list[str]
+    ) -> RunQuerySet[Run]:
+        if not value:
+            return queryset
+        known = queryset.not_blind()
+        # The flag follows from the marks. SQLite finds "in" by its index, and not the bare column.
+        if set(value) == {NO_ANOMALY}:
+            return known.filter(has_anomaly__in=[False])
+        marks = Event.objects.filter(run=OuterRef("pk"), kind__in=value)
+        if NO_ANOMALY in value:
+            return known.exclude(~Exists(marks), has_anomaly=True)
+        if set(value) <= set(ANOMALIES):
+            known = known.filter(has_anomaly__in=[True])
+            # Only which way is quicker: the runs that are found are the same.
+            is_alone = not any(v for k, v in self.form.cleaned_data.items() if k != name)
+            joins = connection.vendor == "postgresql"  # SQLite asks of each run apart as it is
+            if joins and is_alone and self.sight.is_whole and _are_common(marks):
+                return known.filter(_one_by_one(marks))
+        return known.filter(Exists(marks))
+
+    @property
+    def superseded_query(self) -> str:
+        """The address that switches superseded attempts on or off."""
+        return self.toggled("superseded", "true")
+
+    @property
+    def archived_query(self) -> str:
+        """The address that shows what was put away instead of the rest, or the rest again."""
+        return self.toggled("archived", "true")
+
+    def chip_words(self, name: str, words: str) -> str:
+        return str(_("shown")) if name in ("superseded", "archived") else words
+
+    @cached_property
+    def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
+        return self._names() | {
+            "outcome": list(Run.Outcome.choices),
+            "anomaly": [
+                *((kind.value, kind.label) for kind in ANOMALIES),
+                (NO_ANOMALY, _("none")),
+            ],
+            "status": list(RunStatus.choices),
+            **self.extension.choices(),
+        }
+
+    def _names(self) -> dict[str, list[tuple[str, Any]]]:
+        """Sites, agents and so on; offered is only what runs show that the person may see."""
+        sets = [(str(row.pk), str(row)) for row in _TASK_SETS.all()]
+        if not self.sight.visible:
+            names = _names_of_all() if self.sight.anonymous is None else _names_known(self.sight)
+            return {"task_set": sets, **names}
+        runs: Any = Run.objects.seen_with(self.sight).order_by()
+        places = set(runs.values_list("task__task_set", "task__site").distinct())
+        known = runs.not_anonymous().values_list("experiment__name", "agent__name", "agent__model")
+        actors = set(known.distinct())
+        shown = {key for key, _site in places}
+        return {
+            "task_set": [(key, name) for key, name in sets if int(key) in shown],
+            "site": _pairs({site for _key, site in places}),
+            "experiment": _pairs({experiment for experiment, _agent, _model in actors}),
+            "agent": _pairs({agent for _experiment, agent, _model in actors}),
+            "model": _pairs({model for _experiment, _agent, model in actors}),
+        }
+
+
+def _names_of_all() -> dict[str, list[tuple[str, Any]]]:
+    """What is offered to somebody who may know everything of all runs."""
+    names: dict[str, list[str]] = {"site": [], "agent": [], "model": []}
+    for kind, name in _NAMES.all():
+        names[kind].append(name)
+    return {
+        "site": _pairs(names["site"]),
+        "experiment": _pairs(_EXPERIMENTS.all(), is_sorted=True),
+        "agent": _pairs(names["agent"]),
+        "model": _pairs(names["model"]),
+    }
+
+
+def _names_known(sight: Sight) -> dict[str, list[tuple[str, Any]]]:
+    """The same for somebody who sees all runs, but of some must not know who acted.
+
+    Asked name by name: for most the first run that is found will do.
+    """
+    runs = Run.objects.seen_with(sight).not_anonymous().order_by()
+    agents = AgentConfiguration.objects.filter(Exists(runs.filter(agent=OuterRef("pk"))))
+    known = set(agents.order_by().values_list("name", "model"))
+    experiments = Experiment.objects.filter(Exists(runs.filter(experiment=OuterRef("pk"))))
+    return {
+        "site": _pairs(set(Task.objects.order_by().values_list("site", flat=True))),
+        "experiment": _pairs(set(experiments.order_by().values_list("name", flat=True))),
+        "agent": _pairs({name for name, _model in known}),
+        "model": _pairs({model for _name, model in known}),
+    }
+
+
+def _all_names() -> QuerySet[Any, tuple[str, str]]:
+    """Sites, agents and models of all runs: which of these, and the name."""
+    agents = AgentConfiguration.objects.order_by()
+    return (
+        Task.objects.order_by()
+        .values_list(Value("site"), "site")
+        .union(
+            agents.values_list(Value("agent"), "name"),
+            agents.values_list(Value("model"), "model"),
+        )
+    )
+
+
+def _one_by_one(marks: QuerySet[Any]) -> Subquery:
+    """Whether there is such a mark, as a question that PostgreSQL asks of each run apart.
+
+    Of `Exists` it makes a join, and expects that few runs with an anomaly are in it, not knowing
+    that those are the ones with marks: it reads all marks of a kind to count a thousand runs.
+    Beside other conditions, which may leave few runs, a join is better.
+    """
+    return Subquery(marks.order_by().values(is_there=Value(True))[:1], output_field=BooleanField())
+
+
+def _are_common(marks: QuerySet[Any]) -> bool:
+    """Whether a fair part of the newest runs with an anomaly have such a mark."""
+    newest = Run.objects.filter(has_anomaly__in=[True]).order_by("-created_at", "-pk")
+    found = newest.values_list(_one_by_one(marks))[:LOOKED_AT]
+    return sum(map(bool, chain.from_iterable(found))) * COMMON >= LOOKED_AT
+
+
+_TASK_SETS = Prepared(lambda: TaskSet.objects.order_by("name", "version").only("name", "version"))
+_NAMES = Prepared(_all_names)
+_EXPERIMENTS = Prepared(lambda: Experiment.objects.values_list("name", flat=True)[:MAX_OPTIONS])
+
+
+def _pairs(names: Iterable[str | None], *, is_sorted: bool = False) -> list[tuple[str, Any]]:
+    words = [name for name in names if name]
+    return [(name, name) for name in (words if is_sorted else sorted(words)[:MAX_OPTIONS])]

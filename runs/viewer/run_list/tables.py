@@ -1,0 +1,317 @@
+"""The runs table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import django_tables2 as tables
+from django.db.models import QuerySet
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.functional import cached_property
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django_tables2.data import TableQuerysetData
+from django_tables2.rows import BoundRow, BoundRows
+
+from runs.interface.keyset import read_cursor
+from runs.interface.row_counts import COUNTED_AT_ONCE, BoundedPaginator, RowCount, count_rows
+from runs.models import Event, Run, RunStatus, User
+from runs.models.run_queries import RunQuerySet
+from runs.models.visibility import sight_of
+from runs.templatetags.interface import duration, moment, money, verdict
+from runs.viewer.run_list.extension import run_list_extension
+from runs.viewer.run_list.filters import ANOMALIES
+from runs.viewer.run_list.orders import run_keyset
+
+if TYPE_CHECKING:
+    from runs.models.visibility import ShownRun, Sight
+
+PER_PAGE = 50
+OPTIONAL_COLUMNS = {
+    "task_set": _("task set"),
+    "site": _("site"),
+    "experiment": _("experiment"),
+    "agent": _("agent"),
+    "model": _("model"),
+    "outcome": _("outcome"),
+    "anomalies": _("anomalies"),
+    "status": _("status"),
+    "n_steps": _("steps"),
+    "seconds": _("time"),
+    "cost": _("cost"),
+    "created": _("added"),
+}
+DEFAULT_COLUMNS = (
+    "site",
+    "agent",
+    "model",
+    "outcome",
+    "reference",
+    "anomalies",
+    "n_steps",
+    "seconds",
+    "created",
+)
+
+
+class CappedPaginator(BoundedPaginator):
+    """The same over the rows of a table."""
+
+    @cached_property
+    def rows(self) -> RowCount:
+        """How many rows there are."""
+        listed: Any = self.object_list
+        return count_rows(listed.data.data)
+
+
+class DrawnRow(BoundRow):
+    """A row that knows what each column's way to draw a cell takes, and does not ask cell by cell.
+
+    Asking takes a tenth of the page, and makes and drops so many small objects that a process
+    may give memory back and fetch it again with every cell.
+    """
+
+    def _call_render(self, bound_column: Any, value: Any = None) -> Any:
+        given = self._optional_cell_arguments(bound_column, value)
+        draw = bound_column.render
+        names = _taken_by(draw.__func__)
+        content = draw(**{name: given[name] for name in names})
+        return bound_column.link(content, **given) if bound_column.link else content
+
+
+@cache
+def _taken_by(draw: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of what a method that draws a cell takes, without itself."""
+    return tuple(signature(draw).parameters)[1:]
+
+
+class DrawnRows(BoundRows):
+    """The rows of a page."""
+
+    def __iter__(self) -> Iterator[DrawnRow]:
+        for record in self.data:
+            yield DrawnRow(record, table=self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPage:
+    """A page of a table that was found by its keys."""
+
+    object_list: Any
+    number: int | None
+    previous_query: str
+    next_query: str
+
+    @property
+    def has_other_pages(self) -> bool:
+        return bool(self.previous_query or self.next_query)
+
+
+class RunData(TableQuerysetData):
+    """Runs that `turn_to` puts in order, as the viewer may see them, and finds a page of."""
+
+    data: QuerySet[Any]
+
+    def __init__(self, found: QuerySet[Any], every: QuerySet[Any]) -> None:
+        super().__init__(found)
+        self.every = every
+
+    def order_by(self, aliases: Any) -> None:
+        """Nothing: which order was asked for, the table knows."""
+
+
+class RunTable(tables.Table):
+    """One run a row; sorts and shows only `shown_*` where something may be hidden."""
+
+    selected = tables.CheckBoxColumn(
+        accessor="pk",
+        attrs={
+            "th__input": {"aria-label": _("Select all on this page"), "data-selects-all": ""},
+            "td__input": {"name": "run", "form": "selection", "aria-label": _("Select this run")},
+            "td": {"class": "fit desk"},
+            "th": {"class": "fit"},
+        },
+        orderable=False,
+    )
+    goal = tables.Column(
+        verbose_name=_("goal"), attrs={"td": {"class": "wide first truncate"}}, empty_values=()
+    )
+    task_set = tables.Column(verbose_name=_("task set"), accessor="task__task_set")
+    site = tables.Column(verbose_name=_("site"), accessor="task__site")
+    experiment = tables.Column(
+        verbose_name=_("experiment"), accessor="shown_experiment", empty_values=()
+    )
+    agent = tables.Column(verbose_name=_("agent"), accessor="shown_agent", empty_values=())
+    model = tables.Column(verbose_name=_("model"), accessor="shown_model", empty_values=())
+    outcome = tables.Column(
+        verbose_name=_("outcome"),
+        accessor="shown_outcome",
+        empty_values=(),
+        order_by="shown_outcome",
+    )
+    anomalies = tables.Column(
+        verbose_name=_("anomalies"),
+        accessor="shown_anomaly",
+        order_by="shown_anomaly",
+        empty_values=(),
+    )
+    status = tables.Column(
+        verbose_name=_("status"), accessor="shown_status", order_by="shown_status"
+    )
+    n_steps = tables.Column(
+        verbose_name=_("steps"),
+        attrs={"td": {"class": "num", "data-label": _("steps")}, "th": {"class": "num"}},
+    )
+    seconds = tables.Column(
+        verbose_name=_("time"), attrs={"td": {"class": "num nowrap"}, "th": {"class": "num"}}
+    )
+    cost = tables.Column(
+        verbose_name=_("cost"),
+        accessor="shown_cost",
+        attrs={"td": {"class": "num"}, "th": {"class": "num"}},
+    )
+    created = tables.Column(
+        verbose_name=_("added"), accessor="created_at", attrs={"td": {"class": "nowrap desk"}}
+    )
+
+    class Meta:
+        attrs = {"class": "table list", "aria-label": _("Runs")}
+        row_attrs = {
+            "data-run": lambda record: str(record.pk),
+            "class": lambda record: "superseded" if record.superseded else "",
+        }
+        order_by = "-created"
+
+    is_partial = True
+    """Its links swap the table by htmx."""
+    leaves_pages_out = True
+    """The page draws count and pages itself."""
+
+    def __init__(
+        self, runs: RunQuerySet[Run], every: RunQuerySet[Run], sight: Sight, **options: Any
+    ) -> None:
+        """
+        Args:
+            runs: the list, filtered.
+            every: runs that may stand beside a page, whether they are in the list or not; with
+                everything that the columns read.
+            sight: what both were seen with.
+        """
+        self.sight, user = sight, sight.user
+        self.marks: dict[UUID, list[str]] = {}
+        extra = run_list_extension().columns()
+        chosen = chosen_columns(user)
+        hidden = [name for name in all_columns() if name not in chosen]
+        if not any(user.has_perm(f"runs.{verb}_run") for verb in ("rerun", "export")):
+            hidden.append("selected")
+        super().__init__(
+            RunData(runs, every.order_by()),
+            default="",
+            extra_columns=extra,
+            exclude=hidden,
+            sequence=["selected", "goal", *chosen, "..."],
+            **options,
+        )
+
+    def turn_to(self, query: QueryDict) -> None:
+        """Read the page that the address names, and how many rows there are on all."""
+        sight = self.sight
+        rows, every = self.data.data, self.data.every
+        self.count = count_rows(rows, may_estimate=sight.is_whole, most=COUNTED_AT_ONCE)
+        found = run_keyset(
+            rows,
+            every,
+            str(self.order_by[0]) if self.order_by else self._meta.order_by[0],
+            hidden=(sight.blind, sight.anonymous),
+            is_short=self.count.is_exact,
+        ).page(read_cursor(query), PER_PAGE)
+        by_key = {row.pk: row for row in self._rows_of(found.keys)}
+        shown = [by_key[key] for key in found.keys if key in by_key]
+        self.marks = _anomalies_of([run.pk for run in shown if run.shown_anomaly])
+        self.page = ShownPage(
+            DrawnRows(shown, table=self),
+            found.number,
+            previous_query=found.query(query, back=True),
+            next_query=found.query(query, back=False),
+        )
+
+    def _rows_of(self, keys: Sequence[UUID]) -> list[ShownRun]:
+        """The runs of a page, in no order, with everything that the columns read."""
+        sight, runs = self.sight, self.data.every
+        if not sight.is_whole:
+            sight = sight_of(sight.user, keys)
+            runs = run_list_extension().annotate(Run.objects.seen_with(sight).order_by())
+        rows: Any = runs.named(sight).for_table().filter(pk__among=keys)
+        return list(rows)
+
+    def render_goal(self, record: Run) -> SafeString:
+        words = record.goal or record.task.goal or record.task.external_id
+        return format_html(
+            '<a class="row-link" href="{}" hx-disable>{}</a>',
+            reverse("runs:run_detail", args=[record.pk]),
+            words,
+        )
+
+    def render_agent(self, value: str | None, record: ShownRun) -> SafeString | str:
+        return hidden() if record.is_anonymous else value or ""
+
+    render_model = render_experiment = render_agent
+
+    def render_outcome(self, record: ShownRun) -> SafeString:
+        return verdict(record.shown_outcome)
+
+    def render_anomalies(self, record: ShownRun) -> SafeString:
+        if record.is_blind:
+            return hidden()
+        kinds = dict.fromkeys(self.marks.get(record.pk, ()))
+        words = ((Event.Kind(kind).label,) for kind in kinds)
+        return format_html_join(" ", '<span class="badge anomaly">{}</span>', words)
+
+    def render_status(self, value: str) -> SafeString:
+        return format_html('<span class="status {}">{}</span>', value, RunStatus(value).label)
+
+    def render_seconds(self, value: float) -> str:
+        return duration(value)
+
+    def render_cost(self, value: Any) -> str:
+        return money(value)
+
+    def render_created(self, value: Any) -> str:
+        return moment(value)
+
+
+def hidden() -> SafeString:
+    """What stands in a cell that this person must not read yet."""
+    return format_html('<span class="muted">{}</span>', _("hidden"))
+
+
+def _anomalies_of(runs: list[UUID]) -> dict[UUID, list[str]]:
+    """The kinds of anomalies marked in each of the runs, by when they began."""
+    found = defaultdict(list)
+    if runs:  # of most pages none, and has the flag wherever there is a mark
+        marks = Event.objects.filter(run__among=runs, kind__in=ANOMALIES)
+        for run, kind in marks.values_list("run", "kind"):
+            found[run].append(kind)
+    return found
+
+
+def all_columns() -> dict[str, Any]:
+    """Columns that may be shown or not, with their words."""
+    extra = {name: column.verbose_name for name, column in run_list_extension().columns()}
+    return OPTIONAL_COLUMNS | extra
+
+
+def chosen_columns(user: User) -> list[str]:
+    """The columns this person wants, in the table's order."""
+    wanted = user.preferences.get("run_columns", DEFAULT_COLUMNS)
+    order = [name for name in DEFAULT_COLUMNS if name in all_columns()]
+    order += [name for name in all_columns() if name not in order]
+    return [name for name in order if name in wanted]

@@ -1,0 +1,71 @@
+"""The runs table."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+from django_tables2 import RequestConfig
+
+from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.row_counts import count_rows
+from runs.models import Run, User
+from runs.models.visibility import sight_of
+from runs.viewer.run_list.filters import RunFilter
+from runs.viewer.run_list.tables import RunTable, all_columns, chosen_columns
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+def run_list(request: AppRequest) -> HttpResponse:
+    """Runs that the person may see, filtered and sorted by what they may see of them."""
+    sight = sight_of(request.user)
+    runs = Run.objects.seen_with(sight)
+    run_filter = RunFilter(request.GET, queryset=runs, sight=sight)
+    table = RunTable(run_filter.qs, run_filter.queryset, sight)
+    RequestConfig(request, paginate=False).configure(table)
+    table.turn_to(request.GET)
+    shows_any = bool(table.page.object_list)
+    context = {
+        "table": table,
+        "filter": run_filter,
+        "count": table.count,
+        "columns": _column_choices(request.user),
+        "has_runs": shows_any or runs.exists(),
+        "hidden_attempts": 0 if shows_any else run_filter.count_superseded(),
+    }
+    name = "_run_table" if wants_partial(request) else "run_list"
+    return render(request, f"runs/{name}.html", context)
+
+
+@require_safe
+def run_count(request: AppRequest) -> HttpResponse:
+    """How many runs match, for a page that has counted only so far before it was shown."""
+    sight = sight_of(request.user)
+    runs = Run.objects.seen_with(sight)
+    found = RunFilter(request.GET, queryset=runs, sight=sight).qs
+    return render(request, "runs/_run_count.html", {"count": count_rows(found)})
+
+
+@require_POST
+def run_columns(request: AppRequest) -> HttpResponse:
+    """Keep which columns this person wants, and go back to the table as it was."""
+    chosen = [name for name in request.POST.getlist("column") if name in all_columns()]
+    request.user.preferences["run_columns"] = chosen
+    request.user.save(update_fields=["preferences"])
+    back = request.POST.get("next", "")
+    # A bare word would be taken for the name of a view, which there may not be.
+    if not url_has_allowed_host_and_scheme(back, allowed_hosts=None) or not back.startswith("/"):
+        back = reverse("runs:run_list")
+    return redirect(back)
+
+
+def _column_choices(user: User) -> list[dict[str, Any]]:
+    chosen = chosen_columns(user)
+    return [
+        {"name": name, "words": words, "is_chosen": name in chosen}
+        for name, words in all_columns().items()
+    ]

@@ -1,0 +1,1 @@
+"""The page of one run, live while the run goes on."""

@@ -1,0 +1,1 @@
+"""The timeline of a run: steps, marks, model calls and screens."""

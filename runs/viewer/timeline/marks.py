@@ -1,0 +1,333 @@
+"""What stands on a timeline beside its steps: anomalies, ways back, takeovers, and the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import groupby
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from runs.models import Event, Run, Step
+from runs.models.visibility import hides_something
+from runs.templatetags.interface import money
+from runs.viewer.timeline.step_rows import StepRow, shortened
+
+if TYPE_CHECKING:
+    from runs.models.visibility import ShownRun
+
+GIVEN_UP = "given_up"
+SWITCH_BACK = "switch_back"
+SIGNS = {
+    Event.Kind.LOOP: "⟲",
+    Event.Kind.FALSE_COMPLETION: "⚑",
+    Event.Kind.ROLLBACK: "↩",
+    Event.Kind.MODEL_SWITCH: "⇄",
+    Event.Kind.REPLAY_DIVERGED: "≠",
+    GIVEN_UP: "⊘",
+    SWITCH_BACK: "⇄",
+}
+ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
+MOST_DOLLARS = 10**8
+ERROR_CHARS = 400
+"""What to do often stands at the end of what went wrong."""
+HIDDEN_FROM_BLIND = (Event.Kind.FALSE_COMPLETION, Event.Kind.REPLAY_DIVERGED)
+"""A detector's verdict, and what would tell how the run ended."""
+
+
+class Mark(TypedDict):
+    """Something over steps first..last. `to` is the step that it leads back to.
+
+    `at_end` is there where it came after the last step, and no further one followed.
+    """
+
+    kind: str
+    sign: str
+    first: int
+    last: int
+    label: str
+    to: NotRequired[int]
+    at_end: NotRequired[bool]
+
+
+class Final(TypedDict):
+    """How the run ended, as far as the viewer may know: the answer, and the end in words.
+
+    `sign` is ✓ where a stuck run was rescued, ✕ where it was not, else empty.
+    """
+
+    answer: str | None
+    words: str
+    sign: str
+
+
+def events_shown(run: Run) -> list[Event]:
+    """What happened to the run, without what its viewer may not know. One query."""
+    events = run.events.all()
+    if cast("ShownRun", run).is_blind:
+        events = events.exclude(kind__in=HIDDEN_FROM_BLIND)
+    return list(events)
+
+
+def marks_of(run: Run, events: Sequence[Event], steps: Sequence[StepRow]) -> list[Mark]:
+    """The marks of a timeline in the order of their first steps."""
+    marks = [_mark(event, run, steps) for event in events]
+    marks += _given_up(steps)
+    marks += _switches_back(run, events, steps)
+    return sorted(marks, key=lambda mark: (mark["first"], mark["kind"] != GIVEN_UP))
+
+
+def course_title(run: Run, events: Sequence[Event], n_given_up: int) -> str:
+    """What became of a run that got stuck, in a line; empty where nothing of that happened."""
+    if not events and not n_given_up:
+        return ""
+    parts = []
+    if ways_back := _ways_back(events):
+        parts.append(
+            ngettext("went back once", "went back %(n)s times", ways_back) % {"n": ways_back}
+        )
+    else:
+        parts.append(_("got stuck"))
+    if n_given_up:
+        parts.append(
+            ngettext("%(n)s step given up", "%(n)s steps given up", n_given_up) % {"n": n_given_up}
+        )
+    if _is_rescued(run, events):
+        parts.insert(0, _("rescued"))
+    return ", ".join(parts)
+
+
+def end_of(run: Run, events: Sequence[Event], max_chars: int) -> Final:
+    """The end of the run in plain words; a blind viewer learns only that it is the end."""
+    answer = run.final_answer
+    final: Final = {
+        "answer": answer
+        if answer is None or len(answer) <= max_chars
+        else answer[:max_chars] + "…",
+        "words": "",
+        "sign": "",
+    }
+    if run.is_active:
+        return final
+    if cast("ShownRun", run).is_blind:
+        return final | {"words": _("end of the run")}
+    words = [_("ended: %(reason)s") % {"reason": run.get_end_reason_display()}]
+    if run.fault:
+        words.append(
+            _("%(fault)s, which does not count against the agent")
+            % {"fault": run.get_fault_display()}
+        )
+    why = _why_ended(run, events)
+    if why:
+        words.append(why)
+    if run.error_message:
+        words.append(shortened(run.error_message, ERROR_CHARS))
+    sign = ""
+    # An error says nothing of what a recovery would have led to.
+    is_told = run.outcome != Run.Outcome.ERROR
+    if is_told and (_ways_back(events) or run.end_reason in _STUCK_ENDS):
+        sign = "✓" if _is_rescued(run, events) else "✕"
+    return final | {"words": " · ".join(words), "sign": sign}
+
+
+_STUCK_ENDS = {
+    Run.EndReason.HARNESS_LOOP_STOP,
+    Run.EndReason.RECOVERY_EXHAUSTED,
+    Run.EndReason.RECOVERY_REFUSED,
+    Run.EndReason.REPLAY_DIVERGED,
+}
+
+
+def _mark(event: Event, run: Run, steps: Sequence[StepRow]) -> Mark:
+    mark: Mark = {
+        "kind": event.kind,
+        "sign": SIGNS.get(event.kind, "•"),
+        "first": event.first_step,
+        "last": event.last_step,
+        "label": _label(event, run, steps),
+    }
+    if event.kind == Event.Kind.ROLLBACK and isinstance(to := event.detail.get("to_step"), int):
+        mark["to"] = to
+        if steps and not _left_a_step(steps[-1], event):
+            mark["at_end"] = True
+    return mark
+
+
+def _label(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
+    """An event in words, without names or costs where the viewer may not know who acted."""
+    span = _span(event.first_step, event.last_step)
+    if event.kind == Event.Kind.ROLLBACK:
+        return _way_back(event, run, steps)
+    if event.kind == Event.Kind.MODEL_SWITCH:
+        name = None if hides_something(run) else _name(event, "to")
+        words = _("%(name)s takes over") % {"name": name} if name else _("another model takes over")
+        return f"{words}, {span}"
+    if event.kind == Event.Kind.REPLAY_DIVERGED:
+        return f"{_why_diverged(event)}, {span}"
+    if event.kind == Event.Kind.LOOP:
+        words, period = _("loop"), event.detail.get("period")
+        if isinstance(period, int) and period:
+            words = ngettext(
+                "loop of %(n)s step repeated", "loop of %(n)s steps repeated", period
+            ) % {"n": period}
+    else:
+        words = _("says that it is done, or waits, again and again")
+    return ", ".join(filter(None, (words, span, _answer(event, run))))
+
+
+def _span(first: int, last: int) -> str:
+    words = _("step %(first)s") if first == last else _("steps %(first)s–%(last)s")  # noqa: RUF001 (a dash between numbers)
+    return words % {"first": first, "last": last}
+
+
+def _answer(event: Event, run: Run) -> str:
+    """What followed on an anomaly, where it was not a recovery. It tells how the run ended."""
+    if hides_something(run):
+        return ""
+    return {
+        "stopped": _("and the policy ends the run here"),
+        "spent": _("and no recovery is left"),
+        "refused": _("and going back is refused"),
+    }.get(str(event.detail.get("answer")), "")
+
+
+def _way_back(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
+    """Where a rollback led, and what it cost."""
+    to = event.detail.get("to_step")
+    if not isinstance(to, int):
+        return _("went back")
+    if not isinstance(event.detail.get("replayed"), int):
+        return _("back to step %(n)s") % {"n": to}
+    words = _("back to the start")
+    if replayed := sum(_repeats(step, event) for step in steps):
+        words += ", " + ngettext("%(n)s step replayed", "%(n)s steps replayed", replayed) % {
+            "n": replayed
+        }
+    if steps and _went_on(steps[-1], event):
+        words += ", " + _("on from before step %(n)s") % {"n": to}
+    abandoned = event.detail.get("abandoned")
+    cost = _dollars(abandoned.get("cost")) if isinstance(abandoned, dict) else None
+    if cost and not hides_something(run):
+        words += " " + _("(%(cost)s spent in vain)") % {"cost": money(cost)}
+    return words
+
+
+def _dollars(said: object) -> Decimal | None:
+    """The amount of a record from anywhere; None for what is none."""
+    try:
+        amount = Decimal(str(said))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and abs(amount) < MOST_DOLLARS else None
+
+
+def _repeats(step: StepRow, event: Event) -> bool:
+    """Whether the step was repeated on this way back; one without an action shows a wrong page."""
+    is_within = event.first_step <= step["i"] <= event.last_step
+    return is_within and step["state"] == Step.State.REPLAYED and bool(step["action"])
+
+
+def _went_on(last: StepRow, event: Event) -> bool:
+    """Whether the way back was not the end."""
+    return last["i"] > event.last_step or last["state"] == Step.State.LIVE
+
+
+def _left_a_step(last: StepRow, event: Event) -> bool:
+    """Whether anything was recorded from the way back on; not if it broke before its first step."""
+    return last["i"] > event.last_step or last["state"] != Step.State.SUPERSEDED
+
+
+def _why_diverged(event: Event) -> str:
+    place = {"n": event.detail.get("repeats", "?")}
+    return {
+        "goal": _("the replay was given another task"),
+        "page": _("the replay found another page than step %(n)s had seen"),
+        "target": _("the replay found another element where step %(n)s had acted"),
+        "ended": _("the task ended while step %(n)s was replayed"),
+    }.get(str(event.detail.get("why")), _("the replay came to another page")) % place
+
+
+def _name(event: Event, side: str) -> str | None:
+    """Model of an agent of a takeover, or else its name."""
+    name = event.detail.get(f"{side}_model") or event.detail.get(f"{side}_agent")
+    return name if isinstance(name, str) else None
+
+
+def _given_up(steps: Sequence[StepRow]) -> Iterator[Mark]:
+    """A mark for each stretch of steps that a rollback made undone."""
+    for (state, _branch), together in groupby(
+        steps, key=lambda step: (step["state"], step["branch"])
+    ):
+        if state != Step.State.SUPERSEDED:
+            continue
+        stretch = list(together)
+        first, last = stretch[0]["i"], stretch[-1]["i"]
+        label = f"{_('given up')}: {_span(first, last)}"
+        yield Mark(kind=GIVEN_UP, sign=SIGNS[GIVEN_UP], first=first, last=last, label=label)
+
+
+def _switches_back(run: Run, events: Sequence[Event], steps: Sequence[StepRow]) -> Iterator[Mark]:
+    """A mark where the first agent goes on after another one's steps."""
+    by_index = {step["i"]: step for step in steps}
+    for event in events:
+        after = by_index.get(event.last_step + 1)
+        during = by_index.get(event.last_step)
+        if event.kind != Event.Kind.MODEL_SWITCH or after is None or during is None:
+            continue
+        if after["branch"] != during["branch"]:
+            continue  # a way back came first
+        name = None if hides_something(run) else _name(event, "from")
+        label = _("%(name)s goes on") % {"name": name} if name else _("the first model goes on")
+        at = after["i"]
+        yield Mark(kind=SWITCH_BACK, sign=SIGNS[SWITCH_BACK], first=at, last=at, label=label)
+
+
+def _ways_back(events: Sequence[Event]) -> int:
+    return sum(event.kind == Event.Kind.ROLLBACK for event in events)
+
+
+def _is_rescued(run: Run, events: Sequence[Event]) -> bool:
+    """Whether it succeeded after a recovery, as far as the viewer may know."""
+    return (
+        not cast("ShownRun", run).is_blind
+        and run.outcome == Run.Outcome.SUCCESS
+        and _ways_back(events) > 0
+    )
+
+
+def _why_ended(run: Run, events: Sequence[Event]) -> str:
+    """What recovery had to do with the end; empty where it had nothing."""
+    n = _ways_back(events)
+    detail: dict[str, object] = next(
+        (e.detail for e in reversed(events) if e.kind in ANOMALIES), {}
+    )
+    if run.end_reason == Run.EndReason.HARNESS_LOOP_STOP:
+        return _saved(detail.get("steps_saved_at_most"))
+    if run.end_reason == Run.EndReason.RECOVERY_EXHAUSTED:
+        return (
+            ngettext("%(n)s recovery did not help", "%(n)s recoveries did not help", n) % {"n": n}
+            if n
+            else _("the policy allows no recovery")
+        )
+    if run.end_reason == Run.EndReason.RECOVERY_REFUSED:
+        writes = detail.get("writes")
+        steps = ", ".join(map(str, writes)) if isinstance(writes, list) else "?"
+        return _("these steps look like writes: %(steps)s") % {"steps": steps}
+    if run.end_reason == Run.EndReason.REPLAY_DIVERGED:
+        diverged = [event for event in events if event.kind == Event.Kind.REPLAY_DIVERGED]
+        return _why_diverged(diverged[-1]) if diverged else ""
+    if not n or run.outcome == Run.Outcome.ERROR:
+        return ""
+    if _is_rescued(run, events):
+        return ngettext(
+            "rescued: success after %(n)s recovery", "rescued: success after %(n)s recoveries", n
+        ) % {"n": n}
+    return ngettext("%(n)s recovery did not help", "%(n)s recoveries did not help", n) % {"n": n}
+
+
+def _saved(steps: object) -> str:
+    if not isinstance(steps, int):
+        return ""
+    return ngettext("at most %(n)s step saved", "at most %(n)s steps saved", steps) % {"n": steps}

@@ -1,0 +1,171 @@
+"""What the timeline of a run draws, as compact data without what its viewer may not see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NotRequired, TypedDict
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from runs.models import Event, Run, Step, User
+from runs.models.visibility import hides_something
+from runs.viewer.timeline.marks import Mark, course_title, end_of, events_shown, marks_of
+from runs.viewer.timeline.step_rows import StepRow, shortened, step_rows
+from webagent.trajectory.actions import ActionKind
+
+ALL_AT_ONCE = 400
+"""Runs of up to so many steps bring all texts with the page; longer ones bring them in parts."""
+PART = 100
+TEXT_CHARS = 4000
+NO_BLOB = "0" * 64
+
+
+class StepTexts(TypedDict):
+    """The long texts of one step."""
+
+    thought: str
+    action: str
+    url: str
+    title: str
+    error: str
+    tokens: NotRequired[tuple[int | None, int | None]]
+    cost: NotRequired[str | None]
+
+
+_TEXTS = ("index", "thought", "action", "url", "title", "error")
+_COSTS = ("input_tokens", "output_tokens", "cost")
+
+
+def timeline_context(run: Run, user: User) -> dict[str, Any]:
+    """Everything `runs/_timeline.html` needs, as {"timeline": ...}; four queries at most.
+
+    For a viewer who is blind or to whom agent and model are hidden there is no reward, no end
+    flag, no name, no prompt, no token count and no cost in it.
+    """
+    shown = _shown(run, user)
+    steps = step_rows(shown)
+    events = events_shown(shown)
+    marks = marks_of(shown, events, steps)
+    n_given_up = sum(step["state"] == Step.State.SUPERSEDED for step in steps)
+    return {
+        "timeline": {
+            "run": shown,
+            "data": timeline_data(shown, steps, events, marks),
+            "marks": marks,
+            "course": course_title(shown, events, n_given_up),
+            "n_given_up": n_given_up,
+            # What a run that goes on has none of may still come.
+            "has_marked": shown.is_active or any(step["marked"] for step in steps),
+            "has_seen": any("seen" in step for step in steps),
+            "has_calls": (shown.is_active and not hides_something(shown))
+            or any("calls" in step for step in steps),
+        }
+    }
+
+
+def timeline_data(
+    run: Run, steps: list[StepRow], events: Sequence[Event], marks: list[Mark]
+) -> dict[str, Any]:
+    """What the scripts of a timeline read; the run is one out of `shown_to`. One query."""
+    return {
+        "run": str(run.pk),
+        "is_live": run.is_active,
+        "steps": steps,
+        "texts": step_texts(run, 0, ALL_AT_ONCE if len(steps) <= ALL_AT_ONCE else PART),
+        "part": PART,
+        "events": marks,
+        "final": end_of(run, events, TEXT_CHARS),
+        "blob_url": reverse("runs:run_blob", args=[run.pk, NO_BLOB]),
+        "texts_url": reverse("runs:run_steps", args=[run.pk]),
+        "step_url": reverse("runs:run_step", args=[run.pk, 0]),
+        "kinds": _kind_words(),
+        "words": _words(is_active=run.is_active),
+    }
+
+
+def step_texts(run: Run, first: int, count: int) -> dict[int, StepTexts]:
+    """The texts of steps first..first+count-1, by index. One query."""
+    shows_costs = not hides_something(run)
+    columns = _TEXTS + _COSTS if shows_costs else _TEXTS
+    steps = run.steps.filter(index__gte=first, index__lt=first + count)
+    return {values["index"]: _texts(values) for values in steps.values(*columns)}
+
+
+def _shown(run: Run, user: User) -> Run:
+    if hasattr(run, "is_blind"):
+        return run
+    return Run.objects.shown_to(user, [run.pk]).get()
+
+
+def _texts(values: dict[str, Any]) -> StepTexts:
+    texts: StepTexts = {
+        "thought": shortened(values["thought"], TEXT_CHARS),
+        "action": shortened(values["action"], TEXT_CHARS),
+        "url": shortened(values["url"], TEXT_CHARS),
+        "title": shortened(values["title"], TEXT_CHARS),
+        "error": shortened(values["error"], TEXT_CHARS),
+    }
+    if "cost" in values:
+        texts["tokens"] = (values["input_tokens"], values["output_tokens"])
+        texts["cost"] = None if values["cost"] is None else str(values["cost"])
+    return texts
+
+
+def _kind_words() -> dict[str, str]:
+    return {
+        ActionKind.CLICK: _("click"),
+        ActionKind.POINT: _("point at"),
+        ActionKind.TYPE: _("type"),
+        ActionKind.NAV: _("go to"),
+        ActionKind.SCROLL: _("scroll"),
+        ActionKind.KEY: _("key"),
+        ActionKind.MESSAGE: _("message"),
+        ActionKind.WAIT: _("wait"),
+        ActionKind.TAB: _("tab"),
+        ActionKind.OTHER: _("other"),
+    }
+
+
+def _words(*, is_active: bool) -> dict[str, str]:
+    """Phrases that the script puts together; %n and the like are filled in there."""
+    return {
+        "no_action": _("no action"),
+        "no_picture": _("No screenshot was recorded here."),
+        "no_steps": _("No step has been taken yet.")
+        if is_active
+        else _("No steps were recorded of this run."),
+        "no_tree": _("No accessibility tree was recorded here."),
+        "failed": _("error"),
+        "superseded": _("given up"),
+        "replayed": _("replayed"),
+        "replays": _("repeats step %n"),
+        "by_other": _("other model"),
+        "looped": _("in the loop"),
+        "claimed": _("says it is done"),
+        "problem": _("reply unusable"),
+        "unanswered": _("no reply"),
+        "branch": _("branch %n"),
+        "identical": _("%n identical steps"),
+        "looping": _("%n more steps of the loop"),
+        "step_of": _("step %i / %n"),
+        "before_alt": _("Page before step %i"),
+        "after_alt": _("Page after step %i"),
+        "marked_alt": _("Page before step %i with the elements numbered"),
+        "hits": _("%i of %n"),
+        "no_hits": _("not found"),
+        "progress_highest": _("highest %n"),
+        "progress_end": _("at the end %n"),
+        "progress_reached": _("reached: %n"),
+        "progress_lost": _("lost: %n"),
+        "seconds": _("%n s"),
+        "tokens": _("%in in, %out out"),
+        "no_price": _("price unknown"),
+        "loading": _("Loading …"),
+        "live_steps": _("%n steps so far"),
+        "live_ended": _("The run has ended."),
+        "live_new": _("%n new"),
+        "live_lost": _("No connection to the site; it is tried again."),
+        "heard": _("heard %n ago"),
+        "failed_load": _("Could not be loaded. Choose the step again to retry."),
+    }
