@@ -15,6 +15,11 @@ class JudgingConfig(AppConfig):
     def ready(self) -> None:
         """Listen to what happens to runs; keep roles and what is derived in every database."""
         import_module("judging.receivers")
+        # Models are loaded only now.
+        from judging.extension import JudgingExtension
+        from runs.extension import register
+
+        register(JudgingExtension())
         roles = import_module("judging.studies.roles")
         post_migrate.connect(roles.sync_roles, sender=self, dispatch_uid="judging.sync_roles")
         ages = import_module("judging.studies.verdicts.verdict_ages")

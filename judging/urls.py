@@ -8,6 +8,7 @@ from judging.analysis.causes import urls as cause_urls
 from judging.analysis.experiments import urls as experiment_urls
 from judging.analysis.failure_modes import urls as failure_urls
 from judging.analysis.hint_effects import urls as hint_urls
+from judging.analysis.milestone_proposals import urls as milestone_proposal_urls
 from judging.api import page_urls as api_urls
 from judging.evaluating import urls as batch_urls
 from judging.portability import urls as export_urls
@@ -17,6 +18,7 @@ from judging.studies import urls as people_urls
 app_name = "judging"
 urlpatterns: list[URLPattern | URLResolver] = [
     *people_urls.urlpatterns,
+    *milestone_proposal_urls.urlpatterns,
     *audit_urls.urlpatterns,
     *batch_urls.urlpatterns,
     *cause_urls.urlpatterns,

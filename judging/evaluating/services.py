@@ -11,10 +11,10 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from judging.evaluating.evaluating import evaluation_of, version_of
+from judging.evaluating.tasks import evaluate_run
 from judging.evaluators.contract import Evaluator, having_read
 from judging.evaluators.registry import predefined_evaluators
 from judging.models import Evaluation, EvaluatorVersion
-from judging.tasks import evaluate_run
 from runs.models import Run
 from runs.models.row_writes import insert_all
 

@@ -9,10 +9,10 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from judging.evaluating.evaluating import version_of
+from judging.evaluating.tasks import evaluate_task
 from judging.evaluators.milestones import MechanicalMilestones
 from judging.evaluators.progress import PROGRESS_EVALUATORS
 from judging.models import Evaluation
-from judging.tasks import evaluate_task
 from runs.catalogue.milestones.definitions import digest_of_task
 from runs.models import Task
 

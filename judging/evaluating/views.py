@@ -14,7 +14,6 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.auditing import for_auditors
 from judging.evaluating.batch_services import cancel_batch, resume_batch
 from judging.evaluating.forms import EvaluateForm
 from judging.evaluating.pages import (
@@ -32,10 +31,10 @@ from judging.evaluators.language_models import (
     offered_models,
 )
 from judging.models import EvaluationBatch, Study
-from judging.studies.access import AUDIT, EVALUATE
+from judging.studies.access import AUDIT, EVALUATE, for_auditors
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.row_counts import BoundedPaginator
-from runs.launching.reruns.pages import ids_of
+from runs.models.parsing import ids_of
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.resuming import resume
 from runs.queue.work_forms import ResumeForm

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from runs.queue import language_models
-from runs.queue.language_models import (
+from runs.catalogue.agents import language_models
+from runs.catalogue.agents.language_models import (
     ModelOffer,
     ModelUnavailableError,
     model_registry,

@@ -26,7 +26,6 @@ from runs.models import Milestone, Run, Step
 from runs.models.among import several
 from runs.models.prepared import Prepared
 from runs.storage.blobs import MissingBlobError, read_blob
-from runs.storage.run_bundles import step_record
 from webagent.milestones.checks import ReportedCheck, Rule
 from webagent.milestones.definition import Definition, digest_of, weights_of
 from webagent.milestones.findings import track
@@ -74,7 +73,7 @@ class MechanicalMilestones:
     def evaluate(self, run: Run) -> Finding:
         if (finding := without_outcome(run)) is not None:
             return finding
-        steps = [step_record(step) for step in run.steps.order_by("index")]
+        steps = [step.to_record() for step in run.steps.order_by("index")]
         if not steps:
             return Finding.not_applicable(NO_STEPS)
         stored = definitions_of(run.task)

@@ -9,7 +9,6 @@ from django.http import FileResponse, Http404
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from judging.analysis.audits.auditing import for_auditors
 from judging.analysis.experiments.access_views import for_readers
 from judging.analysis.experiments.population import Scope
 from judging.models import Study, StudyItem
@@ -21,6 +20,7 @@ from judging.portability.judgements.data_tables import (
     study_contents_for,
 )
 from judging.portability.judgements.table_writing import DATA_FORMATS
+from judging.studies.access import for_auditors
 from judging.studies.blinding.unblinding import record_unblindings
 from runs.interface.fragments import AppRequest
 

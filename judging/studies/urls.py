@@ -2,7 +2,6 @@
 
 from django.urls import path
 
-from judging.analysis.milestone_proposals import views as milestone_proposals
 from judging.studies import home_views as home
 from judging.studies import member_views as members
 from judging.studies import views as studies
@@ -30,26 +29,6 @@ urlpatterns = [
     path("studies/<int:study_id>/annotate/skip/", annotate.label_skip, name="label_skip"),
     path("studies/<int:study_id>/annotate/undo/", annotate.label_undo, name="label_undo"),
     path("studies/<int:study_id>/annotate/comments/", annotate.step_comment, name="step_comment"),
-    path(
-        "tasks/<int:task_id>/milestones/proposals/",
-        milestone_proposals.milestone_proposals,
-        name="milestone_proposals",
-    ),
-    path(
-        "tasks/<int:task_id>/milestones/proposals/start/",
-        milestone_proposals.milestone_proposals_start,
-        name="milestone_proposals_start",
-    ),
-    path(
-        "tasks/<int:task_id>/milestones/proposals/cancel/",
-        milestone_proposals.milestone_proposals_cancel,
-        name="milestone_proposals_cancel",
-    ),
-    path(
-        "tasks/<int:task_id>/milestones/proposals/decide/",
-        milestone_proposals.milestone_proposals_decide,
-        name="milestone_proposals_decide",
-    ),
     path("disputes/", disputes.dispute_list, name="dispute_list"),
     path("disputes/overruled/", disputes.overruled, name="overruled"),
     path("disputes/<int:dispute_id>/", disputes.dispute_detail, name="dispute_detail"),

@@ -64,10 +64,7 @@ def why(measured: Measured | Agreed) -> str:
     return ""
 
 
-@register.filter
-def said(reason: str) -> str:
-    """A stored reason in the reader's language, where it is one of ours."""
-    return _(reason) if reason else ""
+register.filter("said", wording.reason_words)
 
 
 @register.filter

@@ -22,7 +22,7 @@ from pydantic_core import to_json
 from runs.api.bodies import BoundedParser
 from runs.api.description import Description
 from runs.api.problems import Problem, field_errors, forbidden, invalid
-from runs.interface.outages import RETRY_AFTER_S, Outage, outage
+from runs.storage.outages import RETRY_AFTER_S, Outage, outage
 
 logger = logging.getLogger("django.request")
 View = Callable[..., HttpResponseBase]

@@ -14,9 +14,9 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from runs.exports.run_bundles import bundles_of
 from runs.models import Run, Task, User
 from runs.models.run_queries import RunQuerySet
-from runs.storage.run_bundles import bundles_of
 from webagent.trajectory.atif.writer import write_atif
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.native.blinding import Blinding, without_answers

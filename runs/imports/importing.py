@@ -9,7 +9,8 @@ from uuid import UUID
 
 from django.conf import settings
 
-from runs.imports.extension import run_extensions
+from runs.exports.run_bundles import is_stored
+from runs.extension import extension
 from runs.imports.kept_uploads import kept_upload
 from runs.imports.reading_again import ReadingAgain, remember_runs
 from runs.imports.reimporting import Reimported
@@ -22,7 +23,6 @@ from runs.queue.holding import Hold, WorkLostError, sweep_work
 from runs.queue.workers import is_stopping
 from runs.storage.bounds import import_bounds
 from runs.storage.file_storage import StoreUnavailableError
-from runs.storage.run_bundles import is_stored
 from runs.telemetry.counters import imported_runs
 from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
 from webagent.trajectory.surveys import Survey, survey
@@ -85,12 +85,11 @@ def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, o
             hold.renew(n_total=source.total, n_done=0)
             if job.only_looks:
                 return ImportJob.State.FINISHED, _look(job, source, hold)
-            for extension in run_extensions():
-                extension.before_file(path, job.created_by)
+            verdicts = extension().verdicts
+            verdicts.before_file(path, job.created_by)
             _import(job, hold, source, report)
-            for extension in run_extensions():
-                for problem in extension.after_file(path, job.file_name, job.created_by):
-                    report.add(problem)
+            for problem in verdicts.after_file(path, job.file_name, job.created_by):
+                report.add(problem)
     except (WorkLostError, StoreUnavailableError, _StoppingError):
         raise
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import UUID
 
+from runs.exports.run_bundles import bundle_of, is_stored
 from runs.imports.reimporting import Became, Reimported, placed_like, put_in_place
 from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, StoringError, import_bundle
 from runs.models import ImportJob, Run, RunOfImport
-from runs.storage.run_bundles import bundle_of, is_stored
 from webagent.trajectory.bundles import BlobStash, Problem, Rejection, RunBundle
 
 MOST_LISTED = 200

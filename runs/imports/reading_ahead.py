@@ -25,10 +25,10 @@ from itertools import islice
 from multiprocessing.connection import Connection, Pipe
 from typing import NoReturn, Self
 
+from runs.exports.run_bundles import StoredBlobs
 from runs.imports.file_writing import WRITERS, write_files
 from runs.storage.blobs import BlobBatch
 from runs.storage.file_storage import BlobFileStorage, blob_storage
-from runs.storage.run_bundles import StoredBlobs
 from webagent.held_folders import HeldFolder
 from webagent.processes import end_with_parent
 from webagent.trajectory.bundles import BlobStash, Problem, RunBundle

@@ -13,12 +13,12 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import ProtectedError
 
-from runs.imports.extension import Verdicts, run_extensions
+from runs.exports.run_bundles import bundle_of
+from runs.extension import Verdicts, extension
 from runs.imports.storing import StoringError, import_bundle
 from runs.models import Run
-from runs.operations.retention.clean_up import named_deleted
 from runs.storage.bounds import import_bounds
-from runs.storage.run_bundles import bundle_of
+from runs.storage.deletion import named_deleted
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.inventory import NOT_IN_ORIGINALS
 from webagent.trajectory.originals import KeptTree, has_original
@@ -125,8 +125,7 @@ def _why_kept(run: Run) -> str:
     """Why the run may not be replaced; empty if it may."""
     if run.family or run.reruns.exists() or Run.objects.filter(retry_of=run).exists():
         return "it repeats a run, or others repeat it"
-    reasons = (extension.why_kept(run) for extension in run_extensions())
-    return next((reason for reason in reasons if reason), "")
+    return extension().verdicts.why_kept(run)
 
 
 @transaction.atomic
@@ -137,25 +136,24 @@ def _replace(run: Run, read: RunBundle) -> UUID:
         ProtectedError: something that must not be lost refers to the run.
         StoringError: it cannot be stored.
     """
-    said = [extension.release(run) for extension in run_extensions()]
+    said = extension().verdicts.release(run)
     user = run.created_by
     with named_deleted(run, "read again from its original"):
         Run.objects.filter(pk=run.pk).delete()
     return import_bundle(_with(read, said), user=user).run_id
 
 
-def _with(read: RunBundle, said: list[Verdicts]) -> RunBundle:
+def _with(read: RunBundle, said: Verdicts) -> RunBundle:
     """The run as it is read today, and what earlier imports said of it after that."""
     return replace(
         read,
-        evaluations=(*read.evaluations, *(item for one in said for item in one.evaluations)),
-        labels=(*read.labels, *(item for one in said for item in one.labels)),
-        adjudications=(*read.adjudications, *(item for one in said for item in one.adjudications)),
+        evaluations=(*read.evaluations, *said.evaluations),
+        labels=(*read.labels, *said.labels),
+        adjudications=(*read.adjudications, *said.adjudications),
     )
 
 
 @transaction.atomic
 def _store_verdicts(run: Run, read: RunBundle) -> None:
     """Store what is said of the run, such as labels whose meaning is known by now."""
-    for extension in run_extensions():
-        extension.store(run, read)
+    extension().verdicts.store(run, read)

@@ -12,11 +12,11 @@ from django.db import DatabaseError, IntegrityError, transaction
 
 from runs.catalogue.milestones.records import store_milestones
 from runs.catalogue.tasks.rows import differs
-from runs.imports.extension import run_extensions
+from runs.exports.run_bundles import TASK_KEY, is_stored, stored_run
+from runs.extension import extension
 from runs.imports.file_writing import write_files
 from runs.imports.reading_ahead import reading
 from runs.imports.session import ImportSession
-from runs.interface.outages import is_of_full_disk
 from runs.knowledge.hints.records import store_hints
 from runs.models import (
     Attachment,
@@ -30,6 +30,7 @@ from runs.models.policy_documents import known_policy
 from runs.models.row_writes import insert_all
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.links import free_run_id
+from runs.storage.outages import is_of_full_disk
 from runs.storage.quotas import QuotaError, demand_room
 from runs.storage.records import (
     EVALUATION_ROLE,
@@ -40,7 +41,6 @@ from runs.storage.records import (
     step_row,
     stored_json,
 )
-from runs.storage.run_bundles import TASK_KEY, is_stored, stored_run
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.records import EndReason
 
@@ -155,11 +155,7 @@ def import_bundle(
                 problems = [
                     *store_milestones(run.task, bundle),
                     *store_hints(run, bundle),
-                ]
-                problems += [
-                    problem
-                    for extension in run_extensions()
-                    for problem in extension.store(run, bundle)
+                    *extension().verdicts.store(run, bundle),
                 ]
             break
         except IntegrityError as error:

@@ -1,8 +1,7 @@
-"""Addresses of imports and exports."""
+"""Addresses of imports."""
 
 from django.urls import path
 
-from runs.exports import views as exports
 from runs.imports import views as imports
 
 urlpatterns = [
@@ -11,6 +10,4 @@ urlpatterns = [
     path("imports/<uuid:job_id>/decide/", imports.import_decide, name="import_decide"),
     path("imports/<uuid:job_id>/again/", imports.import_read_again, name="import_read_again"),
     path("imports/<uuid:job_id>/forget/", imports.import_forget, name="import_forget"),
-    path("runs/export/", exports.run_export_selected, name="run_export_selected"),
-    path("runs/<uuid:run_id>/export/", exports.run_export, name="run_export"),
 ]

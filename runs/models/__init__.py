@@ -1,5 +1,6 @@
 """What is stored of tasks, agents, runs and steps."""
 
+from runs.models.agents import AgentConfiguration
 from runs.models.api import ApiAnswer, ApiToken, Scope
 from runs.models.audit_log import Act
 from runs.models.blobs import Attachment, Blob
@@ -14,7 +15,7 @@ from runs.models.leased_work import LeasedWork, PaidWork
 from runs.models.milestones import Milestone
 from runs.models.people import User
 from runs.models.policies import RetryPolicy
-from runs.models.runs import AgentConfiguration, Run, RunStatus
+from runs.models.runs import Run, RunStatus
 from runs.models.space import DeletedRun, DoomedBlob, RunSpace, SpaceMeasurement
 from runs.models.steps import Step
 from runs.models.tasks import Task, TaskRevision, TaskSet

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from math import isfinite
 from typing import TypeVar
+from uuid import UUID
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
@@ -90,3 +91,14 @@ def _ends(low: int, high: int) -> dict[str, str]:
         "low": number_format(low, force_grouping=True),
         "high": number_format(high, force_grouping=True),
     }
+
+
+def ids_of(words: Iterable[str]) -> list[UUID]:
+    """The ids among these words, each once; what is none is left out."""
+    found: dict[UUID, None] = {}
+    for word in words:
+        try:
+            found[UUID(word)] = None
+        except ValueError:
+            continue
+    return list(found)

@@ -8,30 +8,11 @@ from django.db.models import F, Value
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
+from runs.models.agents import AgentConfiguration
 from runs.models.experiments import Experiment
 from runs.models.goals import GoalStart
 from runs.models.run_queries import RunQuerySet
 from runs.models.turns import LANES_PER_PERSON
-
-
-class AgentConfiguration(models.Model):
-    """An agent with everything that makes it behave as it does."""
-
-    name = models.CharField(max_length=200)
-    version = models.CharField(max_length=100, blank=True)
-    model = models.CharField(max_length=200, blank=True, db_index=True)
-    """The first model's name; empty for agents without one."""
-    model_names = models.JSONField(default=list)
-    config = models.JSONField(default=dict)
-    config_hash = models.CharField(max_length=64, unique=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["name", "version"]
-        verbose_name = _("agent configuration")
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.version}".strip()
 
 
 class RunStatus(models.TextChoices):

@@ -4,6 +4,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.blobs import Blob
+from webagent.trajectory.records import StepRecord
 
 BLOBS = ("screenshot", "marked_screenshot", "after_screenshot", "tree", "after_tree")
 """Columns that name a file."""
@@ -78,3 +79,9 @@ class Step(models.Model):
 
     def __str__(self) -> str:
         return f"step {self.index}"
+
+    def to_record(self) -> StepRecord:
+        """The step as it came in."""
+        return StepRecord.model_validate(
+            self.record | {"run_id": str(self.run_id), "index": self.index}
+        )

@@ -1,19 +1,18 @@
 """Who may see what of a run.
 
-The rules live above this app (studies make people blind), so they are reached by the name in
-the setting `RUN_POLICY`. Everything that shows, filters, sorts, counts or exports runs goes
+The rules live above this app (studies make people blind), so they are asked of
+`runs.extension`. Everything that shows, filters, sorts, counts or exports runs goes
 through `RunQuerySet.shown_to(user)`, which applies them in the database.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypedDict, cast
 
-from django.conf import settings
 from django.db.models import Q, QuerySet
-from django.utils.module_loading import import_string
+
+from runs.extension import extension
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -83,11 +82,9 @@ class RunPolicy(Protocol):
         ...
 
 
-@cache
 def run_policy() -> RunPolicy:
-    """The policy named by the settings."""
-    policy: RunPolicy = import_string(settings.RUN_POLICY)()
-    return policy
+    """The policy of the app above."""
+    return extension().policy
 
 
 @dataclass(frozen=True, slots=True)

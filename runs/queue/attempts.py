@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
 from runs.models.clock import from_now
-from runs.queue.terms import wait_before_next
+from runs.models.policy_documents import body_of
 from runs.signals import announce_ends
 from webagent.agents.running import SOURCE_FORMAT
+from webagent.recovery.retry_policy import Infrastructure
 from webagent.trajectory.faults import Fault
 
 
@@ -77,3 +80,31 @@ def next_attempt(run: Run, *, delay_s: float = 0, created_by: User | None = None
     )
     Run.objects.filter(pk=run.pk).update(superseded=True)
     return later
+
+
+def wait_before_next(run: Run, fault: Fault | None, *, may_pass: bool) -> float | None:
+    """Seconds to wait before the next attempt of a run that broke; None if there is none.
+
+    Args:
+        fault: what of the infrastructure broke it; None if that is not to blame.
+        may_pass: whether another attempt may be spared it, as far as the engine knows. A policy
+            that names the fault knows better.
+    """
+    patience = body_of(run.policy).infrastructure if run.policy else None
+    is_covered = may_pass if patience is None else fault in patience.faults
+    patience = patience or _as_set()
+    if fault is None or not is_covered or run.attempt >= patience.attempts:
+        return None
+    spread: float = random.uniform(0.5, 1.5)  # noqa: S311 (spreads load, guards nothing)
+    return patience.wait_s(run.attempt) * spread
+
+
+def _as_set() -> Infrastructure:
+    """What the settings say, for runs whose policy says nothing."""
+    first = settings.ENV.RETRY_BACKOFF_S
+    doubled = first * 2.0**settings.ENV.MAX_ATTEMPTS
+    return Infrastructure(
+        attempts=settings.ENV.MAX_ATTEMPTS,
+        backoff_s=min(first, 86_400),
+        backoff_cap_s=min(doubled, 86_400),
+    )

@@ -14,10 +14,14 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from django.db import DatabaseError, transaction
 
+from runs.catalogue.agents.language_models import (
+    ModelUnavailableError,
+    model_registry,
+    usable_entry,
+)
 from runs.models import LeasedWork, PaidWork
 from runs.queue.crews import Alone, Threads
 from runs.queue.holding import Hold, WorkLostError
-from runs.queue.language_models import ModelUnavailableError, model_registry, usable_entry
 from runs.queue.metering import Asking, Meter
 from runs.queue.steps import patiently
 from runs.queue.workers import is_stopping

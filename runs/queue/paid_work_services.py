@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from runs.catalogue.agents.language_models import ModelUnavailableError, usable_entry
 from runs.models import PaidWork, User
-from runs.queue.language_models import ModelUnavailableError, usable_entry
 from runs.queue.paid_work import WorkRefusedError
 from webagent.llm.registry import ModelEntry
 

@@ -13,7 +13,6 @@ from runs.catalogue.tasks.rows import task_record
 from runs.models import Run, RunStatus
 from runs.queue.attempts import announce
 from runs.storage.records import run_columns
-from runs.storage.run_bundles import step_record
 from webagent.trajectory.bundles import run_content_hash
 from webagent.trajectory.pushed.runs import silent_record
 from webagent.trajectory.records import EndReason, RunRecord, StepRecord
@@ -21,7 +20,7 @@ from webagent.trajectory.records import EndReason, RunRecord, StepRecord
 
 def steps_so_far(run: Run) -> tuple[StepRecord, ...]:
     """Every step of the run, in order."""
-    return tuple(step_record(step) for step in run.steps.order_by("index").iterator())
+    return tuple(step.to_record() for step in run.steps.order_by("index").iterator())
 
 
 def ending_columns(run: Run, record: RunRecord, steps: Sequence[StepRecord]) -> dict[str, Any]:

@@ -21,9 +21,9 @@ from runs.models.among import several
 from runs.models.prepared import Prepared
 from runs.models.row_writes import insert_all
 from runs.storage.bounds import import_bounds
+from runs.storage.file_counters import storage_errors_counted
 from runs.storage.file_storage import blob_storage
 from runs.storage.thumbnails import make_thumbnail
-from runs.telemetry.file_counters import storage_errors_counted
 from webagent.trajectory.images import ImageError, look_at_image
 
 UNKNOWN_TYPE = "application/octet-stream"

@@ -14,7 +14,7 @@ from runs.telemetry.actors import client_address, request_id
 from webagent.logs.context import logged_with
 
 if TYPE_CHECKING:
-    from runs.interface.middleware import GetResponse
+    from runs.operations.requests.middleware import GetResponse
 
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 access = logging.getLogger("access")

@@ -22,9 +22,9 @@ from judging.evaluating.batch_services import (
 from judging.evaluating.batches import carry_out
 from judging.evaluating.evaluating import Again, version_of
 from judging.evaluating.replies import StoredReplies
+from judging.evaluating.tasks import dispatch_batches, evaluate_batch, sweep_batches
 from judging.evaluators.registry import NoModelConfiguredError, evaluator_named, evaluator_of
 from judging.models import Evaluation, EvaluationBatch, JudgeReply
-from judging.tasks import dispatch_batches, evaluate_batch, sweep_batches
 from runs.models import Run, TaskSet
 from runs.queue.paid_work import Watcher, WorkRefusedError
 from tests.judging import audited

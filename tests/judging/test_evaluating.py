@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext, override_settings
 from kombu.exceptions import OperationalError
 
 from judging.evaluating.evaluating import Again, evaluate_runs, evaluate_study, version_of
+from judging.evaluating.tasks import evaluate_run
 from judging.evaluators.matching.registry import NAMES
 from judging.evaluators.registry import (
     UnknownEvaluatorError,
@@ -22,7 +23,6 @@ from judging.evaluators.registry import (
     predefined_evaluators,
 )
 from judging.models import Evaluation, EvaluatorVersion
-from judging.tasks import evaluate_run
 from runs.models import Run, RunStatus
 from runs.signals import runs_ended
 from tests.judging import audited

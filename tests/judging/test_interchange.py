@@ -20,7 +20,7 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from judging.portability.judgements import Judgements
+from judging.portability.judgements.extension import StoredVerdicts
 from judging.studies.imported import IMPORTED
 from runs.imports.storing import import_bundle
 from runs.models import Run, User
@@ -112,7 +112,7 @@ class TestLabels:
         assert (row.confidence, row.rationale, row.seconds) == (3, "It never bought it.", 41.5)
         assert row.submitted_at == AT
         assert StepComment.objects.values_list("step_index", "text").get() == (1, "here")
-        (again,) = Judgements().export([run])[run.pk].labels
+        (again,) = StoredVerdicts().export([run])[run.pk].labels
         assert again == full.model_copy(update={"id": str(row.pk), "run_id": str(run.pk)})
 
     def test_twice_adds_nothing(self):
@@ -147,7 +147,7 @@ class TestLabels:
         item = StudyItem.objects.create(study=study, run=run, position=0)
         ann = make_user("annotator", "ann")
         Label.objects.create(item=item, annotator=ann, success="success", submitted_at=AT)
-        said = Judgements().export([run])[run.pk].labels
+        said = StoredVerdicts().export([run])[run.pk].labels
         _run, problems = stored(bundle_with(labels=said))
         assert problems == []
         assert Label.objects.count() == 1
@@ -162,7 +162,7 @@ class TestLabels:
         )
         for author, text in ((ann, "mine"), (bob, "not mine")):
             StepComment.objects.create(item=item, author=author, step_index=1, text=text)
-        (record,) = Judgements().export([run])[run.pk].labels
+        (record,) = StoredVerdicts().export([run])[run.pk].labels
         assert (record.annotator, record.study, record.at) == ("ann", "Garden", AT)
         assert (record.success, record.failure_types) == ("failure", ("loop",))
         assert [comment.text for comment in record.comments] == ["mine"]
@@ -172,7 +172,7 @@ class TestLabels:
         row = Label.objects.get()
         row.revisions.create(content={})
         Label.objects.filter(pk=row.pk).update(success="failure")
-        (record,) = Judgements().export([run])[run.pk].labels
+        (record,) = StoredVerdicts().export([run])[run.pk].labels
         assert (record.success, record.side_effect) == ("failure", "yes")
 
 
@@ -186,7 +186,7 @@ class TestVerdicts:
 
     def test_it_comes_and_goes_with_the_labels_it_was_made_from(self):
         run, _ = stored(run_bundle(1))
-        (record,) = Judgements().export([run])[run.pk].adjudications
+        (record,) = StoredVerdicts().export([run])[run.pk].adjudications
         assert set(record.label_ids) == {str(row.pk) for row in Label.objects.all()}
         _run, problems = stored(run_bundle(1))
         assert (ReferenceVerdict.objects.count(), problems) == (1, [])
@@ -196,7 +196,7 @@ class TestVerdicts:
         verdict = ReferenceVerdict.objects.get()
         verdict.record, verdict.origin = {}, "agreed"
         verdict.save()
-        (record,) = Judgements().export([run])[run.pk].adjudications
+        (record,) = StoredVerdicts().export([run])[run.pk].adjudications
         ReferenceVerdict.objects.all().delete()
         stored(bundle_with(adjudications=(record.model_copy(update={"run_id": "run-1"}),)))
         assert ReferenceVerdict.objects.get().origin == "agreed"
@@ -259,7 +259,7 @@ class TestEvaluations:
             "failed": False,
             "passed": True,
         }
-        again = Judgements().export([run])[run.pk].evaluations
+        again = StoredVerdicts().export([run])[run.pk].evaluations
         assert [record.verdict for record in again] == ["failed", "passed"]
 
     def test_what_an_evaluator_said_here_stays_current(self):
@@ -272,7 +272,7 @@ class TestEvaluations:
         with django_capture_on_commit_callbacks(execute=True):
             run, _ = stored(bundle_with())
         made = Evaluation.objects.get(run=run, evaluator__name="imported-reward")
-        said = Judgements().export([run])[run.pk].evaluations
+        said = StoredVerdicts().export([run])[run.pk].evaluations
         record = next(item for item in said if item.evaluator.name == "imported-reward")
         Evaluation.objects.all().delete()
         EvaluatorVersion.objects.all().delete()

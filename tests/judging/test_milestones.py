@@ -6,6 +6,7 @@ import pytest
 
 from judging.evaluating.evaluating import Again, evaluate_runs, version_of
 from judging.evaluating.stale_progress import retire_progress
+from judging.evaluating.tasks import evaluate_task
 from judging.evaluators.contract import having_read
 from judging.evaluators.matchers import PLACEHOLDER
 from judging.evaluators.milestones import (
@@ -16,7 +17,6 @@ from judging.evaluators.milestones import (
 )
 from judging.evaluators.progress import NO_MILESTONES, stored_progress
 from judging.models import Evaluation
-from judging.tasks import evaluate_task
 from runs.catalogue.milestones.definitions import digest_of_task
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import Run, Task

@@ -13,8 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from judging import tasks
-from judging.evaluating import overlooked
+from judging.evaluating import overlooked, tasks
 from judging.evaluating.overlooked import evaluate_overlooked, is_due
 from judging.evaluators.matching.registry import NAMES
 from judging.models import Evaluation, EvaluationPatrol, EvaluatorVersion

@@ -12,9 +12,9 @@ from judging.demo.seeding.drawing import Drawn, draw_runs
 from judging.demo.seeding.plan import Plan, TaskGroup
 from judging.demo.seeding.pool import STEP_COLUMNS, Pool
 from judging.models import Evaluation, Label, ReferenceVerdict, StudyItem
+from runs.exports.run_bundles import bundles_of
 from runs.models import AgentConfiguration, Experiment, Run, Step, Task, User
 from runs.operations.integrity.checking import violations
-from runs.storage.run_bundles import bundles_of
 from tests.runs.factories import make_run
 
 RUNS = 300

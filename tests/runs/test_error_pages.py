@@ -20,7 +20,7 @@ from webagent.urls import urlpatterns as site_urls
 
 pytestmark = pytest.mark.django_db
 
-handler500 = "runs.interface.error_views.server_error"
+handler500 = "runs.operations.requests.error_views.server_error"
 SECRET = "what-blind-people-must-not-see"
 
 

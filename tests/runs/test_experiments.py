@@ -13,11 +13,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from runs.catalogue.tasks.offered import Selection, task_set_choices, tasks_of
+from runs.catalogue.tasks.offered import PlanError, Selection, task_set_choices, tasks_of
 from runs.launching.experiments import services as experiments
 from runs.launching.experiments.agents import read_agent
 from runs.launching.experiments.estimates import estimate
-from runs.launching.experiments.plans import MAX_RUNS, Plan, PlanError, Seeds, read_seeds
+from runs.launching.experiments.plans import MAX_RUNS, Plan, Seeds, read_seeds
 from runs.launching.experiments.progress import progress_of
 from runs.launching.experiments.services import (
     Launched,

@@ -23,6 +23,7 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
+from runs.exports.run_bundles import bundle_of
 from runs.exports.services import export_runs
 from runs.imports.storing import import_bundle, import_runs
 from runs.models import (
@@ -41,7 +42,6 @@ from runs.models import (
     User,
 )
 from runs.storage.blobs import storage_name
-from runs.storage.run_bundles import bundle_of
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_user
 from tests.runs.stores import use_store

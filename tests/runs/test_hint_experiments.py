@@ -10,9 +10,10 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
-from runs.knowledge.hints.services import launch_hint_experiment
-from runs.launching.experiments.plans import PlanError, Seeds
+from runs.catalogue.tasks.offered import PlanError
+from runs.launching.experiments.plans import Seeds
 from runs.launching.hint_experiments.plans import HintPlan, HintPool, plan_hints
+from runs.launching.hint_experiments.services import launch_hint_experiment
 from runs.models import (
     AgentConfiguration,
     Hint,

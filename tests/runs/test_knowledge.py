@@ -11,7 +11,9 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db.models import Q
 
+from runs.catalogue.agents.language_models import model_registry
 from runs.catalogue.agents.rows import store_agent
+from runs.catalogue.tasks.offered import PlanError
 from runs.knowledge.learning.jobs import carry_out
 from runs.knowledge.web.logs import logs_of
 from runs.knowledge.web.services import (
@@ -24,9 +26,7 @@ from runs.knowledge.web.services import (
 )
 from runs.knowledge.web.sets import runs_with, with_knowledge
 from runs.launching.experiments.agents import read_agent
-from runs.launching.experiments.plans import PlanError
 from runs.models import KnowledgeEntry, KnowledgeSet, KnowledgeSource, LearningJob, Run
-from runs.queue.language_models import model_registry
 from runs.queue.paid_work import WorkRefusedError
 from tests.judging.asked_models import models_file
 from tests.runs.factories import make_run, make_user

@@ -19,9 +19,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from judging.models import Evaluation
 from runs.models import ImportJob, LeasedWork, Run, RunStatus, User
 from runs.operations.health import gauges, of_workers
+from runs.operations.health.exposition import counts
 from runs.operations.health.gauges import SiteGauges
 from runs.storage.blobs import MissingBlobError, read_blob
-from runs.telemetry.exposition import counts
 from tests.runs.factories import make_run
 from tests.runs.stores import files_in, store_blob, use_store
 from tests.runs.test_probes import HOLDER, TOKEN, Told, watched

@@ -20,7 +20,7 @@ from runs.imports.importing import import_upload, sweep_imports
 from runs.imports.reading_again_services import delete_file, read_again
 from runs.imports.services import GoneError, import_after_look
 from runs.models import Act, ImportJob, Run, RunOfImport
-from runs.operations.retention.clean_up import named_deleted
+from runs.storage.deletion import named_deleted
 from tests.runs.factories import make_user
 from tests.runs.stores import use_store
 from webagent.trajectory.agentlab.reader import AgentLabReader

@@ -14,6 +14,7 @@ import pytest
 from django.apps import apps
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
+from runs.exports.run_bundles import stored_run
 from runs.imports import session as import_session
 from runs.imports import storing
 from runs.imports.session import ImportSession
@@ -22,7 +23,6 @@ from runs.models import AgentConfiguration, Attachment, Blob, Event, Run, RunSta
 from runs.signals import announce_ends, runs_ended
 from runs.storage.blobs import read_blob
 from runs.storage.records import action_text
-from runs.storage.run_bundles import stored_run
 from tests.runs.factories import make_user
 from tests.runs.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle

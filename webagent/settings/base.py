@@ -46,10 +46,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "runs.interface.middleware.ActingMiddleware",
+    "runs.operations.requests.middleware.ActingMiddleware",
     "runs.telemetry.request_log.RequestLogMiddleware",
-    "runs.interface.middleware.HeaderMiddleware",
-    "runs.interface.middleware.ProbeMiddleware",
+    "runs.operations.requests.middleware.HeaderMiddleware",
+    "runs.operations.requests.middleware.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -58,12 +58,12 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "runs.interface.middleware.FragmentLoginMiddleware",
+    "runs.operations.requests.middleware.FragmentLoginMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
-    "runs.interface.middleware.OwnErrorPagesMiddleware",
+    "runs.operations.requests.middleware.OwnErrorPagesMiddleware",
 ]
 
 AUTHENTICATION_BACKENDS = [
@@ -75,7 +75,7 @@ AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_VERBOSE = False
-AXES_LOCKOUT_CALLABLE = "runs.interface.error_views.locked_out"
+AXES_LOCKOUT_CALLABLE = "runs.operations.requests.error_views.locked_out"
 AXES_ENABLE_ADMIN = False
 # What comes while nobody may try is refused unread: it neither fills tables nor prolongs that.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
@@ -134,7 +134,7 @@ SESSION_ENGINE = "runs.accounts.sessions"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = "Lax"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
-CSRF_FAILURE_VIEW = "runs.interface.error_views.csrf_failure"
+CSRF_FAILURE_VIEW = "runs.operations.requests.error_views.csrf_failure"
 
 
 DATABASE_ENGINES = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
@@ -251,24 +251,6 @@ CLOCKS_DIFFER_S = 900
 SITE_HOSTS = ENV.SITE_HOSTS
 # What stands behind the map, so that it can be asked whether it is ready.
 MAP_BACKENDS = ENV.MAP_BACKENDS
-
-# Who may see what of a run is decided above `runs`, and reached by name.
-RUN_POLICY = "judging.studies.blinding.policy.StudyPolicy"
-# What other apps add to runs on their way in and out.
-RUN_EXTENSIONS = ["judging.portability.judgements.Judgements"]
-RUN_LIST_EXTENSION = "judging.studies.run_list.ReferenceVerdictColumn"
-# What keeps a run from being put away and deleted, in the order in which it is told.
-RUN_KEEPERS = [
-    "judging.studies.deletion_guards.OfJudgements",
-    "runs.operations.retention.deletion_guards.OfRuns",
-]
-# What is always to hold of the rows of each app; `check_integrity` looks.
-INVARIANTS = [
-    "runs.operations.integrity.of_runs.invariants",
-    "judging.integrity.of_judgements.invariants",
-]
-# Verdicts that rules of reruns ask for, and the studies that gather runs.
-JUDGEMENTS = "judging.analysis.rerun_facts.RerunFacts"
 
 DJANGO_TABLES2_TEMPLATE = "_fragments/table.html"
 LOGGING = {

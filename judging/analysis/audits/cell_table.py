@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.explanations import decided_by
+from judging.analysis.wording import reason_words
 from judging.models import Cause, Repair
-from judging.templatetags.audit import said
 from runs.templatetags.interface import cell, verdict
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class CellTable(tables.Table):  # type: ignore[misc]
     def render_decided(self, record: JudgedItem) -> str:
         if record.said_verdict is None:
             return _("not evaluated yet")
-        return said(record.said_reason or "") or decided_by(record.said_details) or "—"
+        return reason_words(record.said_reason or "") or decided_by(record.said_details) or "—"
 
     def render_chosen(self, record: TaggedItem) -> SafeString | str:
         if record.cell not in ("fn", "fp"):

@@ -5,7 +5,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.auditing import for_auditors
 from judging.analysis.audits.ceiling import ceiling_of
 from judging.analysis.audits.compare_page import compare_page, default_pair, pair_rows
 from judging.analysis.audits.comparison import compare, compare_all
@@ -15,8 +14,9 @@ from judging.analysis.audits.views import as_file, as_part
 from judging.analysis.audits.voices import Voice, Voices, voices_of
 from judging.analysis.reports import FORMATS
 from judging.models import Study
-from runs.interface.error_views import BadQueryError
+from judging.studies.access import for_auditors
 from runs.interface.fragments import AppRequest
+from runs.operations.requests.error_views import BadQueryError
 
 
 @require_safe

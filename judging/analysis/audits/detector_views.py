@@ -4,7 +4,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from judging.analysis.audits.auditing import for_auditors
 from judging.analysis.audits.detectors import (
     CELLS,
     KINDS,
@@ -16,9 +15,10 @@ from judging.analysis.audits.detectors import (
 )
 from judging.analysis.reports import FORMATS
 from judging.models import Study
+from judging.studies.access import for_auditors
 from judging.studies.blinding.unblinding import record_unblindings
-from runs.interface.error_views import BadQueryError
 from runs.interface.fragments import AppRequest
+from runs.operations.requests.error_views import BadQueryError
 
 
 @require_safe

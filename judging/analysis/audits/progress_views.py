@@ -4,7 +4,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from judging.analysis.audits.auditing import for_auditors
 from judging.analysis.audits.views import as_file
 from judging.analysis.progress.people import CELLS, people_progress
 from judging.analysis.progress.people_page import (
@@ -24,9 +23,10 @@ from judging.analysis.progress.published import (
 )
 from judging.analysis.reports import FORMATS
 from judging.models import Study, StudyItem
+from judging.studies.access import for_auditors
 from judging.studies.blinding.unblinding import record_unblindings
-from runs.interface.error_views import BadQueryError
 from runs.interface.fragments import AppRequest
+from runs.operations.requests.error_views import BadQueryError
 
 
 @require_safe

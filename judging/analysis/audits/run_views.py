@@ -10,7 +10,6 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
-from judging.analysis.audits.auditing import for_auditors
 from judging.analysis.audits.causes_filter import with_tags
 from judging.analysis.audits.cell_table import CellTable
 from judging.analysis.audits.cells import items_in_cells, read_cells
@@ -27,6 +26,7 @@ from judging.analysis.miniwob.cause_pages import walked_failure
 from judging.analysis.progress.run_progress import curves_of
 from judging.analysis.reports import FORMATS
 from judging.models import EvaluatorVersion, Study
+from judging.studies.access import for_auditors
 from judging.studies.blinding.unblinding import record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import Run

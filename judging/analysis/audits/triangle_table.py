@@ -17,9 +17,8 @@ from django.utils.translation import gettext_lazy
 from judging.analysis.audits.selection import SORTS, Selection, ordered
 from judging.analysis.audits.triangle import NOTHING, RunVoices, Said, voices_on
 from judging.analysis.audits.voices import Voice, Voices
-from judging.analysis.wording import figure_words
+from judging.analysis.wording import figure_words, reason_words
 from judging.models import EvaluatorVersion, Study
-from judging.templatetags.audit import said as in_words
 from runs.templatetags.interface import cell, verdict
 
 if TYPE_CHECKING:
@@ -91,7 +90,9 @@ def _verdict(said: Said, *, is_step: bool) -> SafeString:
     if is_step and not said.verdict:
         return format_html('<span class="muted">{}</span>', _("not asked"))
     return format_html(
-        '<span class="verdict error" title="{}">{}</span>', in_words(said.reason), _("no verdict")
+        '<span class="verdict error" title="{}">{}</span>',
+        reason_words(said.reason),
+        _("no verdict"),
     )
 
 
@@ -197,7 +198,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
     def render_why(self, record: SelectedItem, value: str | None) -> SafeString:
         voice = self.selection.looked_at
         said = self.said(record).by(voice) if voice else NOTHING
-        decided = in_words(said.reason) or said.decided
+        decided = reason_words(said.reason) or said.decided
         answer = value or _("(no answer)")
         return format_html(
             '<span title="{}">{}</span> <span class="small muted">{}</span>',

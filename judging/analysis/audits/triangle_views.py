@@ -6,7 +6,6 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
-from judging.analysis.audits.auditing import for_auditors
 from judging.analysis.audits.selection import Selection, read_selection, selected_items
 from judging.analysis.audits.triangle_page import filters_of
 from judging.analysis.audits.triangle_table import TriangleTable
@@ -15,9 +14,10 @@ from judging.analysis.audits.views import as_file
 from judging.analysis.audits.voices import Voices, voices_of
 from judging.analysis.reports import FORMATS
 from judging.models import Study
+from judging.studies.access import for_auditors
 from judging.studies.blinding.unblinding import record_unblindings
-from runs.interface.error_views import BadQueryError
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.operations.requests.error_views import BadQueryError
 
 PER_PAGE = 100
 

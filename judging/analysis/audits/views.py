@@ -9,7 +9,6 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.agreement import agreement_of
-from judging.analysis.audits.auditing import for_auditors
 from judging.analysis.audits.corrected import corrected_rates
 from judging.analysis.audits.home import listed_studies
 from judging.analysis.audits.matrices import audit_of
@@ -20,7 +19,7 @@ from judging.analysis.audits.resampling import resampled
 from judging.analysis.audits.tables import PER_RUN, TABLE_NAMES, TABLES
 from judging.analysis.reports import FORMATS, Table
 from judging.models import Study
-from judging.studies.access import AUDIT
+from judging.studies.access import AUDIT, for_auditors
 from judging.studies.blinding.unblinding import record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.row_counts import BoundedPaginator

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.auditing import for_auditors
 from judging.analysis.audits.what_if_forms import KeepForm
 from judging.analysis.audits.whatif_pages import result
 from judging.analysis.audits.whatif_pages import what_if as form_of
@@ -20,7 +19,7 @@ from judging.analysis.audits.whatif_services import save_and_evaluate
 from judging.analysis.audits.whatif_settings import Setting, switched
 from judging.evaluators.registry import UnknownEvaluatorError
 from judging.models import Study
-from judging.studies.access import EVALUATE
+from judging.studies.access import EVALUATE, for_auditors
 from judging.studies.blinding.unblinding import record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.queue.paid_work import WorkRefusedError

@@ -19,9 +19,9 @@ from judging.analysis.experiments.sources import (
     default_source,
     read_source,
 )
-from runs.interface.error_views import BadQueryError
 from runs.interface.fragments import AppRequest
 from runs.models import Experiment
+from runs.operations.requests.error_views import BadQueryError
 
 P = ParamSpec("P")
 View = Callable[..., HttpResponseBase]

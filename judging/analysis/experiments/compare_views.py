@@ -23,9 +23,9 @@ from judging.analysis.experiments.sources import Source
 from judging.analysis.reports import FORMATS
 from judging.models import StudyItem
 from judging.studies.blinding.unblinding import record_unblindings
-from runs.interface.error_views import BadQueryError
 from runs.interface.fragments import AppRequest
 from runs.models import AgentConfiguration, Experiment
+from runs.operations.requests.error_views import BadQueryError
 
 MOST_OFFERED = 300
 KEPT = ("a", "b", "a_agent", "b_agent", "pair")

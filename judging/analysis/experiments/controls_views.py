@@ -13,8 +13,8 @@ from judging.analysis.experiments.access_views import for_readers
 from judging.analysis.experiments.controls import controls_name
 from judging.analysis.experiments.controls_services import launch_controls
 from judging.analysis.experiments.population import Scope
+from runs.catalogue.tasks.offered import PlanError
 from runs.interface.fragments import AppRequest
-from runs.launching.experiments.plans import PlanError
 from runs.models import Task
 
 

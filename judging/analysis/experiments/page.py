@@ -15,7 +15,7 @@ from judging.analysis.experiments.population import DECIDED, LEFT_OUT, TOLD_LEFT
 from judging.analysis.experiments.selection import joined, runs_url
 from judging.analysis.experiments.sources import Choice
 from judging.analysis.gate.reading import command_line
-from runs.knowledge.hints.lookup import CONFIG_KEY
+from runs.models.agents import HINTS_KEY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class ExperimentPage:
     @property
     def has_hints(self) -> bool:
         """Whether some of its agents were given hints."""
-        return any(row.figures.agent.config.get(CONFIG_KEY) for row in self.rows)
+        return any(row.figures.agent.config.get(HINTS_KEY) for row in self.rows)
 
 
 def experiment_page(asked: Asked, choices: Sequence[Choice]) -> ExperimentPage:

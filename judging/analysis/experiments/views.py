@@ -27,9 +27,9 @@ from judging.analysis.failure_modes.pages import with_told
 from judging.analysis.reports import FORMATS
 from judging.models import StudyItem
 from judging.studies.blinding.unblinding import record_unblindings
-from runs.interface.error_views import BadQueryError
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models.parsing import read_number
+from runs.operations.requests.error_views import BadQueryError
 
 PER_PAGE = 100
 

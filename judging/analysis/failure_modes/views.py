@@ -15,7 +15,6 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.auditing import for_auditors
 from judging.analysis.audits.failure_modes import FailureSelection, read_selection, study_panel
 from judging.analysis.failure_modes.forms import ChosenRunsForm, FailureForm
 from judging.analysis.failure_modes.pages import REVIEW, failure_pane, with_told
@@ -28,12 +27,12 @@ from judging.analysis.failure_modes.services import (
 )
 from judging.evaluating.requests import selected_runs
 from judging.models import FailureReview, Study, StudyItem
-from judging.studies.access import AUDIT
+from judging.studies.access import AUDIT, for_auditors
 from judging.studies.blinding.unblinding import record_unblindings
-from runs.interface.error_views import BadQueryError
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.launching.reruns.pages import ids_of
 from runs.models import Run, RunStatus
+from runs.models.parsing import ids_of
+from runs.operations.requests.error_views import BadQueryError
 
 PER_PAGE = 100
 

@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.sources import Choice, Source, default_source, read_source
 from judging.analysis.hint_effects.source_runs import Wish
+from runs.catalogue.agents.language_models import ModelOffer
 from runs.models import Experiment, HintLevel, TaskSet, User
-from runs.queue.language_models import ModelOffer
 from runs.queue.work_forms import CostLimitField
 from webagent.knowledge.levels import Level
 

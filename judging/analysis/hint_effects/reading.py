@@ -12,9 +12,9 @@ from uuid import UUID
 from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.population import Standing
 from judging.analysis.hint_effects.effects import Cell, Side, TaskEffect
-from runs.knowledge.hints.lookup import CONFIG_KEY
 from runs.launching.hint_experiments.plans import Condition
 from runs.models import AgentConfiguration, HintSet, Task
+from runs.models.agents import HINTS_KEY
 from webagent.knowledge.levels import Level, Relatedness
 
 
@@ -117,7 +117,7 @@ def hint_effects(asked: Asked) -> HintEffects:
     rows = [row for row in every if row.standing is not Standing.HIDDEN]
     planned = _planned(asked, rows)
     agents = AgentConfiguration.objects.in_bulk({row.agent for row in rows})
-    named = {pk: str(agent.config.get(CONFIG_KEY) or "") for pk, agent in agents.items()}
+    named = {pk: str(agent.config.get(HINTS_KEY) or "") for pk, agent in agents.items()}
     sets = {each.key: each for each in HintSet.objects.filter(key__in=set(named.values()))}
     plain = [agents[pk] for pk, key in named.items() if not key]
     hinted = [agents[pk] for pk, key in named.items() if key in sets]
@@ -179,5 +179,5 @@ def _planned(asked: Asked, rows: Sequence[TrialRun]) -> int:
 
 
 def _differs_by_hints(plain: AgentConfiguration, hinted: AgentConfiguration) -> bool:
-    rest = {key: value for key, value in hinted.config.items() if key != CONFIG_KEY}
+    rest = {key: value for key, value in hinted.config.items() if key != HINTS_KEY}
     return (plain.name, plain.version, plain.config) == (hinted.name, hinted.version, rest)

@@ -16,9 +16,13 @@ from judging.analysis.hint_effects.source_runs import listed, source_ids, writin
 from judging.evaluators.language_models import how_to_configure
 from judging.models import StudyItem
 from judging.studies.blinding.unblinding import record_unblindings
+from runs.catalogue.agents.language_models import (
+    ModelUnavailableError,
+    offered_models,
+    usable_entry,
+)
 from runs.interface.fragments import AppRequest
 from runs.knowledge.hints.services import start_hint_writing
-from runs.queue.language_models import ModelUnavailableError, offered_models, usable_entry
 from runs.queue.paid_work import WorkRefusedError
 
 MOST_LISTED = 200

@@ -10,8 +10,8 @@ from django.db import transaction
 
 from judging.analysis.experiments.population import whole_scope
 from judging.analysis.miniwob.figures import COUNTS, OF_RULE, Rule, runs_of_suite
+from judging.analysis.miniwob.tasks import PROPOSE_CAUSES
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
-from judging.tasks import PROPOSE_CAUSES
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, User
 from runs.queue.asking import ask_for
 from webagent.environment.miniwob_suite import steps_of

@@ -23,10 +23,10 @@ from judging.analysis.miniwob.services import MAX_SEED, NoFailuresError, draw_sa
 from judging.analysis.miniwob.tables import OF_SUITE
 from judging.analysis.reports import Table, write_json_of
 from judging.management.arguments import at_most
-from runs.catalogue.tasks.offered import Selection, read_names, tasks_of
+from runs.catalogue.tasks.offered import PlanError, Selection, read_names, tasks_of
 from runs.launching.experiments.agents import read_agent
 from runs.launching.experiments.foreground import active_runs, carry_out_experiment
-from runs.launching.experiments.plans import Plan, PlanError, seed_list
+from runs.launching.experiments.plans import Plan, seed_list
 from runs.launching.experiments.services import launch_experiment, resume_experiment
 from runs.management.progress import progress_bar
 from runs.models import AgentConfiguration, Experiment, Run

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
 from judging.analysis.experiments.controls_services import launch_controls
-from runs.launching.experiments.plans import PlanError
+from runs.catalogue.tasks.offered import PlanError
 from runs.models import Experiment, Task, TaskSet
 
 

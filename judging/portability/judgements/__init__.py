@@ -3,7 +3,3 @@
 Evaluations become evaluations. Labels and adjudications go to a study made for them, closed
 and marked as imported: nothing that a file says ever enters a study that people work on here.
 """
-
-from judging.portability.judgements.extension import Judgements
-
-__all__ = ["Judgements"]

@@ -16,7 +16,7 @@ from judging.portability.judgements.labels import label_record, store_labels
 from judging.portability.judgements.replacing import forget_imported, why_kept
 from judging.portability.judgements.verdicts import adjudication_record, store_adjudications
 from judging.portability.study_bundles.uploads import after_runs, before_runs
-from runs.imports.extension import Verdicts
+from runs.extension import Verdicts
 from runs.models import Run, User
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
@@ -24,8 +24,8 @@ from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, La
 R = TypeVar("R", EvaluationRecord, LabelRecord, AdjudicationRecord)
 
 
-class Judgements:
-    """The `runs.imports.extension.RunExtension` of this app."""
+class StoredVerdicts:
+    """The `runs.extension.VerdictStore` of this app."""
 
     def store(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
         """Store evaluations, labels and adjudications that are not here yet."""

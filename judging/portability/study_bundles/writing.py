@@ -13,7 +13,7 @@ from judging.models import Study
 from judging.portability.study_bundles.contents import StudyContents
 from judging.portability.study_bundles.kinds import KINDS
 from judging.portability.study_bundles.records import FORMAT, VERSION, AttachmentLine, Head, Line
-from runs.storage.run_bundles import StoredBlobs, bundles_of
+from runs.exports.run_bundles import StoredBlobs, bundles_of
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.native.manifest import blob_name

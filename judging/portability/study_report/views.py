@@ -15,11 +15,11 @@ from django.utils.translation import get_language
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.auditing import for_auditors
 from judging.models import Study, StudyDownload
 from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.downloads import KEPT_DAYS
 from judging.portability.study_report.services import start_download
+from judging.studies.access import for_auditors
 from judging.studies.pages import MANAGE
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.storage.blobs import read_blob

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runs.queue.language_models import ModelUnavailableError, offered_models
+from runs.catalogue.agents.language_models import ModelUnavailableError, offered_models
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.benchmarks import BENCHMARK_ACTIONS
 from webagent.agents.screen.agent import NAME as SCREEN

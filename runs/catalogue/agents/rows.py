@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-from runs.knowledge.web.sets import knowledge_hash_of
 from runs.models import AgentConfiguration, KnowledgeSet
 from runs.storage.records import stored_json
 from webagent.trajectory.canonical import hashed_json
@@ -26,7 +25,7 @@ def store_agent(agent: AgentRecord, models: tuple[str, ...] = ()) -> AgentConfig
             "config": stored_json(agent).get("config", {}),
         },
     )
-    if known := knowledge_hash_of(row):
+    if known := row.knowledge_hash:
         KnowledgeSet.objects.freeze(known)
     return row
 

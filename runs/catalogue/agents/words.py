@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 from pydantic import BaseModel, JsonValue
 
-from runs.knowledge.hints.lookup import CONFIG_KEY as HINTS
 from runs.models import HintLevel, HintRelatedness
+from runs.models.agents import HINTS_KEY as HINTS
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.settings import AgentSettings
 from webagent.agents.screen.agent import NAME as SCREEN

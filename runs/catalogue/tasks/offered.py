@@ -9,7 +9,6 @@ from functools import cache
 
 from django.utils.translation import gettext as _
 
-from runs.launching.experiments.plans import PlanError
 from runs.models import Task, TaskSet, User
 from runs.models.task_queries import TaskQuerySet, task_key
 from webagent.environment.registry import suites, task_names, task_record
@@ -17,6 +16,17 @@ from webagent.trajectory.records import TaskSetRecord
 
 MAX_NAMED = 5
 _BETWEEN = re.compile(r"[\s,;]+")
+
+
+class PlanError(ValueError):
+    """It cannot be planned like this; the message says to the user why, and what to do.
+
+    `field` is the part of the plan that is wrong, where it is a single one: tasks or agents.
+    """
+
+    def __init__(self, words: str, field: str | None = None) -> None:
+        super().__init__(words)
+        self.field = field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

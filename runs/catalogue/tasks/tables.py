@@ -13,10 +13,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 
+from runs.interface.tables import hidden
 from runs.models import Run, Task, TaskRevision, User
 from runs.models.task_queries import NATURAL_ORDER, TaskQuerySet
 from runs.models.visibility import run_policy
-from runs.viewer.run_list.tables import hidden
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations

@@ -12,8 +12,8 @@ from runs.catalogue.tasks.filters import TaskFilter
 from runs.catalogue.tasks.pages import set_context, task_context
 from runs.catalogue.tasks.tables import TaskTable
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.tables import PER_PAGE, CappedPaginator
 from runs.models import Task, TaskSet
-from runs.viewer.run_list.tables import PER_PAGE, CappedPaginator
 
 
 @require_safe

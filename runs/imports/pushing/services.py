@@ -28,7 +28,6 @@ from runs.storage.blobs import BlobBatch
 from runs.storage.bounds import import_bounds
 from runs.storage.quotas import QuotaError, demand_room
 from runs.storage.records import attachment_rows, run_columns, step_row, stored_json
-from runs.storage.run_bundles import step_record
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.pushed.cleaning import PushError
 from webagent.trajectory.pushed.runs import (
@@ -245,7 +244,7 @@ def _heard(row: Run, *, is_new: bool) -> Heard:
 
 
 def _demand_same(run: Run, sent: StepRecord, next_step: int) -> None:
-    kept = step_record(Step.objects.get(run=run, index=sent.index))
+    kept = Step.objects.get(run=run, index=sent.index).to_record()
     if hashed_json(kept) != hashed_json(sent):
         raise StepRefusedError(
             f"Step {sent.index} stands already, with another content.", next_step

@@ -7,16 +7,14 @@ from django.utils.translation import gettext as _
 
 from runs.catalogue.agents.runnable import NotRunnableError, live_agent
 from runs.models import HintChoice, Run
+from runs.models.agents import HINTS_KEY
 from webagent.agents.agent import Advisable, Agent
 from webagent.trajectory.records import Json
-
-CONFIG_KEY = "hints"
-"""Where an agent's configuration names its hint set."""
 
 
 def hint_key(run: Run) -> str:
     """The hint set that the run's agent names; empty for none."""
-    key = run.agent.config.get(CONFIG_KEY)
+    key = run.agent.config.get(HINTS_KEY)
     return key if isinstance(key, str) else ""
 
 
@@ -77,4 +75,4 @@ def hint_record(choice: HintChoice) -> Json:
 
 def without_hints() -> Q:
     """Agent configurations that can act on any task: those with hints know some tasks only."""
-    return ~Q(config__has_key=CONFIG_KEY)
+    return ~Q(config__has_key=HINTS_KEY)

@@ -6,7 +6,6 @@ from django.conf import settings
 
 from runs.models import Run, Step, Task
 from runs.models.task_queries import task_key
-from runs.storage.run_bundles import step_record
 from webagent.knowledge.hint_source import SourceRun
 from webagent.knowledge.relatedness import DescribedTask
 from webagent.knowledge.run_log import log_of
@@ -16,7 +15,7 @@ from webagent.placeholders import resolve_text
 def source_run(run: Run) -> SourceRun:
     """The run as those who write hints from it see it: steps that were taken back left out."""
     steps = run.steps.filter(state=Step.State.LIVE).order_by("index")
-    records = [step_record(step) for step in steps]
+    records = [step.to_record() for step in steps]
     task = run.task
     goal = resolve_text(run.goal or task.goal, settings.SITE_HOSTS)
     log = log_of(str(run.pk), key_of(task), goal, records, site=task.site)

@@ -1,9 +1,8 @@
-"""Addresses of hints and of experiments with them."""
+"""Addresses of hints."""
 
 from django.urls import path
 
 from runs.knowledge.hints import views as hints
-from runs.launching.hint_experiments import views as hint_experiments
 
 urlpatterns = [
     path("hints/", hints.hint_list, name="hint_list"),
@@ -11,7 +10,4 @@ urlpatterns = [
     path("hints/jobs/<uuid:job_id>/cancel/", hints.hint_job_cancel, name="hint_job_cancel"),
     path("hints/jobs/<uuid:job_id>/resume/", hints.hint_job_resume, name="hint_job_resume"),
     path("hints/<int:hint_id>/", hints.hint_detail, name="hint_detail"),
-    path(
-        "experiments/hints/new/", hint_experiments.hint_experiment_new, name="hint_experiment_new"
-    ),
 ]

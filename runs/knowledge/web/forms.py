@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from runs.catalogue.agents.language_models import ModelOffer
 from runs.knowledge.web.logs import runs_to_learn_from
 from runs.models import Experiment, Run, TaskSet, User
-from runs.queue.language_models import ModelOffer
 from runs.queue.work_forms import CostLimitField
 from webagent.knowledge.entries import LONGEST_TEXT, Entry
 

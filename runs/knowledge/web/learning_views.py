@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
+from runs.catalogue.agents.language_models import ModelOffer, ModelUnavailableError, offered_models
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.knowledge.web.forms import SELECTION, ExtractForm, LearnForm
 from runs.knowledge.web.services import (
@@ -19,9 +20,8 @@ from runs.knowledge.web.services import (
     start_summary,
 )
 from runs.knowledge.web.sets import UnfitEntryError
-from runs.launching.reruns.pages import ids_of
 from runs.models import KnowledgeSet, LearningJob
-from runs.queue.language_models import ModelOffer, ModelUnavailableError, offered_models
+from runs.models.parsing import ids_of
 from runs.queue.paid_work import WorkRefusedError
 
 may_add = permission_required(

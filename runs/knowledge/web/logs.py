@@ -9,7 +9,6 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from runs.models import Run, RunStatus, Step
-from runs.storage.run_bundles import step_record
 from webagent.knowledge.run_log import RunLog, log_of
 
 AT_A_TIME = 50
@@ -50,7 +49,7 @@ def _log(run: Run, steps: Sequence[Step]) -> RunLog:
         str(run.pk),
         f"{run.task.task_set_id} {run.task.external_id}",
         run.goal or run.task.goal,
-        [step_record(step) for step in steps],
+        [step.to_record() for step in steps],
         site=site_of(run),
     )
 

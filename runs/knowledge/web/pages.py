@@ -14,8 +14,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 from runs.catalogue.agents.words import said_settings, value_in_words
 from runs.catalogue.tasks.offered import task_set_choices
 from runs.interface.row_counts import BoundedPaginator
-from runs.knowledge.hints.lookup import CONFIG_KEY as HINTS
-from runs.knowledge.web.sets import BUDGET, CONFIG_KEY, HURT_AT, knowledge_hash_of, runs_with
+from runs.knowledge.web.sets import BUDGET, HURT_AT, runs_with
 from runs.models import (
     AgentConfiguration,
     Experiment,
@@ -26,6 +25,8 @@ from runs.models import (
     Run,
     User,
 )
+from runs.models.agents import HINTS_KEY as HINTS
+from runs.models.agents import KNOWLEDGE_KEY
 from runs.models.visibility import hides_something, sight_of
 from webagent.agents.generic.agent import NAME as GENERIC
 
@@ -198,11 +199,11 @@ def knowledge_facts(run: Run, user: User) -> dict[str, object]:
 
     Nothing where the run hides something from the viewer: what an agent had tells which it is.
     """
-    content = knowledge_hash_of(run.agent)
+    content = run.agent.knowledge_hash
     if not content or hides_something(run) or not user.has_perm("runs.view_knowledgeset"):
         return {}
     return {
-        "knowledge_words": value_in_words(run.agent.config[CONFIG_KEY]),
+        "knowledge_words": value_in_words(run.agent.config[KNOWLEDGE_KEY]),
         "knowledge_set": KnowledgeSet.objects.filter(content_hash=content).first(),
     }
 
@@ -219,9 +220,9 @@ def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
     if last is not None:
         config = said_settings(last.agent.name, last.agent.config)
         config.pop(HINTS, None)
-    config[CONFIG_KEY] = str(knowledge_set)
+    config[KNOWLEDGE_KEY] = str(knowledge_set)
     if knowledge_set.n_tokens > BUDGET:
-        config[CONFIG_KEY] = {"set": str(knowledge_set), "select": "relevant", "top": 10}
+        config[KNOWLEDGE_KEY] = {"set": str(knowledge_set), "select": "relevant", "top": 10}
     return f"{GENERIC}:{json.dumps(config, ensure_ascii=False)}"
 
 
@@ -243,9 +244,9 @@ def _used(sets: Iterable[KnowledgeSet], user: User) -> dict[str, int]:
     """How many runs had each content, by its hash."""
     hashes = {row.content_hash for row in sets}
     agents = AgentConfiguration.objects.filter(
-        **{f"config__{CONFIG_KEY}__sha256__in": list(hashes)}
+        **{f"config__{KNOWLEDGE_KEY}__sha256__in": list(hashes)}
     )
-    by_agent = {row.pk: knowledge_hash_of(row) for row in agents.only("config")}
+    by_agent = {row.pk: row.knowledge_hash for row in agents.only("config")}
     runs = Run.objects.shown_to(user).not_anonymous().filter(agent__in=list(by_agent))
     used: dict[str, int] = {}
     for agent, n in runs.order_by().values_list("agent").annotate(n=Count("pk")):
@@ -276,9 +277,9 @@ def _had(runs: Any) -> frozenset[str]:
     """Hashes of what the agents of these runs had, as far as agents are not hidden."""
     agents = AgentConfiguration.objects.filter(
         pk__in=runs.not_anonymous().order_by().values("agent"),
-        **{f"config__{CONFIG_KEY}__isnull": False},
+        **{f"config__{KNOWLEDGE_KEY}__isnull": False},
     )
-    return frozenset(known for each in agents if (known := knowledge_hash_of(each)))
+    return frozenset(known for each in agents if (known := each.knowledge_hash))
 
 
 def _id(text: str) -> UUID | None:

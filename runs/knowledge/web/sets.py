@@ -9,13 +9,12 @@ from django.utils.translation import gettext as _
 from pydantic import JsonValue, ValidationError
 
 from runs.models import AgentConfiguration, KnowledgeEntry, KnowledgeSet, Run, User
+from runs.models.agents import KNOWLEDGE_KEY
 from webagent.agents.generic.knowledge import framed
 from webagent.agents.generic.settings import AgentSettings
 from webagent.knowledge.entries import LONGEST_TEXT, Entry, hash_of
 from webagent.llm.tokens import count_tokens
 
-CONFIG_KEY = "knowledge"
-"""Where an agent's configuration has its knowledge."""
 BUDGET = int(AgentSettings.model_fields["knowledge_tokens"].default)
 """Tokens that an agent gives to knowledge unless it is told otherwise."""
 HURT_AT = 16_000
@@ -74,13 +73,13 @@ def with_knowledge(config: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     Raises:
         UnknownKnowledgeError: there is no such set, it has no entries, or one that is unfit.
     """
-    named = config.get(CONFIG_KEY)
+    named = config.get(KNOWLEDGE_KEY)
     wish: dict[str, JsonValue] = {"set": named} if isinstance(named, str) else {}
     if isinstance(named, dict):
         wish = dict(named)
     if not wish or "entries" in wish:
         return dict(config)
-    return dict(config) | {CONFIG_KEY: wish | _snapshot(str(wish.get("set", "")))}
+    return dict(config) | {KNOWLEDGE_KEY: wish | _snapshot(str(wish.get("set", "")))}
 
 
 def _snapshot(words: str) -> dict[str, JsonValue]:
@@ -104,7 +103,7 @@ def _snapshot(words: str) -> dict[str, JsonValue]:
 def configurations_with(knowledge_set: KnowledgeSet) -> QuerySet[AgentConfiguration]:
     """Agents that have exactly this content."""
     return AgentConfiguration.objects.filter(
-        **{f"config__{CONFIG_KEY}__sha256": knowledge_set.content_hash}
+        **{f"config__{KNOWLEDGE_KEY}__sha256": knowledge_set.content_hash}
     )
 
 
@@ -114,9 +113,3 @@ def runs_with(knowledge_set: KnowledgeSet, user: User) -> QuerySet[Run]:
     # As a list: mostly there is none, and the database would look at every run to find that out.
     agents = list(configurations_with(knowledge_set).values_list("pk", flat=True))
     return shown.filter(agent__in=agents)
-
-
-def knowledge_hash_of(agent: AgentConfiguration) -> str:
-    """The hash of the knowledge that the agent has; empty for none."""
-    had = agent.config.get(CONFIG_KEY)
-    return str(had.get("sha256", "")) if isinstance(had, dict) else ""

@@ -9,10 +9,17 @@ from typing import Any, TypeVar
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from runs.catalogue.tasks.offered import Selection, kind_of, read_names, task_set_choices, tasks_of
+from runs.catalogue.tasks.offered import (
+    PlanError,
+    Selection,
+    kind_of,
+    read_names,
+    task_set_choices,
+    tasks_of,
+)
 from runs.interface.number_fields import WholeNumberField
 from runs.launching.experiments.agents import chosen_agents, experiment_agent_choices
-from runs.launching.experiments.plans import MAX_TRIALS, Plan, PlanError, read_seeds
+from runs.launching.experiments.plans import MAX_TRIALS, Plan, read_seeds
 from runs.models import Experiment, RetryPolicy, Task, User
 from webagent.agents.generic.benchmarks import MAX_STEPS
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from runs.catalogue.tasks.offered import PlanError
 from runs.models import RetryPolicy, Task
 from webagent.agents.running import MAX_SEED
 from webagent.trajectory.records import AgentRecord, Json
@@ -23,17 +24,6 @@ SAME_PLAN = uuid.UUID("5b0c7b0e-6f0b-4d53-9a39-3a8b9a2f4c11")
 
 _RANGE = re.compile(r"(\d+)-(\d+)")
 _COUNTED = re.compile(r"(\d+)\+")
-
-
-class PlanError(ValueError):
-    """It cannot be planned like this; the message says to the user why, and what to do.
-
-    `field` is the part of the plan that is wrong, where it is a single one: tasks or agents.
-    """
-
-    def __init__(self, words: str, field: str | None = None) -> None:
-        super().__init__(words)
-        self.field = field
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from runs.catalogue.agents.runnable import (
     environment_problem,
     task_name,
 )
+from runs.catalogue.tasks.offered import PlanError
 from runs.catalogue.tasks.rows import store_task, task_columns
-from runs.launching.experiments.plans import Plan, PlanError, demand_size
+from runs.launching.experiments.plans import Plan, demand_size
 from runs.launching.experiments.waiting import unready_words
 from runs.models import AgentConfiguration, Experiment, ExperimentState, Run, Task, User
 from runs.queue.sweep_tasks import ask_for_sweep

@@ -7,11 +7,11 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from runs.catalogue.tasks.offered import PlanError
 from runs.interface.verdict_words import verdict_words
 from runs.knowledge.hints.pages import jobs_with_hints
 from runs.launching.experiments.agents import hint_agent_choices
 from runs.launching.experiments.forms import ExperimentForm
-from runs.launching.experiments.plans import PlanError
 from runs.launching.hint_experiments.plans import HintPlan, HintPool, plan_hints
 from runs.models import Hint, HintLevel, HintRelatedness, LearningJob, User
 from webagent.knowledge.levels import Level, Relatedness

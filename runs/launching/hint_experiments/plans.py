@@ -9,10 +9,11 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from runs.knowledge.hints.lookup import CONFIG_KEY
+from runs.catalogue.tasks.offered import PlanError
 from runs.knowledge.hints.sources import described, key_of
-from runs.launching.experiments.plans import Plan, PlanError
+from runs.launching.experiments.plans import Plan
 from runs.models import Hint, HintLevel, HintRelatedness, LearningJob, Task
+from runs.models.agents import HINTS_KEY
 from webagent.knowledge.levels import Level, Relatedness
 from webagent.knowledge.relatedness import Chosen, Sources
 from webagent.knowledge.relevance import METHOD
@@ -167,7 +168,7 @@ def plan_hints(plan: Plan, pool: HintPool, relatednesses: Sequence[Relatedness])
     if len(plan.agents) != 1:
         raise PlanError(_("Choose one agent: it is compared with itself."))
     [base] = plan.agents
-    if (base.config or {}).get("tips") or (base.config or {}).get(CONFIG_KEY):
+    if (base.config or {}).get("tips") or (base.config or {}).get(HINTS_KEY):
         raise PlanError(_("This agent has tips already. Choose one without."))
     if not pool.levels or not relatednesses:
         raise PlanError(_("Choose at least one level and one relatedness."))
@@ -191,7 +192,7 @@ def plan_hints(plan: Plan, pool: HintPool, relatednesses: Sequence[Relatedness])
 
 def hinted(base: AgentRecord, key: str) -> AgentRecord:
     """The same agent with the hints of that set."""
-    return base.model_copy(update={"config": {**(base.config or {}), CONFIG_KEY: key}})
+    return base.model_copy(update={"config": {**(base.config or {}), HINTS_KEY: key}})
 
 
 def _set_key(condition: Condition, tasks: Sequence[Task], choices: Sequence[TaskHint]) -> str:

@@ -10,14 +10,14 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
+from runs.catalogue.tasks.offered import PlanError
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
-from runs.knowledge.hints.services import launch_hint_experiment
 from runs.knowledge.hints.views import may_view
 from runs.launching.experiments.forms import first_problem
-from runs.launching.experiments.plans import PlanError
 from runs.launching.experiments.services import plan_problem
 from runs.launching.hint_experiments.estimates import hint_estimate
 from runs.launching.hint_experiments.forms import HintExperimentForm
+from runs.launching.hint_experiments.services import launch_hint_experiment
 from runs.launching.reruns.views import may_rerun
 
 

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from runs.launching.policies.judged import judgements
 from runs.launching.policies.rerun_plans import MOST_RUNS
-from runs.launching.reruns.pages import ids_of
 from runs.models import Experiment, RetryPolicy, Run, User
+from runs.models.parsing import ids_of
 from runs.models.policy_documents import body_of
 
 SELECTED = "selected"

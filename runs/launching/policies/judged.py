@@ -1,15 +1,13 @@
-"""What is said of runs above this app, for rules that ask for it; reached by a setting's name."""
+"""What the app above says of runs, for the rules of retry policies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
-from django.conf import settings
-from django.utils.module_loading import import_string
+from runs.extension import extension
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -51,8 +49,6 @@ class Judgements(Protocol):
         ...
 
 
-@cache
 def judgements() -> Judgements:
-    """What the setting `JUDGEMENTS` names."""
-    found: Judgements = import_string(settings.JUDGEMENTS)()
-    return found
+    """Verdicts and studies of the app above."""
+    return extension().judgements

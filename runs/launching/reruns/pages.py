@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
-from uuid import UUID
 
 from django.db.models import (
     Avg,
@@ -139,14 +138,3 @@ def _usual_lengths(runs: Iterable[Run]) -> dict[tuple[int, int], float]:
         .order_by()
     )
     return {(task_id, agent_id): mean for task_id, agent_id, mean in means}
-
-
-def ids_of(words: Iterable[str]) -> list[UUID]:
-    """The ids among these words, each once; what is none is left out."""
-    found: dict[UUID, None] = {}
-    for word in words:
-        try:
-            found[UUID(word)] = None
-        except ValueError:
-            continue
-    return list(found)

@@ -18,7 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 from runs.catalogue.agents.runnable import rerun_offer
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 from runs.launching.reruns.forms import RerunForm
-from runs.launching.reruns.pages import PER_PAGE, counts_of, ids_of, rerun_list_of, rerun_rows
+from runs.launching.reruns.pages import PER_PAGE, counts_of, rerun_list_of, rerun_rows
 from runs.launching.reruns.services import (
     MAX_NEW_RUNS,
     Launch,
@@ -29,6 +29,7 @@ from runs.launching.reruns.services import (
     retry_run,
 )
 from runs.models import Run
+from runs.models.parsing import ids_of
 from runs.models.run_queries import RunQuerySet
 
 may_rerun = permission_required("runs.rerun_run", raise_exception=True)

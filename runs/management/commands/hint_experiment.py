@@ -10,12 +10,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.catalogue.tasks.offered import Selection, read_names, tasks_of
-from runs.knowledge.hints.services import launch_hint_experiment
+from runs.catalogue.tasks.offered import PlanError, Selection, read_names, tasks_of
 from runs.launching.experiments.agents import read_agent
-from runs.launching.experiments.plans import Plan, PlanError, read_seeds
+from runs.launching.experiments.plans import Plan, read_seeds
 from runs.launching.experiments.services import plan_problem
 from runs.launching.hint_experiments.plans import HintPlan, HintPool, plan_hints
+from runs.launching.hint_experiments.services import launch_hint_experiment
 from runs.models import Hint, LearningJob
 from webagent.knowledge.levels import Level, Relatedness
 

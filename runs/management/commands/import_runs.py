@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from rich.progress import Progress
 
 from runs.accounts.audit_log import record_act
+from runs.exports.run_bundles import is_stored
 from runs.imports.reports import ImportReport
 from runs.imports.storing import import_runs
 from runs.imports.thumbnailing import make_thumbnails
@@ -19,7 +20,6 @@ from runs.management.answers import read_answers
 from runs.management.progress import progress_bar
 from runs.models.audit_kinds import RUNS_IMPORTED
 from runs.storage.bounds import import_bounds
-from runs.storage.run_bundles import is_stored
 from webagent.trajectory.reading import AUTO, format_names, open_runs
 from webagent.trajectory.surveys import survey
 

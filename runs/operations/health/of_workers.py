@@ -10,7 +10,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from django.conf import settings
 
-from runs.telemetry.exposition import CONTENT_TYPE, counts
+from runs.operations.health.exposition import CONTENT_TYPE, counts
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment

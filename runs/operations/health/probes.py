@@ -2,7 +2,7 @@
 
 They call it by an address instead of its name, so these answer before names of hosts are looked
 at; and before sessions are, since a browser's cookie sends whoever comes with it to the database,
-which may be what is away. See `runs.interface.middleware.ProbeMiddleware`.
+which may be what is away. See `runs.operations.requests.middleware.ProbeMiddleware`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from runs.operations.health.access import may_watch
+from runs.operations.health.exposition import CONTENT_TYPE, exposition
 from runs.operations.health.health import healthz
 from runs.operations.health.readiness import examiner
 from runs.queue.workers import beat_ages
-from runs.telemetry.exposition import CONTENT_TYPE, exposition
 
 
 @require_safe

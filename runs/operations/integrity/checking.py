@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from django.conf import settings
-from django.utils.module_loading import import_string
-
+from runs.extension import extension
 from runs.models import Blob, Step
 from runs.operations.integrity.contract import Invariant, Violation
 from runs.operations.integrity.kept_by_database import missing_constraints
+from runs.operations.integrity.of_runs import invariants
 from runs.operations.integrity.stored_blobs import damaged_blobs
 
 
 def all_invariants() -> list[Invariant]:
-    """Those of all apps, which the setting `INVARIANTS` names."""
-    return [invariant for name in settings.INVARIANTS for invariant in import_string(name)()]
+    """Those of both apps."""
+    return [*invariants(), *extension().invariants()]
 
 
 def checks(*, hashes: bool = False) -> list[Iterator[Violation]]:

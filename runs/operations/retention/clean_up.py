@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -12,9 +11,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError, QuerySet
 from django.utils import timezone
 
-from runs.models import Attachment, Blob, DeletedRun, DoomedBlob, Run, RunStatus, Step, User
+from runs.models import DeletedRun, DoomedBlob, Run, RunStatus, User
 from runs.operations.retention.deletion_guards import unkept
-from runs.storage.blob_checks import STEP_COLUMNS, delete_unused, unused_blobs
+from runs.storage.blob_checks import delete_unused, unused_blobs
+from runs.storage.deletion import blobs_of_runs, deletion_row, mark_for_deletion
 
 RUNS_AT_ONCE = 50
 BLOBS_AT_ONCE = 500
@@ -63,7 +63,9 @@ def delete_doomed(*, at_most: int | None = None) -> int:
         n_seen += len(hashes)
         going = unused_blobs().filter(pk__among=hashes, thumbnail__isnull=False)
         thumbnails = set(going.values_list("thumbnail_id", flat=True))
-        _doom(thumbnails)  # before their pictures go: whoever is killed then forgets none
+        mark_for_deletion(
+            thumbnails
+        )  # before their pictures go: whoever is killed then forgets none
         n_deleted += delete_unused(hashes, before=before)
         # What is still there is somebody else's and stays; thumbnails are looked at once more.
         DoomedBlob.objects.filter(pk__in=[one for one in hashes if one not in thumbnails]).delete()
@@ -90,49 +92,11 @@ def _delete_whole(ids: Sequence[UUID], reason: str, user: User | None) -> list[U
     runs = list(unkept(there).select_for_update(of=("self",)))
     going = [run.pk for run in runs]
     DeletedRun.objects.bulk_create(
-        [_told(run, reason, user) for run in runs],
+        [deletion_row(run, reason, user) for run in runs],
         update_conflicts=True,
         unique_fields=["run_id"],
         update_fields=["deleted_at", "deleted_by", "reason", "experiment", "task", "n_steps"],
     )
-    _doom(blobs_of_runs(going))
+    mark_for_deletion(blobs_of_runs(going))
     Run.objects.filter(pk__in=going).delete()
     return going
-
-
-@contextmanager
-def named_deleted(run: Run, reason: str) -> Iterator[None]:
-    """Inside, the run may be deleted: something else takes its place in the same transaction."""
-    DeletedRun.objects.filter(run_id=run.pk).delete()
-    _doom(blobs_of_runs([run.pk]))
-    _told(run, reason, None).save(force_insert=True)
-    yield
-    DeletedRun.objects.filter(run_id=run.pk).delete()
-
-
-def blobs_of_runs(ids: Sequence[UUID]) -> set[str]:
-    """Hashes of all files that the runs refer to, thumbnails apart."""
-    steps = Step.objects.filter(run__in=ids)
-    found = set(Attachment.objects.filter(run__in=ids).values_list("blob_id", flat=True))
-    for row in steps.values_list(*(f"{name}_id" for name in STEP_COLUMNS)).iterator():
-        found.update(row)
-    return found - {None}
-
-
-def _told(run: Run, reason: str, user: User | None) -> DeletedRun:
-    return DeletedRun(
-        run_id=run.pk,
-        deleted_at=timezone.now(),
-        deleted_by=user,
-        reason=reason[:200],
-        experiment=run.experiment.name if run.experiment else "",
-        task=run.task.external_id[:300],
-        n_steps=run.n_steps,
-        content_hash=run.content_hash or "",
-    )
-
-
-def _doom(hashes: set[str]) -> None:
-    there = Blob.objects.filter(pk__among=sorted(hashes)).values_list("pk", flat=True)
-    rows = [DoomedBlob(blob_id=sha256, since=timezone.now()) for sha256 in sorted(there)]
-    DoomedBlob.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BLOBS_AT_ONCE)

@@ -1,22 +1,19 @@
 """What keeps a run from being put away and deleted.
 
-Other apps name their reasons through the setting `RUN_KEEPERS`. A run is told under the first
-reason that holds of it, those of studies before all others: a run to which anybody is blinded is
-kept by a study, and nothing else is told of it.
+The app above adds its reasons (`runs.extension`). A run is told under the first reason that holds
+of it, those of studies before all others: a run to which anybody is blinded is kept by a study, and
+nothing else is told of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.functional import Promise
-from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
+from runs.extension import extension
 from runs.models import Hint, KnowledgeSource, Run, RunStatus
 
 
@@ -28,34 +25,24 @@ class Reason:
     holds: Q
 
 
-class Keeper(Protocol):
-    """The reasons of an app."""
-
-    def reasons(self) -> Sequence[Reason]: ...
-
-
-class OfRuns:
-    """What runs and what was learnt from them want kept."""
-
-    def reasons(self) -> Sequence[Reason]:
-        repeats = Run.objects.filter(archived_at=None)
-        repeated = Q(Exists(repeats.filter(rerun_of=OuterRef("pk")))) | Q(
-            Exists(repeats.filter(retry_of=OuterRef("pk")))
-        )
-        learnt = Q(Exists(Hint.objects.filter(source=OuterRef("pk")))) | Q(
-            Exists(KnowledgeSource.objects.filter(run=OuterRef("pk")))
-        )
-        return [
-            Reason(_("not ended yet"), Q(status__in=RunStatus.active())),
-            Reason(_("another run repeats it"), repeated),
-            Reason(_("hints or web knowledge were made from it"), learnt),
-        ]
+def _reasons_of_runs() -> list[Reason]:
+    repeats = Run.objects.filter(archived_at=None)
+    repeated = Q(Exists(repeats.filter(rerun_of=OuterRef("pk")))) | Q(
+        Exists(repeats.filter(retry_of=OuterRef("pk")))
+    )
+    learnt = Q(Exists(Hint.objects.filter(source=OuterRef("pk")))) | Q(
+        Exists(KnowledgeSource.objects.filter(run=OuterRef("pk")))
+    )
+    return [
+        Reason(_("not ended yet"), Q(status__in=RunStatus.active())),
+        Reason(_("another run repeats it"), repeated),
+        Reason(_("hints or web knowledge were made from it"), learnt),
+    ]
 
 
 def reasons() -> list[Reason]:
     """Every reason, in the order in which they are told."""
-    keepers: list[Keeper] = [import_string(name)() for name in settings.RUN_KEEPERS]
-    return [reason for keeper in keepers for reason in keeper.reasons()]
+    return [*extension().deletion_reasons(), *_reasons_of_runs()]
 
 
 def unkept(runs: QuerySet[Run]) -> QuerySet[Run]:

@@ -13,9 +13,9 @@ from django.db.models.functions import Coalesce
 from django.utils.functional import Promise
 
 from runs.models import Attachment, Blob, Experiment, Run, Step
-from runs.operations.retention.clean_up import blobs_of_runs
 from runs.operations.retention.deletion_guards import kept_by, unkept
 from runs.storage.blob_checks import references
+from runs.storage.deletion import blobs_of_runs
 from runs.storage.usage import bytes_of
 
 EXACTLY = 500

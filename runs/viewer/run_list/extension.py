@@ -1,12 +1,10 @@
-"""Parts of the runs table that an app above adds, reached by the name in a setting."""
+"""Parts of the runs table that an app above adds."""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from django.conf import settings
-from django.utils.module_loading import import_string
+from runs.extension import extension
 
 if TYPE_CHECKING:
     from django_filters import Filter
@@ -50,8 +48,6 @@ class RunListExtension(Protocol):
         ...
 
 
-@cache
 def run_list_extension() -> RunListExtension:
-    """The extension named by the settings."""
-    extension: RunListExtension = import_string(settings.RUN_LIST_EXTENSION)()
-    return extension
+    """What the app above adds."""
+    return extension().run_list

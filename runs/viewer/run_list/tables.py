@@ -14,7 +14,6 @@ import django_tables2 as tables
 from django.db.models import QuerySet
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -22,7 +21,8 @@ from django_tables2.data import TableQuerysetData
 from django_tables2.rows import BoundRow, BoundRows
 
 from runs.interface.keyset import read_cursor
-from runs.interface.row_counts import COUNTED_AT_ONCE, BoundedPaginator, RowCount, count_rows
+from runs.interface.row_counts import COUNTED_AT_ONCE, count_rows
+from runs.interface.tables import PER_PAGE, hidden
 from runs.models import Event, Run, RunStatus, User
 from runs.models.run_queries import RunQuerySet
 from runs.models.visibility import sight_of
@@ -34,7 +34,6 @@ from runs.viewer.run_list.orders import run_keyset
 if TYPE_CHECKING:
     from runs.models.visibility import ShownRun, Sight
 
-PER_PAGE = 50
 OPTIONAL_COLUMNS = {
     "task_set": _("task set"),
     "site": _("site"),
@@ -60,16 +59,6 @@ DEFAULT_COLUMNS = (
     "seconds",
     "created",
 )
-
-
-class CappedPaginator(BoundedPaginator):
-    """The same over the rows of a table."""
-
-    @cached_property
-    def rows(self) -> RowCount:
-        """How many rows there are."""
-        listed: Any = self.object_list
-        return count_rows(listed.data.data)
 
 
 class DrawnRow(BoundRow):
@@ -286,11 +275,6 @@ class RunTable(tables.Table):
 
     def render_created(self, value: Any) -> str:
         return moment(value)
-
-
-def hidden() -> SafeString:
-    """What stands in a cell that this person must not read yet."""
-    return format_html('<span class="muted">{}</span>', _("hidden"))
 
 
 def _anomalies_of(runs: list[UUID]) -> dict[UUID, list[str]]:

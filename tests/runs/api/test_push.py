@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.utils import timezone
 
+from runs.exports.run_bundles import bundle_of
 from runs.models import Blob, Experiment, Run, Scope, Step
 from runs.models.clock import from_now
 from runs.operations.integrity.of_runs import invariants
@@ -17,7 +18,6 @@ from runs.queue.sweeping import sweep_runs
 from runs.signals import runs_ended
 from runs.storage.blobs import BlobBatch, read_blob
 from runs.storage.file_storage import blob_storage
-from runs.storage.run_bundles import bundle_of, step_record
 from runs.storage.usage import spaces_of
 from tests.runs.api.pushing import Pusher, opening, step
 from tests.runs.factories import make_task, make_user
@@ -220,7 +220,7 @@ def test_secrets_are_taken_out_and_counted(pusher: Pusher) -> None:
         extra={"cookies": [{"name": "sid", "value": "geheim"}]},
     )
     row = run.steps.get()
-    kept = f"{step_record(row)} {read_blob(row.tree_id or '').decode()}"
+    kept = f"{row.to_record()} {read_blob(row.tree_id or '').decode()}"
     assert not any(secret in kept for secret in ("hunter22", "abcdef123", "geheim"))
     run.refresh_from_db()
     assert run.record["source"]["redacted"]["password"] >= 3

@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 
 from runs.catalogue.milestones.records import milestone_records
 from runs.catalogue.tasks.rows import task_record
-from runs.imports.extension import Verdicts, run_extensions
+from runs.extension import Verdicts, extension
 from runs.knowledge.hints.records import hint_records
-from runs.models import AgentConfiguration, Run, RunStatus, Step
+from runs.models import AgentConfiguration, Run, RunStatus
 from runs.models.prepared import Prepared, text
 from runs.storage.blobs import MissingBlobError, read_blob
 from runs.storage.links import as_uuid
@@ -23,7 +23,6 @@ from webagent.trajectory.records import (
     HintRecord,
     RunRecord,
     SourceRecord,
-    StepRecord,
     TaskRecord,
     TextPart,
     Totals,
@@ -74,7 +73,7 @@ def bundle_of(
         source=str(run.pk),
         task=task,
         run=_run_record(run, task),
-        steps=tuple(step_record(step) for step in run.steps.order_by("index").iterator()),
+        steps=tuple(step.to_record() for step in run.steps.order_by("index").iterator()),
         evaluations=said.evaluations,
         labels=said.labels,
         adjudications=said.adjudications,
@@ -113,19 +112,10 @@ def run_task_record(run: Run) -> TaskRecord:
 def _with_verdicts(runs: list[Run]) -> Iterator[RunBundle]:
     if not runs:
         return
-    found = [extension.export(runs) for extension in run_extensions()]
+    verdicts = extension().verdicts.export(runs)
     hints = hint_records(run.pk for run in runs)
     for run in runs:
-        said = [verdicts[run.pk] for verdicts in found if run.pk in verdicts]
-        yield bundle_of(
-            run,
-            Verdicts(
-                evaluations=tuple(item for one in said for item in one.evaluations),
-                labels=tuple(item for one in said for item in one.labels),
-                adjudications=tuple(item for one in said for item in one.adjudications),
-            ),
-            hints.get(run.pk, ()),
-        )
+        yield bundle_of(run, verdicts.get(run.pk), hints.get(run.pk, ()))
 
 
 def _run_record(run: Run, task: TaskRecord) -> RunRecord:
@@ -179,10 +169,3 @@ def _record_of_columns(run: Run, task: TaskRecord) -> RunRecord:
 
 def _agent_record(agent: AgentConfiguration) -> AgentRecord:
     return AgentRecord(name=agent.name, version=agent.version or None, config=agent.config or None)
-
-
-def step_record(step: Step) -> StepRecord:
-    """The step as it came in."""
-    return StepRecord.model_validate(
-        step.record | {"run_id": str(step.run_id), "index": step.index}
-    )

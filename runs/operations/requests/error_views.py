@@ -9,8 +9,8 @@ from django.shortcuts import render
 from django.template import loader
 
 from runs.accounts.log_in_limits import wait_of
-from runs.interface.outages import RETRY_AFTER_S, Outage, outage
 from runs.models.parsing import QueryError
+from runs.storage.outages import RETRY_AFTER_S, Outage, outage
 from runs.telemetry.actors import acting
 
 A_MINUTE = 60

@@ -1,20 +1,27 @@
-"""What other apps add to runs that are imported or exported, reached by name in the settings."""
+"""What the app above adds to runs: one object, registered when the site starts.
+
+Runs know nothing of studies, labels and evaluators. Whatever they need of them, from who is blinded
+to a run to the verdicts in an export, they ask of `extension()`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
-from django.conf import settings
-from django.utils.module_loading import import_string
-
-from runs.models import Run, User
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
+
+if TYPE_CHECKING:
+    from runs.launching.policies.judged import Judgements
+    from runs.models import Run, User
+    from runs.models.visibility import RunPolicy
+    from runs.operations.integrity.contract import Invariant
+    from runs.operations.retention.deletion_guards import Reason
+    from runs.viewer.run_list.extension import RunListExtension
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +33,7 @@ class Verdicts:
     adjudications: tuple[AdjudicationRecord, ...] = ()
 
 
-class RunExtension(Protocol):
+class VerdictStore(Protocol):
     """Stores what a file says of a run beyond the run itself, and gives it back."""
 
     def store(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
@@ -57,7 +64,46 @@ class RunExtension(Protocol):
         """
 
 
-@cache
-def run_extensions() -> tuple[RunExtension, ...]:
-    """The extensions named by the setting `RUN_EXTENSIONS`."""
-    return tuple(import_string(name)() for name in settings.RUN_EXTENSIONS)
+class Extension(Protocol):
+    """Everything that the app above answers for."""
+
+    @property
+    def policy(self) -> RunPolicy:
+        """Who may see what of a run."""
+        ...
+
+    @property
+    def verdicts(self) -> VerdictStore:
+        """Verdicts of runs that are imported or exported."""
+        ...
+
+    @property
+    def run_list(self) -> RunListExtension:
+        """Columns and filters of the runs table."""
+        ...
+
+    @property
+    def judgements(self) -> Judgements:
+        """Verdicts that retry policies ask for, and the studies that gather runs."""
+        ...
+
+    def deletion_reasons(self) -> Sequence[Reason]:
+        """Why runs may not be archived and deleted."""
+        ...
+
+    def invariants(self) -> Sequence[Invariant]:
+        """What holds of the app's rows at any moment."""
+        ...
+
+
+_registered: list[Extension] = []
+
+
+def register(found: Extension) -> None:
+    """Have the object answer from now on."""
+    _registered[:] = [found]
+
+
+def extension() -> Extension:
+    """What was registered when the site started."""
+    return _registered[0]

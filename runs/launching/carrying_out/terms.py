@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -13,8 +12,7 @@ from runs.models import Run
 from runs.models.policy_documents import body_of
 from webagent.agents.agent import Agent
 from webagent.recovery.policy import RecoveryPolicy
-from webagent.recovery.retry_policy import Infrastructure, PolicyBody
-from webagent.trajectory.faults import Fault
+from webagent.recovery.retry_policy import PolicyBody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,32 +43,4 @@ def terms_of(run: Run) -> Terms:
         time_limit_s=min(longest, limits.seconds or longest),
         max_tokens=limits.tokens,
         max_cost=limits.dollars,
-    )
-
-
-def wait_before_next(run: Run, fault: Fault | None, *, may_pass: bool) -> float | None:
-    """Seconds to wait before the next attempt of a run that broke; None if there is none.
-
-    Args:
-        fault: what of the infrastructure broke it; None if that is not to blame.
-        may_pass: whether another attempt may be spared it, as far as the engine knows. A policy
-            that names the fault knows better.
-    """
-    patience = body_of(run.policy).infrastructure if run.policy else None
-    is_covered = may_pass if patience is None else fault in patience.faults
-    patience = patience or _as_set()
-    if fault is None or not is_covered or run.attempt >= patience.attempts:
-        return None
-    spread: float = random.uniform(0.5, 1.5)  # noqa: S311 (spreads load, guards nothing)
-    return patience.wait_s(run.attempt) * spread
-
-
-def _as_set() -> Infrastructure:
-    """What the settings say, for runs whose policy says nothing."""
-    first = settings.ENV.RETRY_BACKOFF_S
-    doubled = first * 2.0**settings.ENV.MAX_ATTEMPTS
-    return Infrastructure(
-        attempts=settings.ENV.MAX_ATTEMPTS,
-        backoff_s=min(first, 86_400),
-        backoff_cap_s=min(doubled, 86_400),
     )

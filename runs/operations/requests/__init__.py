@@ -1,0 +1,1 @@
+"""Every request: middleware, and the pages for what went wrong."""
