@@ -10,7 +10,6 @@ from uuid import UUID
 from django.conf import settings
 
 from runs.exports.run_bundles import is_stored
-from runs.extension import extension
 from runs.imports.kept_uploads import kept_upload
 from runs.imports.reading_again import ReadingAgain, remember_runs
 from runs.imports.reimporting import Reimported
@@ -23,6 +22,7 @@ from runs.queue.holding import Hold, WorkLostError, sweep_work
 from runs.queue.workers import is_stopping
 from runs.storage.bounds import import_bounds
 from runs.storage.file_storage import StoreUnavailableError
+from runs.storage.verdicts import verdict_store
 from runs.telemetry.counters import imported_runs
 from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
 from webagent.trajectory.surveys import Survey, survey
@@ -85,7 +85,7 @@ def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, o
             hold.renew(n_total=source.total, n_done=0)
             if job.only_looks:
                 return ImportJob.State.FINISHED, _look(job, source, hold)
-            verdicts = extension().verdicts
+            verdicts = verdict_store.get()
             verdicts.before_file(path, job.created_by)
             _import(job, hold, source, report)
             for problem in verdicts.after_file(path, job.file_name, job.created_by):

@@ -14,11 +14,11 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from runs.exports.run_bundles import bundle_of
-from runs.extension import Verdicts, extension
 from runs.imports.storing import StoringError, import_bundle
 from runs.models import Run
 from runs.storage.bounds import import_bounds
 from runs.storage.deletion import named_deleted
+from runs.storage.verdicts import Verdicts, verdict_store
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.inventory import NOT_IN_ORIGINALS
 from webagent.trajectory.originals import KeptTree, has_original
@@ -125,7 +125,7 @@ def _why_kept(run: Run) -> str:
     """Why the run may not be replaced; empty if it may."""
     if run.family or run.reruns.exists() or Run.objects.filter(retry_of=run).exists():
         return "it repeats a run, or others repeat it"
-    return extension().verdicts.why_kept(run)
+    return verdict_store.get().why_kept(run)
 
 
 @transaction.atomic
@@ -136,7 +136,7 @@ def _replace(run: Run, read: RunBundle) -> UUID:
         ProtectedError: something that must not be lost refers to the run.
         StoringError: it cannot be stored.
     """
-    said = extension().verdicts.release(run)
+    said = verdict_store.get().release(run)
     user = run.created_by
     with named_deleted(run, "read again from its original"):
         Run.objects.filter(pk=run.pk).delete()
@@ -156,4 +156,4 @@ def _with(read: RunBundle, said: Verdicts) -> RunBundle:
 @transaction.atomic
 def _store_verdicts(run: Run, read: RunBundle) -> None:
     """Store what is said of the run, such as labels whose meaning is known by now."""
-    extension().verdicts.store(run, read)
+    verdict_store.get().store(run, read)

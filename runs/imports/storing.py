@@ -13,7 +13,6 @@ from django.db import DatabaseError, IntegrityError, transaction
 from runs.catalogue.milestones.records import store_milestones
 from runs.catalogue.tasks.rows import differs
 from runs.exports.run_bundles import TASK_KEY, is_stored, stored_run
-from runs.extension import extension
 from runs.imports.file_writing import write_files
 from runs.imports.reading_ahead import reading
 from runs.imports.session import ImportSession
@@ -41,6 +40,7 @@ from runs.storage.records import (
     step_row,
     stored_json,
 )
+from runs.storage.verdicts import verdict_store
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.records import EndReason
 
@@ -155,7 +155,7 @@ def import_bundle(
                 problems = [
                     *store_milestones(run.task, bundle),
                     *store_hints(run, bundle),
-                    *extension().verdicts.store(run, bundle),
+                    *verdict_store.get().store(run, bundle),
                 ]
             break
         except IntegrityError as error:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypedDict, cast
 
 from django.db.models import Q, QuerySet
 
-from runs.extension import extension
+from runs.models.hooks import Hook
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -82,9 +82,12 @@ class RunPolicy(Protocol):
         ...
 
 
+policy_hook: Hook[RunPolicy] = Hook("who may see what of a run")
+
+
 def run_policy() -> RunPolicy:
     """The policy of the app above."""
-    return extension().policy
+    return policy_hook.get()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from judging.portability.judgements.labels import label_record, store_labels
 from judging.portability.judgements.replacing import forget_imported, why_kept
 from judging.portability.judgements.verdicts import adjudication_record, store_adjudications
 from judging.portability.study_bundles.uploads import after_runs, before_runs
-from runs.extension import Verdicts
 from runs.models import Run, User
+from runs.storage.verdicts import Verdicts
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
@@ -25,7 +25,7 @@ R = TypeVar("R", EvaluationRecord, LabelRecord, AdjudicationRecord)
 
 
 class StoredVerdicts:
-    """The `runs.extension.VerdictStore` of this app."""
+    """The `runs.storage.verdicts.VerdictStore` of this app."""
 
     def store(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
         """Store evaluations, labels and adjudications that are not here yet."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
-from runs.extension import extension
+from runs.models.hooks import Hook
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -49,6 +49,9 @@ class Judgements(Protocol):
         ...
 
 
+judgements_hook: Hook[Judgements] = Hook("verdicts and studies")
+
+
 def judgements() -> Judgements:
     """Verdicts and studies of the app above."""
-    return extension().judgements
+    return judgements_hook.get()

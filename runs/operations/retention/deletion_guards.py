@@ -7,14 +7,15 @@ nothing else is told of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from runs.extension import extension
 from runs.models import Hint, KnowledgeSource, Run, RunStatus
+from runs.models.hooks import Hook
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,9 @@ class Reason:
 
     words: str | Promise
     holds: Q
+
+
+reasons_hook: Hook[Callable[[], Sequence[Reason]]] = Hook("why runs of studies are kept")
 
 
 def _reasons_of_runs() -> list[Reason]:
@@ -42,7 +46,7 @@ def _reasons_of_runs() -> list[Reason]:
 
 def reasons() -> list[Reason]:
     """Every reason, in the order in which they are told."""
-    return [*extension().deletion_reasons(), *_reasons_of_runs()]
+    return [*reasons_hook.get()(), *_reasons_of_runs()]
 
 
 def unkept(runs: QuerySet[Run]) -> QuerySet[Run]:

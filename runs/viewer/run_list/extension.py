@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from runs.extension import extension
+from runs.models.hooks import Hook
 
 if TYPE_CHECKING:
     from django_filters import Filter
@@ -48,6 +48,9 @@ class RunListExtension(Protocol):
         ...
 
 
+run_list_hook: Hook[RunListExtension] = Hook("what else the runs table shows")
+
+
 def run_list_extension() -> RunListExtension:
     """What the app above adds."""
-    return extension().run_list
+    return run_list_hook.get()
