@@ -43,6 +43,7 @@ check: $(INSTALLED_DEV)
 	.venv/bin/ruff check .
 	scripts/with_scratch.sh .venv/bin/mypy  # it reads the settings, and never cleans up
 	.venv/bin/lint-imports
+	$(PYTHON) scripts/import_structure.py
 	DJANGO_SETTINGS_MODULE=webagent.settings.test $(PYTHON) manage.py makemigrations --check --dry-run
 	$(PYTHON) scripts/messages.py check
 	$(PYTHON) scripts/audit_dependencies.py

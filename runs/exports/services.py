@@ -24,7 +24,7 @@ from webagent.trajectory.native.manifest import Manifest
 from webagent.trajectory.native.writer import write_folder, write_zip
 
 if TYPE_CHECKING:
-    from runs.models.visibility import ShownRun
+    from runs.models.shown_runs import ShownRun
 
 OnRun = Callable[[RunBundle], None]
 

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 from runs.models.visibility import run_policy
 
 if TYPE_CHECKING:
-    from runs.models import User
+    from runs.models.people import User
 
 ExperimentRow = TypeVar("ExperimentRow", bound=models.Model, covariant=True)
 

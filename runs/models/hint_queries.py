@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef
 
 if TYPE_CHECKING:
-    from runs.models import User
+    from runs.models.people import User
 
 HintRow = TypeVar("HintRow", bound=models.Model, covariant=True)
 

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from runs.models.visibility import run_policy
 
 if TYPE_CHECKING:
-    from runs.models import User
+    from runs.models.people import User
 
 SetRow = TypeVar("SetRow", bound=models.Model, covariant=True)
 EntryRow = TypeVar("EntryRow", bound=models.Model, covariant=True)

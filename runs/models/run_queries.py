@@ -21,13 +21,13 @@ from django.db.models import (
 )
 from django.db.models.expressions import Combinable
 
-from runs.models import among as among  # registers the lookup
+import runs.models.among  # noqa: F401 (registers the lookup)
 from runs.models.due import RunRow
 from runs.models.queue_queries import QueueQuerySet
 from runs.models.visibility import sight_of
 
 if TYPE_CHECKING:
-    from runs.models import User
+    from runs.models.people import User
     from runs.models.visibility import Sight
 
 BROKE = ("failed", "cancelled")

@@ -12,7 +12,7 @@ from django.db.models.functions import Length
 from runs.models.visibility import run_policy
 
 if TYPE_CHECKING:
-    from runs.models import User
+    from runs.models.people import User
 
 DEEPEST_PATCHES = 3
 """Patches upon patches that infeasibility is looked for through."""

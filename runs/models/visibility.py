@@ -8,7 +8,7 @@ through `RunQuerySet.shown_to(user)`, which applies them in the database.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from django.db.models import Q, QuerySet
 
@@ -16,30 +16,9 @@ from runs.models.hooks import Hook
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from decimal import Decimal
     from uuid import UUID
 
-    from django_stubs_ext import WithAnnotations
-
-    from runs.models import Run, User
-
-    class Shown(TypedDict):
-        """What `shown_to` adds to a run."""
-
-        is_blind: bool
-        is_anonymous: bool
-        shown_status: str
-        shown_outcome: str | None
-        shown_reward: float | None
-        shown_end_reason: str | None
-        shown_fault: str | None
-        shown_anomaly: bool | None
-        shown_agent: str | None
-        shown_model: str | None
-        shown_experiment: str | None
-        shown_cost: Decimal | None
-
-    ShownRun = WithAnnotations[Run, Shown]
+    from runs.models.people import User
 
 
 class RunPolicy(Protocol):
@@ -70,7 +49,7 @@ class RunPolicy(Protocol):
         """
         ...
 
-    def blind_runs(self, user: User) -> QuerySet[Run] | None:
+    def blind_runs(self, user: User) -> QuerySet[Any] | None:
         """The runs of `blind` as a list: for questions about others than runs.
 
         A condition has to be asked of every run there is, a list begins with the few.
@@ -121,9 +100,3 @@ def sight_of(user: User, only: Collection[UUID] | None = None) -> Sight:
     if only is not None:
         visible = Q(pk__among=list(only)) & visible
     return Sight(user, visible, *policy.hidden(user, only))
-
-
-def hides_something(run: Run) -> bool:
-    """Whether the viewer that the run was read for is blind on it, or names are hidden."""
-    shown = cast("ShownRun", run)
-    return shown.is_blind or shown.is_anonymous

@@ -27,7 +27,7 @@ from judging.studies.blinding.policy import items_with_open_labels
 from runs.models import Run, User
 
 if TYPE_CHECKING:
-    from runs.models.visibility import ShownRun
+    from runs.models.shown_runs import ShownRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from webagent.recovery.retry_policy import AgentChoice, PolicyBody
 from webagent.trajectory.records import AgentRecord, Json
 
 if TYPE_CHECKING:
-    from runs.models.visibility import ShownRun
+    from runs.models.shown_runs import ShownRun
 
 AGENT_WORDS = {
     "oracle": gettext_lazy("oracle: solves the MiniWoB++ tasks that it knows by reading the page"),

@@ -22,7 +22,7 @@ from runs.models import (
     Task,
     User,
 )
-from runs.models.visibility import hides_something
+from runs.models.shown_runs import hides_something
 from runs.queue.work_forms import ResumeForm
 from runs.queue.work_pages import WorkProgress, cost_in_words, progress_of
 from webagent.llm.tokens import count_tokens

@@ -27,7 +27,8 @@ from runs.models import (
 )
 from runs.models.agents import HINTS_KEY as HINTS
 from runs.models.agents import KNOWLEDGE_KEY
-from runs.models.visibility import hides_something, sight_of
+from runs.models.shown_runs import hides_something
+from runs.models.visibility import sight_of
 from webagent.agents.generic.agent import NAME as GENERIC
 
 PER_PAGE = 50

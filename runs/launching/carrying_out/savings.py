@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from runs.models import Run
 
 if TYPE_CHECKING:
-    from runs.models.visibility import ShownRun
+    from runs.models.shown_runs import ShownRun
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from runs.launching.policies.words import rule_in_words
 from runs.models import User
 
 if TYPE_CHECKING:
-    from runs.models.visibility import ShownRun
+    from runs.models.shown_runs import ShownRun
 
 WORDS = {
     Answer.RERUN: gettext_lazy("would be rerun"),

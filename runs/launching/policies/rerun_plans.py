@@ -21,7 +21,7 @@ from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import EndReason, Outcome
 
 if TYPE_CHECKING:
-    from runs.models.visibility import ShownRun
+    from runs.models.shown_runs import ShownRun
 
 MOST_RUNS = 2000
 """So many runs are looked at in one dry run."""

@@ -8,7 +8,7 @@ from runs.launching.carrying_out.savings import saving_of
 from runs.launching.policies.words import rule_in_words
 from runs.models import Run
 from runs.models.policy_documents import body_of
-from runs.models.visibility import hides_something
+from runs.models.shown_runs import hides_something
 
 
 def policy_facts(run: Run) -> dict[str, Any]:

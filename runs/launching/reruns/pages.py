@@ -22,7 +22,7 @@ from runs.models.visibility import sight_of
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
 
 if TYPE_CHECKING:
-    from runs.models.visibility import ShownRun
+    from runs.models.shown_runs import ShownRun
 
 PER_PAGE = 50
 MOST_LISTED = 10_000

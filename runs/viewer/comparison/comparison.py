@@ -10,14 +10,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from runs.models import Run, Step, User
-from runs.models.visibility import hides_something, sight_of
+from runs.models.shown_runs import hides_something
+from runs.models.visibility import sight_of
 from runs.templatetags.interface import duration, money, verdict
 from runs.viewer.comparison.alignment import Did, Pair, align, first_difference, what_was_done
 from runs.viewer.timeline.step_rows import StepRow
 from runs.viewer.timeline.timeline import timeline_context
 
 if TYPE_CHECKING:
-    from runs.models.visibility import ShownRun
+    from runs.models.shown_runs import ShownRun
 
 MAX_CHOICES = 50
 

@@ -32,7 +32,8 @@ from runs.viewer.run_list.filters import ANOMALIES
 from runs.viewer.run_list.orders import run_keyset
 
 if TYPE_CHECKING:
-    from runs.models.visibility import ShownRun, Sight
+    from runs.models.shown_runs import ShownRun
+    from runs.models.visibility import Sight
 
 OPTIONAL_COLUMNS = {
     "task_set": _("task set"),

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from runs.models import Run
-from runs.models.visibility import hides_something
+from runs.models.shown_runs import hides_something
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

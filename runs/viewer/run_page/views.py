@@ -14,7 +14,7 @@ from runs.knowledge.web.pages import knowledge_facts
 from runs.launching.policies.run_facts import policy_facts
 from runs.models import Run
 from runs.models.parsing import read_number
-from runs.models.visibility import hides_something
+from runs.models.shown_runs import hides_something
 from runs.viewer.run_page.live_view import live_context
 from runs.viewer.run_page.spending import spending_facts
 from runs.viewer.timeline.screen_pages import screen_shown

@@ -7,11 +7,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runs.models import Run, Step
-from runs.models.visibility import hides_something
+from runs.models.shown_runs import hides_something
 
 if TYPE_CHECKING:
     from runs.models import Attachment
-    from runs.models.visibility import ShownRun
+    from runs.models.shown_runs import ShownRun
 
 HIDDEN_KEYS = {
     "llm_calls",
