@@ -16,7 +16,6 @@ from judging.evaluators.contract import Evaluator, having_read
 from judging.evaluators.registry import predefined_evaluators
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run
-from runs.models.row_writes import insert_all
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +43,7 @@ def evaluate_ended_runs(*, run_ids: Sequence[UUID]) -> None:
         for run in applying
         if (run.pk, version.pk) not in known
     ]
-    insert_all(rows, ignore_conflicts=True)
+    Evaluation.objects.bulk_create(rows, ignore_conflicts=True)
     for each in predefined_evaluators(immediate=False):
         evaluator = having_read(each, runs)
         if applying := [run for run in runs if evaluator.applies_to(run)]:

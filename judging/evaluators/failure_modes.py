@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 from uuid import UUID
 
-from django.db.models import UUIDField
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding
@@ -30,8 +29,6 @@ from judging.evaluators.matching.outcome import EvaluatorIdentity, excerpt
 from judging.evaluators.whole_runs import WholeRunEvaluator
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Event, Run, Step
-from runs.models.among import several
-from runs.models.prepared import Prepared
 from webagent.llm.interface import Request
 from webagent.trajectory.actions import ActionKind
 
@@ -125,9 +122,15 @@ def _run_seen(run: Run, steps: list[StepSeen]) -> RunSeen:
 def _steps_seen(run_ids: Sequence[UUID]) -> dict[UUID, list[StepSeen]]:
     """The steps of these runs as the detectors see them, in one query."""
     seen: dict[UUID, list[StepSeen]] = {}
-    for run_id, index, action, kind, url, error, state, picture, fingerprint in _STEPS.all(
-        runs=run_ids
-    ):
+    stored = (
+        Step.objects.filter(run__among=run_ids)
+        .order_by("run", "index")
+        .values_list(
+            *("run", "index", "action", "kind", "url", "error", "state", "screenshot"),
+            "record__before__fingerprint",
+        )
+    )
+    for run_id, index, action, kind, url, error, state, picture, fingerprint in stored:
         step = StepSeen(
             index=index,
             action=action,
@@ -138,25 +141,6 @@ def _steps_seen(run_ids: Sequence[UUID]) -> dict[UUID, list[StepSeen]]:
         )
         seen.setdefault(run_id, []).append(step)
     return seen
-
-
-_STEPS = Prepared(
-    lambda: (
-        Step.objects.filter(run__among=several("runs", UUIDField()))
-        .order_by("run", "index")
-        .values_list(
-            "run",
-            "index",
-            "action",
-            "kind",
-            "url",
-            "error",
-            "state",
-            "screenshot",
-            "record__before__fingerprint",
-        )
-    )
-)
 
 
 def _page(kind: str, fingerprint: str | None, picture: str | None, url: str) -> str:

@@ -8,7 +8,6 @@ from typing import ClassVar
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import BigIntegerField, UUIDField
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, without_outcome
@@ -23,8 +22,6 @@ from judging.evaluators.progress import (
 from judging.models import Evaluation, EvaluatorVersion
 from runs.catalogue.milestones.definitions import definitions_of, resolved
 from runs.models import Milestone, Run, Step
-from runs.models.among import several
-from runs.models.prepared import Prepared
 from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.milestones.checks import ReportedCheck, Rule
 from webagent.milestones.definition import Definition, digest_of, weights_of
@@ -107,32 +104,22 @@ def _placeholders(milestone: Definition) -> list[str]:
 def _with_milestones(runs: Sequence[Run]) -> frozenset[UUID]:
     """Those of the runs whose task has milestones, or whose environment reported some."""
     with_steps = {run.pk: run.task_id for run in runs if run.n_steps}
-    tasks = set(_OF_TASKS.all(tasks=set(with_steps.values()))) if with_steps else set()
+    tasks = _having_milestones(set(with_steps.values())) if with_steps else set()
     others = [run for run, task in with_steps.items() if task not in tasks]
-    reported = set(_REPORTED.all(runs=others)) if others else set()
+    reported = _reporting_milestones(others) if others else set()
     return frozenset(run for run, task in with_steps.items() if task in tasks or run in reported)
 
 
-_OF_TASKS = Prepared(
-    lambda: (
-        Milestone.objects.in_force()
-        .filter(task__among=several("tasks", BigIntegerField()))
-        .order_by()
-        .values_list("task", flat=True)
-        .distinct()
-    )
-)
-_REPORTED = Prepared(
-    lambda: (
-        Step.objects.filter(
-            run__among=several("runs", UUIDField()), record__extra__has_key="milestones"
-        )
-        .order_by()
-        .values_list("run", flat=True)
-        .distinct()
-    )
-)
-"""Runs with a step of which the environment reported milestones."""
+def _having_milestones(tasks: Iterable[int]) -> set[int]:
+    """Those of the tasks that have milestones."""
+    found = Milestone.objects.in_force().filter(task__among=tasks).order_by()
+    return set(found.values_list("task", flat=True).distinct())
+
+
+def _reporting_milestones(runs: Iterable[UUID]) -> set[UUID]:
+    """Those of the runs with a step of which the environment reported milestones."""
+    found = Step.objects.filter(run__among=runs, record__extra__has_key="milestones").order_by()
+    return set(found.values_list("run", flat=True).distinct())
 
 
 def _finding(milestones: Sequence[Definition], found: Looked, *, n_steps: int) -> Finding:

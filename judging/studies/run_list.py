@@ -24,7 +24,6 @@ from django.utils.translation import gettext_lazy as _
 from judging.models import ReferenceVerdict
 from runs.interface.filter_controls import WordsFilter
 from runs.interface.keyset import Lead
-from runs.models.prepared import Prepared
 from runs.templatetags.interface import verdict
 from runs.viewer.run_list.extension import AGE_ELSEWHERE
 
@@ -36,13 +35,6 @@ if TYPE_CHECKING:
     from runs.models.run_queries import RunQuerySet
 
 NO_VERDICT = ""
-_UNDATED = Prepared(
-    lambda: (
-        ReferenceVerdict.objects.filter(is_authoritative=True, run_created_at=None)
-        .order_by()
-        .values_list("pk")[:1]
-    )
-)
 
 
 class ReferenceVerdictColumn:
@@ -85,7 +77,8 @@ class _VerdictFilter(WordsFilter):
         settled = FilteredRelation("verdicts", condition=Q(verdicts__is_authoritative=True))
         found: QuerySet[Any] = qs.annotate(settled=settled)
         found = found.filter(is_blind=False, settled__verdict__in=value)
-        if not _UNDATED.all():  # an older version, at work beside this one, stores none
+        undated = ReferenceVerdict.objects.filter(is_authoritative=True, run_created_at=None)
+        if not undated.exists():  # an older version, at work beside this one, stores none
             # In their order by an index of theirs; else thousands are read for the newest fifty.
             age, key = (F(f"settled__{name}") for name in ("run_created_at", "run_id"))
             found = found.annotate(**dict(zip(AGE_ELSEWHERE, (age, key), strict=True)))

@@ -28,28 +28,12 @@ def record_act(
         user: who did it, where that is not who sent the request.
         via: by way of what, where that is neither a page, a command nor a worker.
     """
-    act = act_of(kind, about=about, words=words, before=before, after=after, user=user, via=via)
-    act.save(force_insert=True)
-    return act
-
-
-def act_of(
-    kind: ActKind,
-    *,
-    about: models.Model | tuple[str, object] | None = None,
-    words: str = "",
-    before: str = "",
-    after: str = "",
-    user: User | None = None,
-    via: str = "",
-) -> Act:
-    """The act as `record_act` writes it down, for a caller who writes it with other rows."""
     now = acting()
     if now.request is not None:
         now.kinds.append(kind.name)
     person = user or now.user
     about_kind, about_id = _kind_and_key(about)
-    return Act(
+    return Act.objects.create(
         kind=kind.name,
         user_id=person.pk if person else None,
         name=person.username if person else _cut(now.name, 150),

@@ -12,7 +12,6 @@ from runs.catalogue.milestones.records import milestone_records
 from runs.catalogue.tasks.rows import task_record
 from runs.knowledge.hints.records import hint_records
 from runs.models import AgentConfiguration, Run, RunStatus
-from runs.models.prepared import Prepared, text
 from runs.storage.blobs import MissingBlobError, read_blob
 from runs.storage.links import as_uuid
 from runs.storage.verdicts import Verdicts, verdict_store
@@ -87,15 +86,12 @@ def stored_run(bundle: RunBundle, content_hash: str) -> Run | None:
 
     One that a dead worker left has no hash in its row: it is known by its id and compared.
     """
-    if found := _WITH_CONTENT.first(content_hash=content_hash):
+    if found := Run.objects.filter(content_hash=content_hash).first():
         return found
     own = as_uuid(bundle.run.id)
     unhashed = Run.objects.filter(content_hash=None, status__in=RunStatus.ended())
     left = unhashed.filter(pk=own).first() if own else None
     return left if left and bundle_of(left).content_hash == content_hash else None
-
-
-_WITH_CONTENT = Prepared(lambda: Run.objects.filter(content_hash=text("content_hash")))
 
 
 def is_stored(bundle: RunBundle) -> bool:

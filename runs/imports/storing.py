@@ -19,6 +19,7 @@ from runs.imports.session import ImportSession
 from runs.knowledge.hints.records import store_hints
 from runs.models import (
     Attachment,
+    Event,
     Experiment,
     Run,
     RunStatus,
@@ -26,7 +27,6 @@ from runs.models import (
     User,
 )
 from runs.models.policy_documents import known_policy
-from runs.models.row_writes import insert_all
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.links import free_run_id
 from runs.storage.outages import is_of_full_disk
@@ -36,7 +36,6 @@ from runs.storage.records import (
     attachment_rows,
     event_rows,
     run_columns,
-    spelled_json,
     step_row,
     stored_json,
 )
@@ -212,10 +211,10 @@ def _store(
         return stored, False
     blobs.save()
     run = _store_run(bundle, content_hash, experiment_name, session)
-    steps = [step_row(run.pk, step, spell=spelled_json) for step in bundle.steps]
-    insert_all(steps)
-    insert_all(_attachments(run.pk, bundle, steps))
-    insert_all(event_rows(run.pk, bundle.run.events))
+    steps = [step_row(run.pk, step) for step in bundle.steps]
+    Step.objects.bulk_create(steps)
+    Attachment.objects.bulk_create(_attachments(run.pk, bundle, steps))
+    Event.objects.bulk_create(event_rows(run.pk, bundle.run.events))
     transaction.on_commit(partial(session.stored, run.pk))
     return run, True
 
@@ -245,7 +244,7 @@ def _store_run(
         created_by=session.user,
         **columns,
     )
-    insert_all([run])
+    run.save(force_insert=True)
     return run
 
 

@@ -14,12 +14,8 @@ from collections.abc import Iterable
 import zstandard
 from django.core.files.base import ContentFile, File
 from django.db import IntegrityError
-from django.db.models import CharField
 
 from runs.models import Blob
-from runs.models.among import several
-from runs.models.prepared import Prepared
-from runs.models.row_writes import insert_all
 from runs.storage.bounds import import_bounds
 from runs.storage.file_counters import storage_errors_counted
 from runs.storage.file_storage import blob_storage
@@ -83,14 +79,7 @@ def storage_name(blob: Blob) -> str:
 
 def known_hashes(hashes: Iterable[str]) -> set[str]:
     """Those of the hashes that have a row already."""
-    return set(_KNOWN.all(hashes=set(hashes)))
-
-
-_KNOWN = Prepared(
-    lambda: Blob.objects.filter(pk__among=several("hashes", CharField())).values_list(
-        "pk", flat=True
-    )
-)
+    return set(Blob.objects.filter(pk__among=set(hashes)).values_list("pk", flat=True))
 
 
 class BlobBatch:
@@ -155,7 +144,7 @@ class BlobBatch:
         """
         self.sync()
         rows = [self._rows[sha256] for sha256 in sorted(self._rows)]
-        insert_all(rows, ignore_conflicts=True)
+        Blob.objects.bulk_create(rows, ignore_conflicts=True)
         # From here on their rows protect them.
         for blob in self._renewed:
             if not blob_storage().exists(storage_name(blob)):

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypedDict
 from uuid import UUID
 
 from runs.models import Attachment, Event, Step
-from runs.models.row_writes import SpelledJson
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.actions import DIALECT, action_kind
 from webagent.trajectory.bundles import blobs_of
@@ -112,14 +111,11 @@ def _fault(run: RunRecord) -> str:
     return fault.value if fault else ""
 
 
-def step_row(run_id: UUID, step: StepRecord, spell: Callable[[Record], Any] | None = None) -> Step:
+def step_row(run_id: UUID, step: StepRecord) -> Step:
     """The row of a step, not saved. Blobs are referred to by hash: store them first.
 
     Box and point are in pixels of the step's screenshot, as records give them; only an action
     that names a coordinate space of its own is converted.
-
-    Args:
-        spell: what stands in `record`, where that is not `stored_json`.
     """
     before, after = step.before or Observation(), step.after or Observation()
     shown = after if step.before is None else before
@@ -153,7 +149,7 @@ def step_row(run_id: UUID, step: StepRecord, spell: Callable[[Record], Any] | No
         input_tokens=_total(call.input_tokens for call in step.llm_calls),
         output_tokens=_total(call.output_tokens for call in step.llm_calls),
         cost=_total_cost(step.llm_calls),
-        record=(spell or stored_json)(step),
+        record=stored_json(step),
     )
 
 
@@ -215,11 +211,6 @@ def stored_json(record: Record) -> dict[str, Any]:
     """The record as a JSON column holds it: canonical, so finite and in UTC."""
     value: dict[str, Any] = json.loads(canonical_json(record))
     return value
-
-
-def spelled_json(record: Record) -> SpelledJson:
-    """The same for `insert_all`, which need not spell it again."""
-    return SpelledJson(canonical_json(record), "utf-8")
 
 
 def aware(at: datetime | None) -> datetime | None:

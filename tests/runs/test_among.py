@@ -3,11 +3,8 @@
 from uuid import uuid4
 
 import pytest
-from django.db.models import CharField, UUIDField
 
 from runs.models import Blob, Run, Step
-from runs.models.among import several
-from runs.models.prepared import Prepared
 from tests.runs.factories import make_run
 from tests.runs.stores import store_blob
 
@@ -34,17 +31,3 @@ def test_hashes_and_more_values_than_a_database_takes_parameters():
     assert set(Blob.objects.filter(pk__among=["0" * 64, blob.pk])) == {blob}
     many = [run.pk, *(uuid4() for _ in range(300_000))]
     assert Run.objects.filter(pk__among=many).get() == run
-
-
-def test_values_of_a_prepared_query_are_named_when_it_is_asked():
-    runs = [make_run(pictures=False) for _ in range(3)]
-    asked = Prepared(
-        lambda: Run.objects.filter(pk__among=several("runs", UUIDField())).order_by("pk")
-    )
-    blobs = Prepared(lambda: Blob.objects.filter(pk__among=several("hashes", CharField())))
-    for some in (runs[:2], runs[1:], [], runs):
-        given = [run.pk for run in some]
-        assert asked.all(runs=given) == sorted(some, key=lambda run: run.pk)
-        assert asked.all(runs=map(str, given)) == asked.all(runs=set(given))
-    blob = store_blob(b"here", "text/plain")
-    assert blobs.all(hashes={"0" * 64, blob.pk}) == [blob]

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
 from django.core.files.storage import default_storage
 from django.db import DatabaseError, OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
-from runs.accounts.sessions import SessionStore
 from runs.models import WorkerBeat
 from runs.queue.workers import all_duties, all_queues, beat, unserved_queues
 from webagent.celery import app

@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL is used again without a question, and never one that has ended."""
+"""A connection to PostgreSQL that the server has ended is not used again."""
 
 from __future__ import annotations
 
@@ -18,15 +18,6 @@ def _kept_open() -> None:
     connection.close_if_unusable_or_obsolete()  # as at the beginning of each request
 
 
-def test_one_that_stands_is_not_asked_whether_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(connections["default"], "is_usable", lambda: asked.append("again"))
-    kept = connection.connection
-    assert not User.objects.exists()
-    assert connection.connection is kept
-    assert not asked
-
-
 def test_one_that_the_server_has_ended_is_replaced() -> None:
     kept = connection.connection
     another = connections.create_connection("default")
@@ -37,11 +28,3 @@ def test_one_that_the_server_has_ended_is_replaced() -> None:
         another.close()
     assert not User.objects.exists()
     assert connection.connection is not kept
-
-
-def test_one_on_which_something_failed_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(connections["default"], "is_usable", lambda: asked.append("again"))
-    connection.errors_occurred = True
-    connection.close_if_unusable_or_obsolete()
-    assert asked

@@ -247,7 +247,7 @@ def test_one_address_does_not_try_every_name(guarded) -> None:
 
 @pytest.mark.django_db
 def test_a_log_in_outlives_an_upgrade_and_the_way_back() -> None:
-    """Both versions keep sessions as Django does; the older one knows Django's backend alone."""
+    """Every version keeps sessions as Django does, and names Django's own backend in them."""
     person, visitor = make_user("annotator"), Client()
     older = DatabaseSessions()
     older[SESSION_KEY] = str(person.pk)

@@ -52,6 +52,7 @@ MIDDLEWARE = [
     "runs.operations.requests.middleware.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "runs.operations.requests.middleware.SessionCookieMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -69,7 +70,7 @@ MIDDLEWARE = [
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "runs.accounts.log_in_limits.SpreadTriesBackend",
-    "runs.accounts.backends.Accounts",
+    "django.contrib.auth.backends.ModelBackend",
 ]
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25  # hours
@@ -130,7 +131,6 @@ CONTENT_SECURITY_POLICY = {
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
-SESSION_ENGINE = "runs.accounts.sessions"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = "Lax"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
@@ -165,11 +165,8 @@ def database(url: str | None, data_dir: Path) -> dict[str, Any]:
             ),
         }
     else:
-        config["ENGINE"] = "webagent.postgresql"
         config["CONN_MAX_AGE"] = 60
         config["CONN_HEALTH_CHECKS"] = True
-        # Of what `runs.models.prepared` asks, at once; nothing else can be kept planned.
-        config["OPTIONS"] = {"prepare_threshold": 0, **config.get("OPTIONS", {})}
     return config
 
 

@@ -10,7 +10,6 @@ from judging.models import Assignment, Study, StudyMember
 from judging.studies.queue.holding import held_assignment, own_assignment
 from runs.interface.fragments import AppRequest
 from runs.models.parsing import read_number
-from runs.models.prepared import Prepared, number
 
 P = ParamSpec("P")
 View = Callable[..., HttpResponse]
@@ -23,22 +22,17 @@ def for_annotators(view: Callable[Concatenate[AppRequest, Study, P], HttpRespons
     def guarded(
         request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
-        study = _OWN_STUDY.first(user=request.user.pk, study=study_id)
+        study = Study.objects.filter(
+            members__user=request.user,
+            members__left_at=None,
+            members__part=StudyMember.Part.ANNOTATOR,
+            pk=study_id,
+        ).first()
         if study is None:
             raise Http404
         return view(request, study, *args, **kwargs)
 
     return guarded
-
-
-_OWN_STUDY = Prepared(
-    lambda: Study.objects.filter(
-        members__user=number("user"),
-        members__left_at=None,
-        members__part=StudyMember.Part.ANNOTATOR,
-        pk=number("study"),
-    )
-)
 
 
 def for_assigned(view: Callable[Concatenate[AppRequest, Assignment, P], HttpResponse]) -> View:

@@ -26,7 +26,6 @@ from judging.studies.labels.tick_forms import (
 from judging.studies.shared_fields import with_shared_fields
 from judging.studies.taxonomy import cause_choices
 from runs.models import Step
-from runs.models.prepared import Prepared, key, number
 
 MAX_TEXT = 5000
 CONFIDENCE = [("1", _("a guess")), ("2", _("fairly sure")), ("3", _("sure"))]
@@ -160,18 +159,13 @@ class LabelForm(forms.Form):
         )
 
 
-_STEP = Prepared(
-    lambda: Step.objects.filter(run=key("run"), index=number("index")).order_by().values_list("pk")
-)
-
-
 def existing_step(run_id: UUID, index: int) -> int:
     """The index again.
 
     Raises:
         ValidationError: the run has no step of this index.
     """
-    if _STEP.first(run=run_id, index=index) is None:
+    if not Step.objects.filter(run=run_id, index=index).exists():
         raise forms.ValidationError(_("This run has no such step."))
     return index
 

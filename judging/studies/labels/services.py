@@ -27,11 +27,9 @@ from judging.studies.labels.ticks import tick_fields
 from judging.studies.queue.assignment import add_active_time, lease_length
 from judging.studies.queue.holding import held_assignment
 from judging.studies.verdicts.settlement import closing_row
-from runs.accounts.audit_log import act_of
-from runs.models import Act, User
+from runs.accounts.audit_log import record_act
+from runs.models import User
 from runs.models.audit_kinds import ActKind
-from runs.models.prepared import Prepared, number
-from runs.models.row_writes import RowWrites
 
 
 class LabelRefusedError(Exception):
@@ -145,24 +143,16 @@ def store_label(*, held: Assignment, user: User, submission: Submission) -> Labe
     return _first(item, assignment, user, submission, standing)
 
 
-_LOCKED = Prepared(
-    lambda: (
-        Assignment.objects.select_related("item")
-        .select_for_update(of=("item", "self"), no_key=True)
-        .filter(pk=number("assignment"), user=number("user"))
-    )
-)
-
-
 def _lock(assignment: Assignment, user: User) -> tuple[StudyItem, Assignment]:
     """The item and the assignment as they are now, nobody else's until the transaction ends.
 
     Raises:
         Assignment.DoesNotExist: it is gone, or somebody else's.
     """
-    locked = _LOCKED.first(assignment=assignment.pk, user=user.pk)
-    if locked is None:
-        raise Assignment.DoesNotExist
+    both = Assignment.objects.select_related("item").select_for_update(
+        of=("item", "self"), no_key=True
+    )
+    locked = both.get(pk=assignment.pk, user=user)
     return locked.item, locked
 
 
@@ -180,7 +170,6 @@ def _first(
     if not standing.has_place:
         raise PlaceLostError
     add_active_time(assignment, submission.seconds, now)
-    writes = RowWrites()
     label = Label(
         item_id=item.pk,
         annotator_id=user.pk,
@@ -191,18 +180,16 @@ def _first(
         idempotency_key=submission.key,
         **submission.judgement.columns,
     )
-    writes.insert(label)
-    for tick in _ticks(label, submission.judgement.ticks):
-        writes.insert(tick)
-    _finish(assignment, writes)
+    label.save(force_insert=True)
+    MilestoneTick.objects.bulk_create(_ticks(label, submission.judgement.ticks))
+    _finish(assignment)
     if not assignment.is_repeat:
         item.n_labels += 1
         if item.n_labels >= standing.labels_per_run:
             agreed = None if standing.is_contradicted else label.success
-            writes.insert(closing_row(item=item, agreed=agreed, now=now))
-        writes.update(item, "n_labels", "status")
-    writes.insert(_act(LABEL_SUBMITTED, item, user))
-    writes.send()
+            closing_row(item=item, agreed=agreed, now=now).save(force_insert=True)
+        item.save(update_fields=["n_labels", "status"])
+    _record(LABEL_SUBMITTED, item, user)
     return label
 
 
@@ -217,8 +204,7 @@ def _change(
         raise LabelledElsewhereError
     if label.is_repeat or not standing.may_revise:
         raise LabelClosedError
-    writes = RowWrites()
-    writes.insert(LabelRevision(label=label, content=content_of(label)))
+    LabelRevision.objects.create(label=label, content=content_of(label))
     add_active_time(assignment, submission.seconds, timezone.now())
     for name, value in submission.judgement.columns.items():
         setattr(label, name, value)
@@ -227,18 +213,16 @@ def _change(
     label.idempotency_key = submission.key
     label.save()
     label.ticks.all().delete()
-    for tick in _ticks(label, submission.judgement.ticks):
-        writes.insert(tick)
-    _finish(assignment, writes)
-    writes.insert(_act(LABEL_CHANGED, item, assignment.user, submission.version + 1))
-    writes.send()
+    MilestoneTick.objects.bulk_create(_ticks(label, submission.judgement.ticks))
+    _finish(assignment)
+    _record(LABEL_CHANGED, item, assignment.user, submission.version + 1)
     return label
 
 
-def _act(kind: ActKind, item: StudyItem, user: User, version: int | None = None) -> Act:
+def _record(kind: ActKind, item: StudyItem, user: User, version: int | None = None) -> None:
     """Says that, not what: that stands in the label and its history."""
     changes = {} if version is None else {"before": f"{version}", "after": f"{version + 1}"}
-    return act_of(
+    record_act(
         kind, about=("run", item.run_id), words=f"study {item.study_id}", user=user, **changes
     )
 
@@ -254,11 +238,11 @@ def _ticks(label: Label, ticks: Iterable[Tick]) -> Iterator[MilestoneTick]:
         )
 
 
-def _finish(assignment: Assignment, writes: RowWrites) -> None:
+def _finish(assignment: Assignment) -> None:
     assignment.state = Assignment.State.SUBMITTED
     assignment.draft = {}
     assignment.leased_until = timezone.now()
-    writes.update(assignment, "state", "draft", "leased_until", "seconds")
+    assignment.save(update_fields=["state", "draft", "leased_until", "seconds"])
 
 
 def content_of(label: Label) -> dict[str, Any]:
@@ -303,7 +287,7 @@ def undo_label(*, label: Label, user: User) -> Assignment:
     assignment.opened_at = now
     assignment.save()
     current.delete()
-    _act(LABEL_UNDONE, item, user).save(force_insert=True)
+    _record(LABEL_UNDONE, item, user)
     return assignment
 
 

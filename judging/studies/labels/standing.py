@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Exists, Q, QuerySet, Subquery
+from django.db.models import Exists, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from judging.models import Assignment, Guideline, Label, StudyItem, StudyMember, Unblinding
-from runs.models.prepared import Prepared, key, number, text, truth
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,45 +34,6 @@ class Standing:
     guideline: int | None
 
 
-def _facts() -> QuerySet[StudyItem, tuple[bool, int, bool, bool, bool, bool, int | None]]:
-    member = StudyMember.objects.filter(
-        study=number("study"),
-        user=number("user"),
-        part=StudyMember.Part.ANNOTATOR,
-        left_at=None,
-    )
-    own = Label.objects.filter(
-        item=number("item"), annotator=number("user"), is_repeat=truth("is_repeat")
-    )
-    seen = Unblinding.objects.filter(user=number("user"), item__run=key("run"))
-    own_closed = (
-        Label.objects.independent()
-        .filter(annotator=number("user"), item__run=key("run"))
-        .exclude(item__status=StudyItem.Status.OPEN)
-    )
-    others = Label.objects.independent().filter(item=number("item"))
-    guidelines = Guideline.objects.filter(study=number("study")).order_by("-version").values("pk")
-    shown = guidelines.filter(pk=number("guideline"))
-    return (
-        StudyItem.objects.filter(pk=number("item"))
-        .annotate(
-            member=Exists(member),
-            own=Exists(own),
-            seen=Q(Exists(seen)) | Q(Exists(own_closed)),
-            contradicted=Exists(others.exclude(success=text("success"))),
-            guideline=Coalesce(Subquery(shown), Subquery(guidelines[:1])),
-        )
-        .order_by()
-        .values_list(
-            *("study__is_open", "study__labels_per_run", "member"),
-            *("own", "seen", "contradicted", "guideline"),
-        )
-    )
-
-
-_FACTS = Prepared(_facts)
-
-
 def standing_of(
     assignment: Assignment, item: StudyItem, *, success: str, guideline: int | None
 ) -> Standing:
@@ -85,15 +45,36 @@ def standing_of(
     Args:
         guideline: the guidelines that the person was shown, whatever was said of that.
     """
-    [(is_open, wanted, is_member, has_label, has_seen, is_contradicted, guidelines)] = _FACTS.all(
-        item=item.pk,
-        study=item.study_id,
-        run=item.run_id,
-        user=assignment.user_id,
-        is_repeat=assignment.is_repeat,
-        success=success,
-        guideline=guideline,
+    person = assignment.user_id
+    member = StudyMember.objects.filter(
+        study=item.study_id, user=person, part=StudyMember.Part.ANNOTATOR, left_at=None
     )
+    own = Label.objects.filter(item=item.pk, annotator=person, is_repeat=assignment.is_repeat)
+    seen = Unblinding.objects.filter(user=person, item__run=item.run_id)
+    own_closed = (
+        Label.objects.independent()
+        .filter(annotator=person, item__run=item.run_id)
+        .exclude(item__status=StudyItem.Status.OPEN)
+    )
+    others = Label.objects.independent().filter(item=item.pk)
+    guidelines = Guideline.objects.filter(study=item.study_id).order_by("-version").values("pk")
+    shown = guidelines.filter(pk=guideline or 0)
+    facts = (
+        StudyItem.objects.filter(pk=item.pk)
+        .annotate(
+            member=Exists(member),
+            own=Exists(own),
+            seen=Q(Exists(seen)) | Q(Exists(own_closed)),
+            contradicted=Exists(others.exclude(success=success)),
+            guideline=Coalesce(Subquery(shown), Subquery(guidelines[:1])),
+        )
+        .order_by()
+        .values_list(
+            *("study__is_open", "study__labels_per_run", "member"),
+            *("own", "seen", "contradicted", "guideline"),
+        )
+    )
+    [(is_open, wanted, is_member, has_label, has_seen, is_contradicted, guidelines_pk)] = facts
     # Of a repeat that was skipped, the person may have seen the verdict.
     is_held = assignment.state == Assignment.State.LEASED
     may_revise = item.status == StudyItem.Status.OPEN and not has_seen
@@ -106,7 +87,7 @@ def standing_of(
         may_revise=may_revise,
         labels_per_run=wanted,
         is_contradicted=is_contradicted,
-        guideline=guidelines,
+        guideline=guidelines_pk,
     )
 
 

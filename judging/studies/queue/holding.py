@@ -11,32 +11,22 @@ from django.utils import timezone
 
 from judging.models import Assignment, StudyMember
 from judging.studies.queue.assignment import lock_study
-from runs.models.prepared import Prepared, moment, number
 
 
-def _own() -> QuerySet[Assignment]:
+def _own(*, assignment: int, user: int, study: int) -> QuerySet[Assignment]:
     return Assignment.objects.select_related("item__study").filter(
-        pk=number("assignment"),
-        user=number("user"),
-        item__study=number("study"),
-        item__study__members__user=number("user"),
+        pk=assignment,
+        user=user,
+        item__study__pk=study,
+        item__study__members__user=user,
         item__study__members__left_at=None,
         item__study__members__part=StudyMember.Part.ANNOTATOR,
     )
 
 
-def _locked() -> QuerySet[Assignment]:
-    return _own().select_for_update(of=("item", "self"), no_key=True)
-
-
-_OWN = Prepared(_own)
-_LOCKED = Prepared(_locked)
-_IN_HAND = Prepared(lambda: _locked().filter(leased_until__gt=moment("now")))
-
-
 def own_assignment(*, assignment: int, user: int, study: int) -> Assignment | None:
     """The assignment with its run and study, if it is the person's and they annotate there."""
-    return _OWN.first(assignment=assignment, user=user, study=study)
+    return _own(assignment=assignment, user=user, study=study).first()
 
 
 @contextmanager
@@ -47,13 +37,14 @@ def held_assignment(*, assignment: int, user: int, study: int) -> Iterator[Assig
     at this moment. That is another transaction than the one it was first looked for in, which may
     hold what it waited for; the study is locked before the run.
     """
-    asked = {"assignment": assignment, "user": user, "study": study}
+    own = _own(assignment=assignment, user=user, study=study)
+    locked = own.select_for_update(of=("item", "self"), no_key=True)
     with transaction.atomic():
-        if held := _IN_HAND.first(now=timezone.now(), **asked):
+        if held := locked.filter(leased_until__gt=timezone.now()).first():
             yield held
             return
     with transaction.atomic():
-        if _OWN.first(**asked):
+        if own.exists():
             lock_study(study)
-            held = _LOCKED.first(**asked)
+            held = locked.first()
         yield held

@@ -5,7 +5,6 @@ from datetime import datetime
 
 from judging.models import Dispute, Label, ReferenceVerdict, StudyItem, Success
 from runs.models import Run, User
-from runs.models.prepared import Prepared, key
 
 CLEAR = {Success.SUCCESS, Success.FAILURE}
 """Verdicts that stand when all labels say them; unsure and not executable never do."""
@@ -70,19 +69,6 @@ def settle(
     return row
 
 
-_LOCKED_RUN = Prepared(
-    lambda: (
-        Run.objects.select_for_update(of=("self",), no_key=True)
-        .filter(pk=key("run"))
-        .order_by()
-        .values_list("created_at", flat=True)
-    )
-)
-_STANDING = Prepared(
-    lambda: ReferenceVerdict.objects.filter(run=key("run"), is_authoritative=True).values_list("pk")
-)
-
-
 def _verdict(
     *,
     item: StudyItem,
@@ -93,8 +79,9 @@ def _verdict(
     rationale: str = "",
 ) -> ReferenceVerdict:
     """Not saved yet. The lock of the run makes two studies take turns."""
-    (created_at,) = _LOCKED_RUN.all(run=item.run_id)
-    standing = _STANDING.all(run=item.run_id)
+    locked = Run.objects.select_for_update(of=("self",), no_key=True).filter(pk=item.run_id)
+    created_at = locked.order_by().values_list("created_at", flat=True).get()
+    authoritative = ReferenceVerdict.objects.filter(run=item.run_id, is_authoritative=True)
     item.status = Status.SETTLED
     return ReferenceVerdict(
         item_id=item.pk,
@@ -104,6 +91,6 @@ def _verdict(
         decided_by=decided_by,
         rationale=rationale,
         decided_at=now,
-        is_authoritative=not standing,
+        is_authoritative=not authoritative.exists(),
         run_created_at=created_at,
     )

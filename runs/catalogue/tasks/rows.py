@@ -7,7 +7,6 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from runs.models import Task, TaskSet
-from runs.models.prepared import Prepared, number, text
 from runs.storage.records import MAX_INT, goal_text, stored_json
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name
@@ -31,11 +30,10 @@ def store_task(record: TaskRecord) -> Task:
     A task that is here stays as it is, but what was unknown of it is filled in.
     """
     name, version = record.task_set.name, record.task_set.version
-    task_set = _TASK_SET.first(name=name, version=version)
-    task_set = task_set or TaskSet.objects.get_or_create(name=name, version=version)[0]
+    task_set, _ = TaskSet.objects.get_or_create(name=name, version=version)
     columns = task_columns(record)
     in_set = {"task_set": task_set.pk, "external_id": record.external_id}
-    task = _TASK.first(**in_set)
+    task = Task.objects.filter(**in_set).first()
     if task is None:
         try:
             with transaction.atomic():
@@ -51,12 +49,6 @@ def store_task(record: TaskRecord) -> Task:
     if news:
         task.save(update_fields=news)
     return task
-
-
-_TASK_SET = Prepared(lambda: TaskSet.objects.filter(name=text("name"), version=text("version")))
-_TASK = Prepared(
-    lambda: Task.objects.filter(task_set=number("task_set"), external_id=text("external_id"))
-)
 
 
 def differs(task: Task, record: TaskRecord) -> bool:

@@ -91,6 +91,21 @@ class ProbeMiddleware:
         return PROBES.get(request.path, self.get_response)(request)
 
 
+class SessionCookieMiddleware:
+    """Drops a session cookie that can be none of ours.
+
+    A cookie in quotes may hold any character, also the null character, which PostgreSQL refuses.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.COOKIES.get(settings.SESSION_COOKIE_NAME, "").isalnum():
+            request.COOKIES.pop(settings.SESSION_COOKIE_NAME, None)
+        return self.get_response(request)
+
+
 class FragmentLoginMiddleware:
     """Turns the redirect to the log-in page into one of the whole page for htmx requests.
 

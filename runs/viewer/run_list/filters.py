@@ -17,7 +17,6 @@ from django.utils.translation import gettext_lazy as _
 
 from runs.interface.filter_controls import AddressFilter, NumbersFilter, WordsFilter
 from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet
-from runs.models.prepared import Prepared
 from runs.models.run_queries import RunQuerySet, shown_status_is
 from runs.models.visibility import Sight
 from runs.viewer.run_list.extension import run_list_extension
@@ -163,7 +162,8 @@ class RunFilter(AddressFilter):
 
     def _names(self) -> dict[str, list[tuple[str, Any]]]:
         """Sites, agents and so on; offered is only what runs show that the person may see."""
-        sets = [(str(row.pk), str(row)) for row in _TASK_SETS.all()]
+        task_sets = TaskSet.objects.order_by("name", "version").only("name", "version")
+        sets = [(str(row.pk), str(row)) for row in task_sets]
         if not self.sight.visible:
             names = _names_of_all() if self.sight.anonymous is None else _names_known(self.sight)
             return {"task_set": sets, **names}
@@ -184,11 +184,12 @@ class RunFilter(AddressFilter):
 def _names_of_all() -> dict[str, list[tuple[str, Any]]]:
     """What is offered to somebody who may know everything of all runs."""
     names: dict[str, list[str]] = {"site": [], "agent": [], "model": []}
-    for kind, name in _NAMES.all():
+    for kind, name in _all_names():
         names[kind].append(name)
+    experiments = Experiment.objects.values_list("name", flat=True)[:MAX_OPTIONS]
     return {
         "site": _pairs(names["site"]),
-        "experiment": _pairs(_EXPERIMENTS.all(), is_sorted=True),
+        "experiment": _pairs(experiments, is_sorted=True),
         "agent": _pairs(names["agent"]),
         "model": _pairs(names["model"]),
     }
@@ -239,11 +240,6 @@ def _are_common(marks: QuerySet[Any]) -> bool:
     newest = Run.objects.filter(has_anomaly__in=[True]).order_by("-created_at", "-pk")
     found = newest.values_list(_one_by_one(marks))[:LOOKED_AT]
     return sum(map(bool, chain.from_iterable(found))) * COMMON >= LOOKED_AT
-
-
-_TASK_SETS = Prepared(lambda: TaskSet.objects.order_by("name", "version").only("name", "version"))
-_NAMES = Prepared(_all_names)
-_EXPERIMENTS = Prepared(lambda: Experiment.objects.values_list("name", flat=True)[:MAX_OPTIONS])
 
 
 def _pairs(names: Iterable[str | None], *, is_sorted: bool = False) -> list[tuple[str, Any]]:
