@@ -6,7 +6,6 @@ from runs.models.audit_log import Act
 from runs.models.blobs import Attachment, Blob
 from runs.models.events import Event
 from runs.models.experiments import Experiment, ExperimentState
-from runs.models.fault_checks import FaultCheck
 from runs.models.hints import Hint, HintChoice, HintLevel, HintRelatedness, HintSet
 from runs.models.imports import ImportJob, RunOfImport
 from runs.models.knowledge import KnowledgeEntry, KnowledgeSet, KnowledgeSource
@@ -33,7 +32,6 @@ __all__ = [
     "Event",
     "Experiment",
     "ExperimentState",
-    "FaultCheck",
     "Hint",
     "HintChoice",
     "HintLevel",

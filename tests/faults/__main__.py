@@ -1,7 +1,7 @@
 """Cause many faults on SQLite and on PostgreSQL with Redis, and write what was found.
 
     python -m tests.faults [--times 1.0] [--only 1,4] [--database sqlite|postgresql|both]
-                           [--report FILE] [--together] [--no-tests] [--load]
+                           [--report FILE] [--together] [--no-tests]
 
 `--times` scales how often each scenario causes its fault. Beside the scenarios, the tests that are
 marked with `fault` are run. Ends with 1 if a promise was broken, or something was not tried.
@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from runs.operations.faults.fault_reports import FaultRecord, FaultReport, read_report
+from tests.faults.fault_reports import FaultRecord, FaultReport
 from tests.faults.findings import ROOT, version
 
 SERVICES = [sys.executable, "scripts/with_services.py"]
@@ -37,12 +37,6 @@ def main() -> int:
     made = FaultReport(made_at=datetime.now(UTC), version=version(), records=tuple(records))
     asked.report.write_text(made.model_dump_json(indent=1))
     _sum_up(made, asked.report)
-    if asked.load:
-        subprocess.run(
-            [sys.executable, "manage.py", "load_fault_report", str(asked.report)],
-            cwd=ROOT,
-            check=True,
-        )
     sys.stdout.writelines(f"NOT TRIED: {what}\n" for what in untried)
     return 0 if records and not untried and all(record.held for record in records) else 1
 
@@ -60,7 +54,6 @@ def _arguments() -> argparse.Namespace:
         "--together", action="store_true", help="all storms on one site, which takes less time"
     )
     parser.add_argument("--no-tests", action="store_true", help="scenarios only")
-    parser.add_argument("--load", action="store_true", help="show it on this site's page")
     return parser.parse_args()
 
 
@@ -87,7 +80,8 @@ def _on(
     if not asked.no_tests and (code := run([*services, *tests]).returncode) not in (0, 1):
         untried.append(f"tests on {database} ended with {code}")
     found = [file for file in (of_scenarios, of_tests) if file.exists()]
-    records = [record for file in found for record in read_report(file.read_bytes()).records]
+    reports = [FaultReport.model_validate_json(file.read_bytes()) for file in found]
+    records = [record for report in reports for record in report.records]
     return records, untried
 
 

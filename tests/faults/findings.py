@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from runs.operations.faults.fault_reports import Broker, Database, FaultRecord
+from tests.faults.fault_reports import Broker, Database, FaultRecord
 from tests.faults.history import Afterwards, Answer, History, Kind, Problem, Rules, problems
 
 ROOT = Path(__file__).parents[2]

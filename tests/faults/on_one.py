@@ -17,7 +17,7 @@ django.setup()
 
 from django.db import connection  # noqa: E402 (after Django is set up)
 
-from runs.operations.faults.fault_reports import FaultRecord, FaultReport  # noqa: E402 (after Django is set up)
+from tests.faults.fault_reports import FaultRecord, FaultReport  # noqa: E402 (after Django is set up)
 from tests.faults.findings import Findings, ground, record, version  # noqa: E402
 from tests.faults.scenarios import Place, Scenario  # noqa: E402
 from tests.faults.scenarios.every import SCENARIOS  # noqa: E402

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from django.utils.module_loading import import_string
 
-from runs.operations.faults.fault_reports import FaultRecord, FaultReport
 from tests.database_use import uses_database
+from tests.faults.fault_reports import FaultRecord, FaultReport
 from tests.faults.findings import Findings, record, version
 
 FOUND = pytest.StashKey[Findings]()

@@ -82,8 +82,7 @@ def within(folder: Path) -> int:
 
     django.setup()
 
-    from runs.operations.faults.fault_reports import Database
-    from tests.faults.findings import Findings
+    from tests.faults.findings import Findings, ground
     from tests.faults.scenarios import Place
     from tests.faults.storm import Storm
     from tests.faults.web import Reply, Visitor
@@ -101,7 +100,8 @@ def within(folder: Path) -> int:
         return reply
 
     findings = Findings()
-    place = Place(folder, Database.POSTGRESQL)
+    database, _ = ground()  # the services', PostgreSQL and Redis
+    place = Place(folder, database)
     with place.redis() as redis, place.site(redis) as site:
         storm = Storm(site, findings, redis)
         with storm.at_work(labellers=3, uploaders=2, runs=True):

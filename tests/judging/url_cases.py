@@ -667,8 +667,6 @@ case(
 )
 case("runs:infrastructure")
 case("runs:infrastructure_sites")
-case("runs:reliability")
-case("runs:reliability_file", ending=lambda w: ["json", "csv"])
 case(
     "runs:task_list",
     *[f"sort={name}" for name in TASK_SORTS],

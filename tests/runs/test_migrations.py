@@ -71,7 +71,8 @@ def fault_of(
     operation: Operation, app: str, before: ProjectState, new: set[tuple[str, str]]
 ) -> str:
     """Why the older code or a large table would suffer; empty where neither does."""
-    model = getattr(operation, "model_name", "").lower()
+    deleted = operation.name if isinstance(operation, migrations.DeleteModel) else ""
+    model = (deleted or getattr(operation, "model_name", "")).lower()
     if isinstance(operation, HARMLESS) or (app, model) in new:
         return ""
     if isinstance(operation, migrations.AddField):
@@ -121,6 +122,7 @@ def test_new_migrations_let_the_older_code_go_on():
         (migrations.RemoveField("run", "goal"), False),
         (migrations.RenameField("run", "goal", "aim"), False),
         (migrations.DeleteModel("run"), False),
+        (migrations.DeleteModel("fresh"), True),
         (migrations.AddIndex("run", models.Index(fields=["goal"], name="x")), False),
         (AddLiveIndex("run", models.Index(fields=["goal"], name="x")), True),
         (migrations.AlterField("run", "goal", models.TextField(blank=True, help_text="x")), True),

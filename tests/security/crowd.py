@@ -27,7 +27,6 @@ from runs.catalogue.milestones.services import set_milestones
 from runs.models import (
     AgentConfiguration,
     Attachment,
-    FaultCheck,
     ImportJob,
     RetryPolicy,
     Run,
@@ -45,7 +44,6 @@ from tests.judging.miniwob.made import suite
 from tests.judging.progress_rates import world as progress
 from tests.judging.url_cases import CASES, EXPERIMENTS, Visit
 from tests.runs.factories import make_run, make_task
-from tests.runs.test_reliability import a_record
 from tests.runs.test_step_calls import prompt, run_with
 from tests.security.payloads import PAYLOADS
 from webagent.milestones.definition import Definition
@@ -187,10 +185,6 @@ def _work(to: Crowd) -> None:
     Attachment.objects.filter(run=asked).update(name=EVIL[:100])
     to.spared += Attachment.objects.filter(run=asked)
     to.show("runs:run_calls", asked.pk, 0)
-    record = a_record(injected=EVIL[:200], problems=(EVIL[:200],), held=False)
-    told = {"record": record.model_dump(mode="json"), "at": record.at, "held": False}
-    FaultCheck.objects.create(test=record.test, database="sqlite", failure=1, **told)
-    to.show("runs:reliability")
     both = f"a={to.world.run.pk}&b={to.world.disputed.pk}&steps=all"
     to.show("runs:run_compare", query=both)
 

@@ -1,8 +1,7 @@
 """Addresses of what is told about the infrastructure."""
 
-from django.urls import path, re_path
+from django.urls import path
 
-from runs.operations.faults import views as reliability
 from runs.operations.health import infrastructure_views as infrastructure
 
 urlpatterns = [
@@ -11,11 +10,5 @@ urlpatterns = [
         "reruns/infrastructure/sites/",
         infrastructure.infrastructure_sites,
         name="infrastructure_sites",
-    ),
-    path("operations/reliability/", reliability.reliability_report, name="reliability"),
-    re_path(
-        r"^operations/reliability\.(?P<ending>json|csv)$",
-        reliability.reliability_file,
-        name="reliability_file",
     ),
 ]

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from runs.operations.faults.fault_reports import Database
+from tests.faults.fault_reports import Database
 from tests.faults.findings import Findings
 from tests.faults.services import PostgreSQL, Redis
 from tests.runs.live_workers import Site, live_site
@@ -67,7 +67,7 @@ class Scenario:
 
     name: str
     failure: int
-    """Its number in `runs.operations.faults.failures_withstood`."""
+    """Its number in `tests.faults.failures_withstood`."""
     injects: str
     times: int
     carry_out: Callable[[Place, int, Findings], None]

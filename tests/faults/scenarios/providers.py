@@ -18,7 +18,7 @@ from judging.evaluators.judges.settings import (
 from judging.evaluators.judges.single_stage import SingleStageJudge
 from judging.evaluators.judges.trajectory import TrajectoryJudge
 from judging.evaluators.judges.two_stage import TwoStageJudge
-from runs.operations.faults.fault_reports import Database
+from tests.faults.fault_reports import Database
 from tests.faults.findings import Findings
 from tests.faults.scenarios import Place, Scenario
 from tests.judging.judges.test_milestones import SHOP

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from runs.operations.faults.fault_reports import Database
 from tests.faults import nemeses
+from tests.faults.fault_reports import Database
 from tests.faults.findings import Findings
 from tests.faults.history import Afterwards, History
 from tests.faults.nemeses import Nemesis

@@ -1,24 +1,13 @@
-"""What a campaign of faults found, as the file that it writes and operators load.
-
-The file comes from outside: it is read within bounds, and nothing in it is trusted.
-"""
+"""What a campaign of faults found, as the file that it writes."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from runs.operations.faults.failures_withstood import FAILURES
-
-MAX_BYTES = 4 * 1024**2
-MAX_RECORDS = 2_000
-MAX_COUNT = 10**12
-
-
-class UnreadableReportError(Exception):
-    """A file that is no report of faults; the message says where and why."""
+from tests.faults.failures_withstood import FAILURES
 
 
 class Database(StrEnum):
@@ -37,8 +26,8 @@ class Broker(StrEnum):
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=500)]
-Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
-Seconds = Annotated[float, Field(ge=0, le=10**7, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Part(BaseModel):
@@ -74,31 +63,10 @@ class FaultRecord(_Part):
     at: AwareDatetime
     version: Name
 
-    @property
-    def counted(self) -> dict[str, int]:
-        """What else was counted, without what there was none of."""
-        return {name: count for name, count in self.more.items() if count}
-
 
 class FaultReport(_Part):
     """All that one campaign found."""
 
     made_at: AwareDatetime
     version: Name
-    records: Annotated[tuple[FaultRecord, ...], Field(max_length=MAX_RECORDS)]
-
-
-def read_report(content: bytes) -> FaultReport:
-    """The report in this file.
-
-    Raises:
-        UnreadableReportError: it is too large, no JSON, or not as a report must be.
-    """
-    if len(content) > MAX_BYTES:
-        raise UnreadableReportError(f"larger than {MAX_BYTES} bytes")
-    try:
-        return FaultReport.model_validate_json(content)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise UnreadableReportError(f"{where}: {first['msg']}") from None
+    records: tuple[FaultRecord, ...]
