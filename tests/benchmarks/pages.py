@@ -3,7 +3,7 @@
 Compared by processor time, of this process and of the database's, which other programs on the
 machine lengthen little.
 
-The runs are seeded (`judging.demo.seeding`): `BENCHMARK_RUNS` of them, 20,000 unless it says
+The runs are seeded (`tools.seed_scale`): `BENCHMARK_RUNS` of them, 20,000 unless it says
 otherwise, or as many as the database at `DATABASE_URL` holds already. Growth is measured against a
 database of 1,000 beside it, by the same requests.
 """
@@ -29,12 +29,12 @@ from django.test.utils import (
     teardown_test_environment,
 )
 
-from judging.demo.seeding import PEOPLE
-from judging.demo.seeding.filling import fill
 from judging.studies.roles import Role
 from runs.models import Run, User
 from tests.benchmarks.clock import tell, work_side_by_side
 from tests.runs.factories import make_run, make_task
+from tools.seed_scale import PEOPLE
+from tools.seed_scale.filling import fill
 
 SMALL = 1_000
 GOAL, GOAL_GROWTH, GOAL_LENGTH = 2.0, 1.5, 1.5
@@ -117,7 +117,7 @@ def _measured_apart(runs: int) -> dict[str, tuple[float, float]]:
         try:
             for command in (
                 ("manage.py", "migrate", "--verbosity", "0"),
-                ("manage.py", "seed_scale", "--runs", str(runs)),
+                ("-m", "tools.seed_scale", "--runs", str(runs)),
             ):
                 subprocess.run(
                     [sys.executable, *command],

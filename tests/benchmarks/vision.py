@@ -10,8 +10,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from tools.detector.labelled import read_index
 from webagent.vision.detector import load_detector
-from webagent.vision.labelled import read_index
 from webagent.vision.ocr import open_ocr
 from webagent.vision.reading import ScreenReader
 

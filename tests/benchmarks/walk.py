@@ -1,6 +1,6 @@
 """Every page that lists or counts, as three people see it, with the slowest query behind each.
 
-Walks the database that it is given (`DATA_DIR`, `DATABASE_URL`), which `manage.py seed_scale` has
+Walks the database that it is given (`DATA_DIR`, `DATABASE_URL`), which `tools.seed_scale` has
 filled. With `WALK_PLANS` naming a folder, writes the plans of all queries of more than 30 ms there.
 """
 
@@ -17,11 +17,11 @@ from django.db.models import Count
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from judging.demo.seeding import PEOPLE
 from judging.models import Dispute, EvaluatorVersion, Study, StudyItem
 from judging.studies.roles import Role
 from runs.models import Experiment, Run, Task, TaskSet, User
 from tests.benchmarks.clock import processor_seconds
+from tools.seed_scale import PEOPLE
 
 SLOW_QUERY_S = 0.03
 LISTS = (

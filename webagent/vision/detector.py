@@ -48,13 +48,13 @@ def load_detector(path: Path | None = None, *, threshold: float = THRESHOLD) -> 
     if not model.is_file():
         raise NoModel(
             f"There is no detector model at {model}. "
-            "`python -m webagent.vision.train` makes one; see docs/vision.md."
+            "`python -m tools.detector.train` makes one; see docs/vision.md."
         )
     return OnnxDetector(model, threshold)
 
 
 class OnnxDetector:
-    """A network that was exported by `webagent.vision.train`."""
+    """A network that was exported by `tools.detector.train`."""
 
     def __init__(self, path: Path, threshold: float) -> None:
         self._session = open_session(path)

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tools.detector.evaluate import measure, told
+from tools.detector.labelled import INDEX, read_index
+from tools.detector.tasks import seen_tasks, unseen_tasks
 from webagent.environment.miniwob import task_names
 from webagent.vision.detector import (
     MODEL,
@@ -21,10 +24,7 @@ from webagent.vision.detector import (
     fed,
     load_detector,
 )
-from webagent.vision.evaluate import measure, told
-from webagent.vision.labelled import INDEX, read_index
 from webagent.vision.screen import KINDS, Box, Element
-from webagent.vision.tasks import seen_tasks, unseen_tasks
 
 PICTURES = Path("tests/data/vision")
 
@@ -74,7 +74,7 @@ def test_of_boxes_that_are_nearly_one_the_surest_stays():
 
 
 def test_without_a_model_it_says_how_to_make_one(tmp_path):
-    with pytest.raises(NoModel, match=r"webagent\.vision\.train"):
+    with pytest.raises(NoModel, match=r"tools\.detector\.train"):
         load_detector(tmp_path / "none.onnx")
 
 

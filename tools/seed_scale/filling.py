@@ -7,17 +7,17 @@ from random import Random
 
 from django.db import connection, transaction
 
-from judging.demo.seeding import TASK_SETS, shares
-from judging.demo.seeding.bulk import Bulk, trust_rows
-from judging.demo.seeding.drawing import RUN_COLUMNS, Drawn, draw_runs
-from judging.demo.seeding.judged import Judging
-from judging.demo.seeding.plan import Plan, make_plan
-from judging.demo.seeding.pool import STEP_COLUMNS, read_pool
 from judging.models import Study, StudyMember
 from judging.studies.roles import Role
 from judging.studies.services import Protocol, create_study, set_member
 from judging.studies.taxonomy import DEFAULT_CAUSES
 from runs.models import Event, Experiment, ExperimentState, Run, Step, User
+from tools.seed_scale import TASK_SETS, shares
+from tools.seed_scale.bulk import Bulk, trust_rows
+from tools.seed_scale.drawing import RUN_COLUMNS, Drawn, draw_runs
+from tools.seed_scale.judged import Judging
+from tools.seed_scale.plan import Plan, make_plan
+from tools.seed_scale.pool import STEP_COLUMNS, read_pool
 
 RUNS_AT_ONCE = 2_000
 """Runs of an experiment, which are written in one transaction."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from django.core.management import CommandError, call_command
 
-from judging.demo.seeding import shares
-from judging.demo.seeding.drawing import Drawn, draw_runs
-from judging.demo.seeding.plan import Plan, TaskGroup
-from judging.demo.seeding.pool import STEP_COLUMNS, Pool
 from judging.models import Evaluation, Label, ReferenceVerdict, StudyItem
 from runs.exports.run_bundles import bundles_of
 from runs.models import AgentConfiguration, Experiment, Run, Step, Task, User
 from runs.operations.integrity.checking import violations
 from tests.runs.factories import make_run
+from tools.seed_scale import shares
+from tools.seed_scale.__main__ import main
+from tools.seed_scale.drawing import Drawn, draw_runs
+from tools.seed_scale.plan import Plan, TaskGroup
+from tools.seed_scale.pool import STEP_COLUMNS, Pool
 
 RUNS = 300
 ROLES = ("annotator", "adjudicator", "engineer")
@@ -56,8 +56,8 @@ def test_runs_have_fifteen_steps_on_average() -> None:
 
 
 @pytest.mark.django_db
-def test_a_seeded_database_is_whole() -> None:
-    call_command("seed_scale", runs=RUNS, verbosity=0)
+def test_a_seeded_database_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--runs", str(RUNS)]) == 0
     ended = Run.objects.exclude(status="queued")
     counting = ended.filter(superseded=False).count()
     assert Run.objects.count() == RUNS
@@ -70,13 +70,13 @@ def test_a_seeded_database_is_whole() -> None:
     assert [str(violation) for violation in violations()] == []
     given = [bundle.run.id for bundle in bundles_of(Run.objects.order_by("pk"))]
     assert given == [str(run.pk) for run in ended.order_by("pk")]
-    with pytest.raises(CommandError, match="filled with seed 1 already"):
-        call_command("seed_scale", runs=RUNS, verbosity=0)
+    assert main(["--runs", str(RUNS)]) == 1
+    assert "filled with seed 1 already" in capsys.readouterr().err
 
 
 @pytest.mark.django_db
-def test_a_database_in_use_is_not_seeded() -> None:
+def test_a_database_in_use_is_not_seeded(capsys: pytest.CaptureFixture[str]) -> None:
     make_run()
-    with pytest.raises(CommandError, match="runs that are not seeded"):
-        call_command("seed_scale", runs=1, verbosity=0)
+    assert main(["--runs", "1"]) == 1
+    assert "runs that are not seeded" in capsys.readouterr().err
     assert Run.objects.count() == 1

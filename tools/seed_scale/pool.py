@@ -13,11 +13,11 @@ from uuid import UUID
 from django.db import transaction
 
 from judging.demo import RUNS_FILE
-from judging.demo.seeding import shares
 from runs.models import Step
 from runs.storage.blobs import BlobBatch
 from runs.storage.bounds import import_bounds
 from runs.storage.records import step_row
+from tools.seed_scale import shares
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs
 

@@ -14,11 +14,6 @@ from django.core.management.color import no_style
 from django.db import connection
 from django.db.models import Max
 
-from judging.demo.seeding import shares
-from judging.demo.seeding.bulk import Bulk
-from judging.demo.seeding.drawing import FIRST_DAY, Drawn, text_of
-from judging.demo.seeding.plan import Plan
-from judging.demo.seeding.pool import Pool
 from judging.models import (
     Assignment,
     Dispute,
@@ -30,6 +25,11 @@ from judging.models import (
 )
 from judging.studies.roles import Role
 from runs.models import User
+from tools.seed_scale import shares
+from tools.seed_scale.bulk import Bulk
+from tools.seed_scale.drawing import FIRST_DAY, Drawn, text_of
+from tools.seed_scale.plan import Plan
+from tools.seed_scale.pool import Pool
 
 _REASON = "nothing to judge by"
 _LABELLED_AT = text_of(FIRST_DAY + timedelta(days=640))

@@ -1,6 +1,6 @@
 """Pictures of MiniWoB++ with what is on them, to train the detector on and to test it.
 
-    python -m webagent.vision.dataset DIRECTORY
+    python -m tools.detector.dataset DIRECTORY
 
 Each task is shown in a real browser as an agent sees it, with the seeds given, and then some
 clicks further: menus open, boxes ticked, dialogs there. Between them come pages of our own, made
@@ -18,13 +18,13 @@ from typing import TextIO
 
 import playwright.sync_api
 
+from tools.detector.labelled import INDEX, MADE, SEEN, TRAIN, UNSEEN
+from tools.detector.photographer import Photographer
+from tools.detector.tasks import seen_tasks, unseen_tasks
 from webagent.environment import miniwob
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import ChromiumLauncher
 from webagent.environment.local_site import LocalSite
-from webagent.vision.labelled import INDEX, MADE, SEEN, TRAIN, UNSEEN
-from webagent.vision.photographer import Photographer
-from webagent.vision.tasks import seen_tasks, unseen_tasks
 
 AT_ONCE = 4
 # Any task: made pages are shown in the size and zoom of tasks.
@@ -99,7 +99,7 @@ def _take_made(photographer: Photographer, seeds: Sequence[int], index: TextIO) 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, prog="python -m webagent.vision.dataset")
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m tools.detector.dataset")
     parser.add_argument("directory", type=Path, help="where the pictures go")
     parser.add_argument("--seeds", type=int, default=24, help="of each task to train on")
     parser.add_argument("--test-seeds", type=int, default=6, help="of each task to test on")

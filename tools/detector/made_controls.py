@@ -6,7 +6,7 @@ import random
 from base64 import b64encode
 from collections.abc import Callable
 
-from webagent.vision.made_words import WORDS, contact, phrase, sentence, word
+from tools.detector.made_words import WORDS, contact, phrase, sentence, word
 
 Draw = Callable[[random.Random], str]
 BREAKS = ("", " ", " ", "<br>", "<br>")

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from judging.demo.seeding import PEOPLE, TASK_SETS, shares
-from judging.demo.seeding.pool import Pool
 from judging.evaluating.evaluating import version_of
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluatorVersion
 from judging.studies.accounts import create_user
 from judging.studies.roles import Role
 from runs.models import AgentConfiguration, Task, TaskSet, User
+from tools.seed_scale import PEOPLE, TASK_SETS, shares
+from tools.seed_scale.pool import Pool
 
 N_PEOPLE = {Role.ANNOTATOR: 12, Role.ADJUDICATOR: 3, Role.ENGINEER: 2}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webagent.vision.measuring import (
+from tools.detector.measuring import (
     Shown,
     average_precision,
     figures,

@@ -9,11 +9,11 @@ from typing import Any
 
 import playwright.sync_api
 
+from tools.detector.designs import random_style
+from tools.detector.labelled import MADE, LabelledPicture
+from tools.detector.made_pages import made_page
 from webagent.environment import miniwob
 from webagent.environment.browsergym_picture import take_picture
-from webagent.vision.designs import random_style
-from webagent.vision.labelled import MADE, LabelledPicture
-from webagent.vision.made_pages import made_page
 from webagent.vision.screen import KINDS, Box, Element
 
 ELEMENTS = (Path(__file__).parent / "elements.js").read_text()

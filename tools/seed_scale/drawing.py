@@ -10,10 +10,10 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from judging.demo.seeding import shares
-from judging.demo.seeding.plan import Plan, TaskGroup
-from judging.demo.seeding.pool import STEP_COLUMNS, Pool
 from judging.studies.roles import Role
+from tools.seed_scale import shares
+from tools.seed_scale.plan import Plan, TaskGroup
+from tools.seed_scale.pool import STEP_COLUMNS, Pool
 from webagent.agents.running import SOURCE_FORMAT
 
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=UTC)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageEnhance, ImageOps
 
+from tools.detector.labelled import LabelledPicture
 from webagent.vision.detector import SCALE
-from webagent.vision.labelled import LabelledPicture
 from webagent.vision.screen import KINDS, Box
 
 SIDE = 160

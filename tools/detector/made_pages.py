@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import random
 
-from webagent.vision import made_controls, made_widgets
-from webagent.vision.designs import random_style
-from webagent.vision.made_controls import Draw
+from tools.detector import made_controls, made_widgets
+from tools.detector.designs import random_style
+from tools.detector.made_controls import Draw
 
 # How often each part is drawn, against the others.
 PARTS: dict[Draw, int] = {

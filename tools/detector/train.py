@@ -1,7 +1,7 @@
 """Train the detector on labelled pictures, export it, check the export, and measure it.
 
-    python -m webagent.vision.dataset DATA
-    python -m webagent.vision.train DATA --checkpoint FILE --minutes 25
+    python -m tools.detector.dataset DATA
+    python -m tools.detector.train DATA --checkpoint FILE --minutes 25
 
 Needs PyTorch (requirements-train.txt); running the detector does not.
 """
@@ -20,12 +20,12 @@ from PIL import Image
 from torch import distributed
 from torch.nn import functional
 
+from tools.detector.evaluate import measure, told
+from tools.detector.labelled import MADE, TRAIN, read_index
+from tools.detector.measuring import FLOOR
+from tools.detector.network import RANGES, STRIDES, Exported, Network
+from tools.detector.samples import SIDE, Sample, Sampler, wanted
 from webagent.vision.detector import MODEL, fed
-from webagent.vision.evaluate import measure, told
-from webagent.vision.labelled import MADE, TRAIN, read_index
-from webagent.vision.measuring import FLOOR
-from webagent.vision.network import RANGES, STRIDES, Exported, Network
-from webagent.vision.samples import SIDE, Sample, Sampler, wanted
 
 BATCH = 12
 RATE = 3e-3
@@ -196,8 +196,8 @@ def export(network: Network, path: Path, example: Image.Image) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, prog="python -m webagent.vision.train")
-    parser.add_argument("data", type=Path, help="where webagent.vision.dataset put its pictures")
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m tools.detector.train")
+    parser.add_argument("data", type=Path, help="where tools.detector.dataset put its pictures")
     parser.add_argument("--tests", type=Path, help="pictures to test on, if not the same")
     parser.add_argument("--checkpoint", type=Path, required=True, help="weights, kept as they are")
     parser.add_argument("--minutes", type=float, default=25.0)

@@ -1,7 +1,7 @@
 """Measure a detector on labelled pictures, as its training does; needs no PyTorch.
 
-python -m webagent.vision.dataset DATA --seeds 0 --made 0
-python -m webagent.vision.evaluate DATA
+python -m tools.detector.dataset DATA --seeds 0 --made 0
+python -m tools.detector.evaluate DATA
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 
 from PIL import Image
 
+from tools.detector.labelled import INDEX, SEEN, UNSEEN, LabelledPicture, read_index
+from tools.detector.measuring import FLOOR, Shown, figures, recall_of_tasks
 from webagent.vision.detector import MODEL, THRESHOLD, OnnxDetector
-from webagent.vision.labelled import INDEX, SEEN, UNSEEN, LabelledPicture, read_index
-from webagent.vision.measuring import FLOOR, Shown, figures, recall_of_tasks
 
 _NAMES = ("pictures", "elements", "mAP", "recall", "recall_of_boxes", "precision")
 
@@ -66,8 +66,8 @@ def told(measured: Mapping[str, object]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, prog="python -m webagent.vision.evaluate")
-    parser.add_argument("data", type=Path, help="where webagent.vision.dataset put its pictures")
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m tools.detector.evaluate")
+    parser.add_argument("data", type=Path, help="where tools.detector.dataset put its pictures")
     parser.add_argument("--model", type=Path, default=MODEL, help="another than the one that ships")
     parser.add_argument("--json", action="store_true", help="every kind and every task too")
     arguments = parser.parse_args()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 
-from webagent.vision.made_words import phrase, sentence, word
+from tools.detector.made_words import phrase, sentence, word
 
 
 def _started(rng: random.Random, html: str, widget: str, **settings: object) -> str:

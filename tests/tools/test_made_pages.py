@@ -8,10 +8,10 @@ from collections import Counter
 
 import pytest
 
-from webagent.vision.designs import random_style
-from webagent.vision.made_controls import Draw
-from webagent.vision.made_pages import PARTS, made_page
-from webagent.vision.tasks import UNSEEN
+from tools.detector.designs import random_style
+from tools.detector.made_controls import Draw
+from tools.detector.made_pages import PARTS, made_page
+from tools.detector.tasks import UNSEEN
 
 PAGES = [made_page(seed) for seed in range(60)]
 

@@ -1,0 +1,1 @@
+"""Making the detector of `webagent.vision.detector`: pictures, training, measuring."""
