@@ -145,7 +145,7 @@ MILESTONES = json.dumps(
         "tasks": [{"task": "1", "milestones": [{"name": "found it", "weight": 2.0}]}],
     }
 )
-PATCHES = DATA.parents[1] / "runs" / "task_patches"
+PATCHES = DATA.parents[1] / "runs" / "catalogue" / "patches"
 
 FORMATS = sorted(path.name for path in DATA.iterdir() if (path / "truth.json").exists())
 IMPORTERS = {

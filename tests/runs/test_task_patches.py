@@ -28,7 +28,7 @@ from tests.runs.factories import delete_run, make_run, make_task
 from webagent.trajectory.records import TextPart
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SHIPPED = ROOT / "runs" / "task_patches" / "webarena-1.json"
+SHIPPED = ROOT / "runs" / "catalogue" / "patches" / "webarena-1.json"
 FIXTURE = ROOT / "tests" / "data" / "webarena" / "tasks.json"
 CHANGES: TypeAdapter[tuple[Change, ...]] = TypeAdapter(tuple[Change, ...])
 
