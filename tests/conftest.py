@@ -7,7 +7,6 @@ import pytest
 from django.utils import translation
 from hypothesis import settings
 
-from tests.database_use import uses_database
 from tests.webagent.llm.stub import LLMStub, running_stub
 from tests.webagent.llm.stub_models import ENVIRONMENT, stub_registry
 from webagent.llm.client import Client, Patience
@@ -16,25 +15,8 @@ from webagent.llm.client import Client, Patience
 settings.register_profile("suite", settings.get_profile("ci"), max_examples=50)
 settings.load_profile("suite")
 
-# What breaks the system on purpose is written down.
-pytest_plugins = ("tests.faults.plugin",)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--database",
-        choices=("with", "without"),
-        help="run only the tests that use the database, or only the others",
-    )
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    wanted = config.getoption("database")
-    if wanted is None:
-        return
-    others = [item for item in items if uses_database(item) is not (wanted == "with")]
-    config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if uses_database(item) is (wanted == "with")]
+# Which database tests meet; and what tests that break the system found.
+pytest_plugins = ("tests.database_use", "tests.faults.plugin")
 
 
 def pytest_collection_finish() -> None:

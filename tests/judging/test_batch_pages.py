@@ -23,7 +23,7 @@ from runs.models import Run, User
 from tests.judging import audited
 from tests.judging.asked_models import models_file
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 State = EvaluationBatch.State
 FRAGMENT = {"HX-Request": "true"}

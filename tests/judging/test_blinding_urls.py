@@ -105,7 +105,18 @@ def test_the_run_itself_is_what_they_are_asked_to_label(world: World, viewer: st
     assert world.run.goal in client.get(f"/studies/{world.study.pk}/annotate/").content.decode()
 
 
-@pytest.mark.parametrize("viewer", ["annotator", "engineer", "adjudicator", "stranger"])
+@pytest.mark.parametrize(
+    "viewer",
+    [
+        pytest.param(
+            "annotator", marks=pytest.mark.postgresql_only("the other viewers run on SQLite")
+        ),
+        *(
+            pytest.param(viewer, marks=pytest.mark.sqlite_only("the annotator runs on PostgreSQL"))
+            for viewer in ("engineer", "adjudicator", "stranger")
+        ),
+    ],
+)
 def test_no_answer_holds_a_hidden_word_and_twin_sites_answer_alike(
     world: World, viewer: str
 ) -> None:
@@ -125,11 +136,13 @@ def test_no_answer_holds_a_hidden_word_and_twin_sites_answer_alike(
     assert [asked for asked in first if first[asked] != second[asked]] == []
 
 
+@pytest.mark.sqlite_only("tests what pages show")
 def test_administrators_who_annotate_find_no_hidden_word(world: World) -> None:
     for part in ("admin", "judging:"):
         assert words_in(dict(answers(world, "admin", part)), "admin") == []
 
 
+@pytest.mark.sqlite_only("tests what pages show")
 def test_the_words_are_there_for_those_who_may_see_them(world: World) -> None:
     """Without this, a page that shows nothing to anybody would pass for blind."""
     world.engineer = User.objects.create(username="open", is_superuser=True)

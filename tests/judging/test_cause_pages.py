@@ -13,7 +13,7 @@ from judging.models import CauseTag, StudyMember
 from runs.models import User
 from tests.judging import audited
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 SAID = {"causes": ["output_format", "several_answers"], "repair": "task_data", "note": "No format"}
 HTMX = {"HX-Request": "true"}

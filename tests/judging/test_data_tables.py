@@ -32,6 +32,8 @@ from runs.models import Act, Run
 from tests.judging.factories import annotators_of, make_evaluation, make_label, make_study
 from tests.runs.factories import make_run, make_user
 
+pytestmark = pytest.mark.postgresql_only("slow, and alike on both")
+
 COLUMNS = [
     DataColumn("id", Type.TEXT, "the name"),
     DataColumn("n", Type.WHOLE, "how many"),

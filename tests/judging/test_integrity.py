@@ -41,7 +41,7 @@ from tests.judging.factories import (
 from tests.runs.factories import delete_run, make_run
 from tests.runs.integrity import everything_holds, found, plant
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 
 def whole_run() -> Run:

@@ -13,7 +13,7 @@ from judging.analysis.audits.stages import stages_of
 from judging.models import Evaluation
 from tests.judging import audited
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 STAGE = {
     "name": "equivalence",

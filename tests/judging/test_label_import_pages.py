@@ -27,7 +27,7 @@ from tests.judging.factories import annotators_of, make_label, make_study
 from tests.judging.test_import_labels import said
 from tests.runs.factories import make_run, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 URL = "/studies/labels/"
 STUDY = "Annotated elsewhere"
 EVIL = "<img src=x onerror=zx()>"

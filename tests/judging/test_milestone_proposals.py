@@ -23,7 +23,7 @@ from tests.runs.factories import make_run, make_task, make_user
 from tests.webagent.llm.stub import LLMStub, fail, say
 from webagent.milestones.definition import Definition
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 
 @pytest.fixture

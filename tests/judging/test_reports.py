@@ -19,6 +19,8 @@ from judging.analysis.reports import FORMATS, Column, Table, Value
 from judging.models import Study
 from tests.judging import audited
 
+pytestmark = pytest.mark.sqlite_only("tests what pages show")
+
 HOSTILE = '=HYPERLINK("http://evil")|*a*_b_ {x} \\cite % & # $ ^ ~ <i>\nnext, "quoted"'
 
 

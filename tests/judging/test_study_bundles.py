@@ -68,7 +68,7 @@ from tests.judging.factories import (
 from tests.runs.factories import delete_run, make_run, make_text
 from tests.webagent.trajectory.samples import run_bundle
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 
 @pytest.fixture

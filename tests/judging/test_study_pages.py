@@ -20,7 +20,7 @@ from tests.judging.crawling import whole_answer
 from tests.judging.factories import annotators_of, label_next, make_study
 from tests.runs.factories import make_run, make_task, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
 def as_(user: User) -> Client:

@@ -25,7 +25,7 @@ from judging.statistics.confusion import Cell, ConfusionMatrix
 from runs.models import Task, TaskSet, User
 from tests.judging import audited
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 HTMX = {"HX-Request": "true"}
 

@@ -12,7 +12,7 @@ from tests.judging.factories import make_study
 from tests.runs.factories import make_picture, make_run, make_text, make_user
 from tests.runs.stores import store_blob
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
 @pytest.fixture

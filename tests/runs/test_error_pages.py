@@ -18,7 +18,7 @@ from django.urls import path
 from tests.runs.factories import make_user
 from webagent.urls import urlpatterns as site_urls
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 handler500 = "runs.operations.requests.error_views.server_error"
 SECRET = "what-blind-people-must-not-see"

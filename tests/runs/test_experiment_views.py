@@ -18,7 +18,7 @@ from runs.models import Experiment, Run
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_experiment, make_run, make_task, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 HTMX = {"HX-Request": "true"}
 NEW = "/experiments/new/"
 

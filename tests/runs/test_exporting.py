@@ -51,7 +51,7 @@ from webagent.trajectory.native.blinding import Blinding
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import HintJobRecord, HintRecord, MilestoneRecord
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 RULE = {"reached_when": {"kind": "url", "pattern": "*/cart"}}
 AGENTLAB = Path(__file__).parent.parent / "data" / "agentlab"
 

@@ -14,7 +14,7 @@ from runs.models import Attachment, Run
 from tests.webagent.agents.generic.made import act
 from tests.webagent.llm.protocols import Asked
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite_only("tests agents")]
 
 
 @pytest.fixture

@@ -37,7 +37,10 @@ from tests.webagent import lever_suite
 from webagent.agents.registry import make_agent
 from webagent.knowledge.levels import Level, Relatedness
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.postgresql_only("slow, and alike on both"),
+]
 
 
 @pytest.fixture(scope="module")

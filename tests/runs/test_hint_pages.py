@@ -21,7 +21,7 @@ from tests.webagent.llm.stub import LLMStub
 from webagent.knowledge.levels import Level
 from webagent.llm.interface import LanguageModel
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 PERMISSIONS = ("runs.view_run", "runs.view_experiment", "runs.rerun_run", "judging.view_audit")
 LAUNCH = {

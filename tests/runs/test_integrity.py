@@ -19,7 +19,7 @@ from tests.runs.factories import make_run, make_user
 from tests.runs.integrity import everything_holds, found, plant
 from tests.runs.stores import use_store
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 NOW = timezone.now()
 State = LeasedWork.State

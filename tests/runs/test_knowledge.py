@@ -39,7 +39,7 @@ from webagent.agents.generic.settings import AgentSettings
 from webagent.knowledge.entries import Entry
 from webagent.llm.client import Client
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 SAMPLES = Path(__file__).parent.parent / "data" / "agentlab" / "scripted"
 USED = ("*email-inbox_5", "*login-user_8")
 State = LearningJob.State

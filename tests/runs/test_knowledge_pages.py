@@ -24,7 +24,7 @@ from tests.runs.factories import make_agent, make_experiment, make_run, make_use
 from tests.runs.scribe import scribe
 from tests.webagent.llm.stub import LLMStub
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 INTENT = "Reveal the filter builder"
 
 

@@ -15,7 +15,7 @@ from tests.runs.factories import make_run, make_task, make_user
 from webagent.milestones.checks import ActionCheck, ElementCheck, Rule, TextCheck, UrlCheck
 from webagent.milestones.definition import Definition
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 CART = Definition(name="zq-cart", rule=Rule(reached_when=UrlCheck(pattern="*/zq-cart")))
 PAID = Definition(
     name="paid",

@@ -18,7 +18,7 @@ from tests.runs.factories import make_agent, make_run, make_user
 from webagent.recovery.policy import RecoveryPolicy
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 HTMX = {"HX-Request": "true"}
 FULL: dict[str, Any] = {
     "infrastructure": {"faults": ["http_429", "http_5xx"], "attempts": 4, "backoff_s": 2},

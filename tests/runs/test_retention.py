@@ -35,7 +35,7 @@ from tests.runs.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.bundles import Rejection
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 
 @pytest.fixture(autouse=True)

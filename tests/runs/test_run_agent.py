@@ -16,7 +16,7 @@ from runs.models import Run
 from runs.queue.pulse import Pulse
 from webagent.environment.leftovers import OWNER_VARIABLE
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests agents")]
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,8 @@ from tests.runs.factories import make_agent, make_run, make_task, make_user
 from tests.runs.test_run_page import SECRETS, as_user, data_of, telling_run
 from webagent.sequence_matching import MOST_PAIRS
 
+pytestmark = pytest.mark.sqlite_only("tests what pages show")
+
 ADDRESS = reverse("runs:run_compare")
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.faults.served import Served, name_of, processes_of
 from tests.runs.live_workers import ROOT, Site, live_site, wait_until
 
-pytestmark = pytest.mark.worker
+pytestmark = [pytest.mark.worker, pytest.mark.sqlite_only("tests what `make run` starts")]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from runs.models import Task, TaskRevision, TaskSet, User
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_task, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 URL = "/tasks/"
 HTMX = {"HX-Request": "true"}
 SPEC: dict[str, Any] = {

@@ -262,6 +262,7 @@ def everywhere(world: World, overseer: User) -> Iterator[tuple[User, Visit]]:
                 yield user, visit
 
 
+@pytest.mark.sqlite_only("tests what pages show")
 def test_hostile_strings_stay_text_on_every_page_and_in_every_file(world: World, overseer) -> None:
     """The last of all, for it changes the site."""
     Task.objects.filter(runs=world.disputed).update(infeasible_reason="why")

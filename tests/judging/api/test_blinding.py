@@ -24,7 +24,7 @@ from tests.judging.test_blinding_urls import HIDDEN, words_in
 from tests.judging.url_cases import CASES
 from tests.runs.api.asking import Caller
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what answers show")]
 
 QUERIES = {
     "list_runs": [

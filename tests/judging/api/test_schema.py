@@ -25,7 +25,7 @@ from tests.runs.api.asking import Caller
 from tests.runs.factories import make_run, make_user
 from webagent.wsgi import application
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 EXAMPLES = 2
 CHECKS = [

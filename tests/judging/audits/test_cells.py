@@ -13,7 +13,7 @@ from tests.judging import audited
 from tests.judging.audits.pages import logged_in, open_page, pk
 from tests.runs.factories import make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
 def test_several_cells_by_one_address(mixed: audited.Audited) -> None:

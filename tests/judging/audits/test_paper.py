@@ -8,7 +8,7 @@ from judging.analysis.audits.matrices import audit_of
 from judging.statistics.confusion import ConfusionMatrix
 from tests.judging import papers
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 
 def matrices(study: object) -> dict[str, ConfusionMatrix]:

@@ -20,7 +20,7 @@ from judging.models import Unblinding
 from tests.judging import audited
 from tests.judging.audits.pages import logged_in, open_page, pk
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
 def places(world: audited.Audited, query: str) -> list[int]:

@@ -20,7 +20,10 @@ from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub import LLMStub
 from tests.webagent.llm.stub_models import KEY
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.postgresql_only("slow, and alike on both"),
+]
 
 MODEL = """
 [models.gullible]

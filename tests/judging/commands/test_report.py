@@ -16,7 +16,7 @@ from judging.analysis.audits.tables import PER_RUN, TABLE_NAMES, TABLES
 from judging.models import Study
 from tests.judging import audited, papers
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
 @pytest.fixture

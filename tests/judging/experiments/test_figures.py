@@ -26,7 +26,7 @@ from tests.judging import audited
 from tests.judging.experiments import made
 from tests.runs.factories import START, make_agent, make_task
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 
 def test_published_accuracies_come_out_with_their_standard_errors() -> None:

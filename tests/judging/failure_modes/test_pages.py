@@ -21,7 +21,7 @@ from tests.judging.experiments import made
 from tests.judging.failure_modes.test_shares import LIMIT, MISREAD, PLAN, proposes
 from tests.runs.factories import make_agent, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 HX = {"HX-Request": "true"}
 
 

@@ -19,7 +19,7 @@ from tests.judging import audited
 from tests.judging.experiments import made
 from tests.runs.factories import make_agent, make_task
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 TASKS = 20
 
 

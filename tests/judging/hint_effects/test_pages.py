@@ -21,7 +21,7 @@ from tests.judging.factories import make_study
 from tests.judging.hint_effects.made import TRIALS, hint_experiment
 from tests.runs.factories import make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 BASELINE = ["sff", "sff", "fff", "sss", "ssf"]
 RESULTS = {

@@ -26,7 +26,7 @@ from tests.judging.experiments import made
 from tests.judging.progress_rates import world
 from tests.runs.factories import make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 Row = dict[str, str]
 

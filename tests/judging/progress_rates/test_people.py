@@ -28,7 +28,7 @@ from tests.judging.factories import annotators_of, make_label, make_study
 from tests.judging.progress_rates import world
 from tests.runs.factories import make_run, make_task, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 
 @pytest.fixture(scope="module")

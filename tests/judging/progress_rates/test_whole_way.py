@@ -29,7 +29,7 @@ from webagent.milestones.definition import Definition
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
 RECORDED = Path(__file__).parents[3] / "judging" / "demo" / "runs.zip"
 TASKS = {f"miniwob.{name}" for name in ("login-user", "enter-text", "enter-date", "search-engine")}
