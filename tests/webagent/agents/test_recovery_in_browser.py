@@ -82,22 +82,6 @@ def test_a_real_loop_is_noticed_undone_and_solved_by_another_agent():
     assert left_of(kept.processes) == []
 
 
-def test_where_no_recovery_helps_the_run_ends_with_its_reason():
-    kept = Kept()
-    record = play(kept, make_agent("do_nothing"), other_steps=2, loop_shortest=6, loop_longest=9)
-    assert (record.outcome, record.end_reason) == (Outcome.FAILURE, EndReason.RECOVERY_EXHAUSTED)
-    answers = [
-        event.detail["answer"] for event in record.events if event.kind == "loop" and event.detail
-    ]
-    assert answers == ["recovered", "recovered", "spent"]
-    assert max(step.branch for step in kept.steps) == 2
-    assert record.extra is not None
-    summary = record.extra["recovery"]
-    assert isinstance(summary, dict)
-    assert summary["recoveries"] == 2
-    assert left_of(kept.processes) == []
-
-
 class ChangingTask:
     """A page of our own that shows another number at every load."""
 
