@@ -1,10 +1,10 @@
-# Two commands matter: `make run` and `make test`. Both set up everything they need.
+# `make run`, `make quick` and `make test` set up everything they need.
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 INSTALLED := .venv/.installed
 INSTALLED_DEV := .venv/.installed-dev
 
-.PHONY: run test check
+.PHONY: run test check quick quick-check quick-tests
 .PHONY: pure sqlite sqlite-browsers sqlite-workers postgresql postgresql-workers
 .PHONY: catalogue install format messages lock benchmarks clean
 
@@ -16,7 +16,8 @@ run: install
 	@exec $(PYTHON) manage.py serve
 
 # Four at a time even on two cores: the phases of workers and browsers wait more than they compute,
-# so they begin with the longest of the others.
+# so they begin with the longest of the others. One process a phase: each process more would collect
+# the tests and make the database once more, which takes as long as it saves on two cores.
 LANES ?= 4
 PHASES := sqlite-browsers sqlite postgresql-workers sqlite-workers postgresql pure check
 test: $(INSTALLED_DEV)
@@ -70,6 +71,20 @@ postgresql: $(TESTS)
 	$(PYTEST_WITH_SERVICES) --database=postgresql -m "not worker"
 postgresql-workers: $(TESTS)
 	$(PYTEST_WITH_SERVICES) --database=postgresql -m worker
+
+# Lint, types of what changed since the last time, and all tests but those that are long or need a
+# browser, a worker or PostgreSQL.
+quick: $(TESTS)
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 $(addprefix beside-others/,quick-tests quick-check)
+
+quick-check: $(INSTALLED_DEV)
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	scripts/with_scratch.sh .venv/bin/mypy
+
+quick-tests: $(TESTS)
+	$(PYTEST) -n auto --dist loadfile \
+	  -m "not browser and not worker and not postgresql_only and not slow"
 
 format: $(INSTALLED_DEV)
 	.venv/bin/ruff format .

@@ -1,6 +1,7 @@
 """What every test may use."""
 
 import gc
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -17,6 +18,12 @@ settings.load_profile("suite")
 
 # Which database tests meet; and what tests that break the system found.
 pytest_plugins = ("tests.database_use", "tests.faults.plugin")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Each process makes a data directory of its own; this one runs no test."""
+    os.environ.pop("DATA_DIR", None)
 
 
 def pytest_collection_finish() -> None:

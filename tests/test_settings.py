@@ -95,6 +95,7 @@ def test_production_demands_what_it_needs(tmp_path: Path, missing: str) -> None:
     assert ended.stderr.strip() == (f"Crosscheck cannot start, {missing} must be set in production")
 
 
+@pytest.mark.slow
 def test_production_settings_pass_the_deployment_check(tmp_path: Path) -> None:
     given = {
         "SECRET_KEY": "k7Jq-2mZ" * 8,

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 HEAVY = {
     *("anthropic", "bm25s", "boto3", "botocore", "browsergym", "cv2", "gymnasium", "krippendorff"),
     *("matplotlib", "nltk", "onnxruntime", "openai", "playwright", "pyarrow", "rapidocr", "scipy"),

@@ -24,7 +24,7 @@ from tests.runs.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
 
 __all__ = ["any_store", "credentials"]
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests files")]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests files"), pytest.mark.slow]
 BOUNDARY = "cut-here"
 CUTS = 20
 

@@ -10,6 +10,8 @@ from tests.faults.findings import Findings
 from tests.faults.scenarios.providers import FAULTS, JUDGES, meet
 from tests.webagent.llm.stub_models import NAMES
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.fault(
     8, f"each of {len(FAULTS)} faults of a provider, met by one judge after the other"

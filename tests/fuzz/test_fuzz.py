@@ -17,6 +17,8 @@ from tests.fuzz.running import fuzz, within
 from tests.fuzz.storing import broken, storing
 from tests.runs.stores import use_store
 
+pytestmark = pytest.mark.slow
+
 QUICK = (
     "native",
     "atif",

@@ -33,7 +33,7 @@ from tests.judging.crawling import answers, log_in
 from tests.judging.statements import Statements
 from tests.judging.url_cases import CASES
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 # What each viewer must never see. The adjudicator may read the labels in dispute, and which
 # milestones they tick, but not who gave which. Engineers may see the disputed run, for they have

@@ -27,7 +27,7 @@ from judging.models import CauseTag, Evaluation, EvaluatorVersion, Repair, Study
 from runs.models import Event, RetryPolicy, Run, Task, TaskRevision, User
 from tests.runs.integrity import everything_holds
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests the demo")]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests the demo"), pytest.mark.slow]
 
 CAUSES_LEFT = Counted(0, 1)
 """One error is left untagged for whoever tries it."""

@@ -165,6 +165,7 @@ def test_flips_are_counted_from_cell_to_cell():
     assert sum(table.values()) == len(runs)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)  # the library collects garbage at every call
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_holm_as_statsmodels_has_it(p_values):

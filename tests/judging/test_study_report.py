@@ -26,7 +26,7 @@ from tests.judging.factories import (
 )
 from tests.runs.factories import make_run
 
-pytestmark = pytest.mark.sqlite_only("tests what pages show")
+pytestmark = [pytest.mark.sqlite_only("tests what pages show"), pytest.mark.slow]
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{ 7|add:1 }}"
 

@@ -26,6 +26,7 @@ def test_it_finds_what_in_finds():
     }
 
 
+@pytest.mark.slow
 def test_hashes_and_more_values_than_a_database_takes_parameters():
     blob, run = store_blob(b"here", "text/plain"), make_run(pictures=False)
     assert set(Blob.objects.filter(pk__among=["0" * 64, blob.pk])) == {blob}

@@ -59,6 +59,7 @@ def test_a_connection_to_a_redis_that_died_is_closed_to_its_end(
     assert not breaks_when_closed("redis", server)
 
 
+@pytest.mark.slow
 @pytest.mark.fault(17, "Redis has no room for the messages of imports")
 @pytest.mark.django_db
 def test_a_redis_that_is_full_refuses_messages_and_the_work_waits(

@@ -81,6 +81,7 @@ def test_the_report_has_the_agreed_shape(store, capsys, tmp_path):
     assert report.keys() == {"imported", "already_there", "rejected", "problems"}
 
 
+@pytest.mark.slow
 def test_a_second_time_everything_is_already_there(store, capsys):
     first = import_json(capsys, AGENTLAB)[1]["imported"]
     before = rows()

@@ -206,6 +206,7 @@ class Dribble(io.StringIO):
         return super().read(7)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.lists(JSON, max_size=6), st.sampled_from([None, 1]))
 def test_an_array_is_read_item_by_item(items, indent):

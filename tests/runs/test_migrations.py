@@ -26,6 +26,8 @@ from tests.runs.factories import make_run, make_user
 from tests.runs.live_workers import Site, live_site
 from tests.runs.stores import use_store
 
+pytestmark = pytest.mark.slow
+
 RELEASED = {"runs": "0017_hints_from_elsewhere", "judging": "0009_failure_details"}
 """The last migrations of the first release."""
 HARMLESS = (

@@ -47,6 +47,7 @@ def test_one_of_two_claims_wins():
     assert Run.objects.get(pk=run.pk).lease_owner == "w1"
 
 
+@pytest.mark.slow
 @pytest.mark.fault(14, "the process's own clock is ignored")
 @pytest.mark.parametrize("ahead_s", [0, 1200, -1200])
 def test_a_lease_lasts_as_long_as_it_says_by_the_clock_of_the_database(

@@ -29,6 +29,7 @@ from webagent.trajectory.reading import open_runs
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks without ado"),
+    pytest.mark.slow,
 ]
 N_RUNS = 8
 

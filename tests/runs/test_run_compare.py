@@ -155,6 +155,7 @@ def test_hostile_texts_are_data_and_nothing_else(engineer):
     assert "<img src=x" not in page
 
 
+@pytest.mark.slow
 def test_queries_do_not_grow_with_steps(engineer, django_assert_max_num_queries):
     def count(steps: int) -> int:
         a, b = make_run(steps=steps), make_run(steps=steps)

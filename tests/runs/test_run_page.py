@@ -131,6 +131,7 @@ def test_a_box_that_is_none_is_not_drawn(engineer, box):
     assert "box" not in timeline_context(run, engineer)["timeline"]["data"]["steps"][0]
 
 
+@pytest.mark.slow
 def test_query_count_does_not_grow_with_steps(engineer, django_assert_max_num_queries):
     def count(steps: int) -> int:
         run = make_run(

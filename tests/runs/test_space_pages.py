@@ -22,7 +22,7 @@ from tests.runs.stores import use_store
 from webagent.settings.environment import Environment
 from webagent.settings.files import picture_sources, storages
 
-pytestmark = pytest.mark.sqlite_only("tests what pages show")
+pytestmark = [pytest.mark.sqlite_only("tests what pages show"), pytest.mark.slow]
 
 OLD = timedelta(days=31)
 

@@ -37,7 +37,7 @@ from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.native.writer import write_zip
 
 __all__ = ["any_store", "credentials"]
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests files")]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests files"), pytest.mark.slow]
 LATER = timedelta(days=2)
 
 

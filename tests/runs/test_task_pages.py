@@ -325,6 +325,7 @@ def every_page(user: User, task: Task) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_on_patched", [False, True])
 def test_an_engineer_who_annotates_does_not_see_what_is_expected(engineer, is_on_patched):
     task = make_patched(infeasible_reason="zq-infeasible")

@@ -149,6 +149,7 @@ def test_a_quicker_worker_costs_another_look_and_nothing_else(monkeypatch: pytes
     assert run.lease_owner == "slower"
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_turn_costs_the_same_however_many_runs_wait():
     people = [make_user() for _ in range(3)]

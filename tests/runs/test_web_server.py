@@ -19,6 +19,8 @@ from tests.faults.findings import Findings
 from tests.runs.live_workers import ROOT, wait_until
 from tests.runs.test_probes import HOLDER, TOKEN
 
+pytestmark = pytest.mark.slow
+
 
 def ask(port: int, path: str, **headers: str) -> tuple[int, bytes]:
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:

@@ -17,6 +17,8 @@ from tools.seed_scale.drawing import Drawn, draw_runs
 from tools.seed_scale.plan import Plan, TaskGroup
 from tools.seed_scale.pool import STEP_COLUMNS, Pool
 
+pytestmark = pytest.mark.slow
+
 RUNS = 300
 ROLES = ("annotator", "adjudicator", "engineer")
 

@@ -24,7 +24,11 @@ from tests.judging.test_blinding_urls import HIDDEN, words_in
 from tests.judging.url_cases import CASES
 from tests.runs.api.asking import Caller
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what answers show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what answers show"),
+    pytest.mark.slow,
+]
 
 QUERIES = {
     "list_runs": [

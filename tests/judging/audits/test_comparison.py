@@ -23,7 +23,11 @@ from judging.templatetags.audit import p_of, p_said
 from tests.judging import audited, papers
 from tests.judging.audits.pages import logged_in, open_page, pk
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 TP, FN, TN, FP, NONE = Shown.TP, Shown.FN, Shown.TN, Shown.FP, Shown.NONE
 
 

@@ -12,7 +12,11 @@ from django.urls import reverse
 from tests.judging import audited
 from tests.judging.audits.pages import logged_in, open_page
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 
 def test_shows_the_papers_figures(paper: audited.Audited) -> None:

@@ -20,7 +20,11 @@ from judging.models import Unblinding
 from tests.judging import audited
 from tests.judging.audits.pages import logged_in, open_page, pk
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 
 def places(world: audited.Audited, query: str) -> list[int]:

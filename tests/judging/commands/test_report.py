@@ -16,7 +16,11 @@ from judging.analysis.audits.tables import PER_RUN, TABLE_NAMES, TABLES
 from judging.models import Study
 from tests.judging import audited, papers
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture

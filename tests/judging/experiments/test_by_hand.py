@@ -118,6 +118,7 @@ def _record(run: Run) -> dict[str, Any]:
     return record.model_dump(mode="json", exclude_unset=True)
 
 
+@pytest.mark.slow
 def test_every_number_of_the_page_follows_from_the_exported_file(
     uneven: Experiment, tmp_path: Path
 ) -> None:

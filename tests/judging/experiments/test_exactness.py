@@ -93,6 +93,7 @@ def exported(of: Experiment, folder: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in archive.read("runs.jsonl").splitlines()]
 
 
+@pytest.mark.slow
 def test_figures_equal_those_computed_from_the_export(messy: Experiment, tmp_path: Path) -> None:
     client = made.reader()
     address = made.address("experiment_report", messy.pk, "json", verdict="reward")

@@ -20,7 +20,11 @@ from tests.judging.experiments import made
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_task, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture

@@ -14,7 +14,11 @@ from runs.models import Experiment, Run
 from tests.judging import audited
 from tests.judging.experiments import made
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture

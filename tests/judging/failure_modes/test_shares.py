@@ -99,6 +99,7 @@ def proposes(of: Run, name: str, modes: set[Mode] | None, side: str = "") -> Non
     audited.evaluation(of, by, verdict, details=details)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_lists_hold_just_the_runs_that_are_counted() -> None:
     dice = random.Random(5)

@@ -21,7 +21,11 @@ from tests.judging.factories import make_study
 from tests.judging.hint_effects.made import TRIALS, hint_experiment
 from tests.runs.factories import make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 BASELINE = ["sff", "sff", "fff", "sss", "ssf"]
 RESULTS = {

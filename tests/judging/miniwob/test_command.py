@@ -43,6 +43,7 @@ def suite(*more: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_interrupted_it_goes_on_and_launches_nothing_twice(
     carried_out: list[UUID], tmp_path: Path
 ) -> None:

@@ -63,6 +63,7 @@ def test_what_breaks_here_is_told_without_what_it_was(
     assert "secret words" in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.fault(3, "the database is away, or has no room, while the API is asked")
 @pytest.mark.parametrize(
     ("words", "status", "after"),
