@@ -18,7 +18,8 @@ FAILURES = (
     Failure(
         1,
         "A worker, or any other process of the site, dies at any moment",
-        "The next attempt starts within a lease and 30 seconds, and so does what is queued; finished steps are kept.",
+        "The next attempt starts within a lease and 30 seconds, and so does what is queued; "
+        "finished steps are kept.",
     ),
     Failure(
         2,

@@ -4,11 +4,56 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Exists, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db import connection
+from django.db.models import BigIntegerField
 from django.utils import timezone
 
-from judging.models import Assignment, Guideline, Label, StudyItem, StudyMember, Unblinding
+from judging.models import Assignment, StudyItem, StudyMember
+
+LARGEST_KEY = BigIntegerField.MAX_BIGINT
+FACTS = """
+    SELECT
+        study.is_open,
+        study.labels_per_run,
+        EXISTS (
+            SELECT 1 FROM judging_studymember AS member
+            WHERE member.study_id = study.id AND member.user_id = %(user)s
+                AND member.part = %(annotator)s AND member.left_at IS NULL
+        ),
+        EXISTS (
+            SELECT 1 FROM judging_label AS label
+            WHERE label.item_id = item.id AND label.annotator_id = %(user)s
+                AND label.is_repeat = %(is_repeat)s
+        ),
+        EXISTS (
+            SELECT 1 FROM judging_unblinding AS seen
+            JOIN judging_studyitem AS elsewhere ON elsewhere.id = seen.item_id
+            WHERE seen.user_id = %(user)s AND elsewhere.run_id = item.run_id
+        ) OR EXISTS (
+            SELECT 1 FROM judging_label AS own
+            JOIN judging_studyitem AS elsewhere ON elsewhere.id = own.item_id
+            WHERE own.annotator_id = %(user)s AND NOT own.is_repeat
+                AND elsewhere.run_id = item.run_id AND elsewhere.status <> %(open)s
+        ),
+        EXISTS (
+            SELECT 1 FROM judging_label AS label
+            WHERE label.item_id = item.id AND NOT label.is_repeat
+                AND label.success <> %(success)s
+        ),
+        COALESCE(
+            (
+                SELECT id FROM judging_guideline
+                WHERE study_id = study.id AND id = %(guideline)s
+            ),
+            (
+                SELECT id FROM judging_guideline
+                WHERE study_id = study.id ORDER BY version DESC LIMIT 1
+            )
+        )
+    FROM judging_studyitem AS item JOIN judging_study AS study ON study.id = item.study_id
+    WHERE item.id = %(item)s
+"""
+"""Asked with every label. As a queryset it took a third of the time of a label to put together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,49 +90,33 @@ def standing_of(
     Args:
         guideline: the guidelines that the person was shown, whatever was said of that.
     """
-    person = assignment.user_id
-    member = StudyMember.objects.filter(
-        study=item.study_id, user=person, part=StudyMember.Part.ANNOTATOR, left_at=None
-    )
-    own = Label.objects.filter(item=item.pk, annotator=person, is_repeat=assignment.is_repeat)
-    seen = Unblinding.objects.filter(user=person, item__run=item.run_id)
-    own_closed = (
-        Label.objects.independent()
-        .filter(annotator=person, item__run=item.run_id)
-        .exclude(item__status=StudyItem.Status.OPEN)
-    )
-    others = Label.objects.independent().filter(item=item.pk)
-    guidelines = Guideline.objects.filter(study=item.study_id).order_by("-version").values("pk")
-    shown = guidelines.filter(pk=guideline or 0)
-    facts = (
-        StudyItem.objects.filter(pk=item.pk)
-        .annotate(
-            member=Exists(member),
-            own=Exists(own),
-            seen=Q(Exists(seen)) | Q(Exists(own_closed)),
-            contradicted=Exists(others.exclude(success=success)),
-            guideline=Coalesce(Subquery(shown), Subquery(guidelines[:1])),
+    asked: dict[str, int | str | None] = {
+        "item": item.pk,
+        "user": assignment.user_id,
+        "annotator": StudyMember.Part.ANNOTATOR.value,
+        "open": StudyItem.Status.OPEN.value,
+        "is_repeat": assignment.is_repeat,
+        "success": str(success),
+        "guideline": guideline if guideline and abs(guideline) <= LARGEST_KEY else None,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(FACTS, asked)
+        is_open, wanted, is_member, has_label, has_seen, is_contradicted, guidelines = (
+            cursor.fetchone()
         )
-        .order_by()
-        .values_list(
-            *("study__is_open", "study__labels_per_run", "member"),
-            *("own", "seen", "contradicted", "guideline"),
-        )
-    )
-    [(is_open, wanted, is_member, has_label, has_seen, is_contradicted, guidelines_pk)] = facts
     # Of a repeat that was skipped, the person may have seen the verdict.
     is_held = assignment.state == Assignment.State.LEASED
     may_revise = item.status == StudyItem.Status.OPEN and not has_seen
     return Standing(
-        may_label=is_open and is_member,
-        has_label=has_label,
+        may_label=bool(is_open and is_member),
+        has_label=bool(has_label),
         has_place=is_held
         if assignment.is_repeat
         else may_revise and item.n_labels + _held_by_others(assignment) < wanted,
         may_revise=may_revise,
         labels_per_run=wanted,
-        is_contradicted=is_contradicted,
-        guideline=guidelines_pk,
+        is_contradicted=bool(is_contradicted),
+        guideline=guidelines,
     )
 
 
