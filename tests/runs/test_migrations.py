@@ -133,7 +133,7 @@ def test_new_migrations_let_the_older_code_go_on():
         (migrations.RunPython(migrations.RunPython.noop), False),
         (migrations.RunSQL("SELECT 1", "SELECT 1"), True),
     ],
-    ids=str,
+    ids=lambda value: value.describe() if isinstance(value, Operation) else str(value),
 )
 def test_the_rules(operation: Operation, is_well: bool):
     loader = MigrationLoader(None, ignore_no_migrations=True)
