@@ -16,6 +16,8 @@ import pytest
 from tests.webagent.trajectory.formats import DATA, read
 from webagent.trajectory.bundles import Problem, RunBundle
 
+pytestmark = pytest.mark.slow
+
 ODD: tuple[Any, ...] = (
     *(None, 3, -1, 10**400, float("nan"), True, "", "\ud800\0", "2026-13-45", [], {}),
     *([None], [[1, 2], [3]], {"a": None}, {"$blob": "0" * 64}, "attachment://0"),

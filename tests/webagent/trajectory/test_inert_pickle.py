@@ -28,6 +28,8 @@ from webagent.trajectory import inert_pickle
 from webagent.trajectory.bounds import MIB, Bounds
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
 
+pytestmark = pytest.mark.slow
+
 BOUNDS = Bounds(pickle_seconds=30.0, pickle_memory_bytes=512 * MIB, pickle_bytes=8 * MIB)
 
 
