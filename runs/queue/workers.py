@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 
 from runs.models import Run, WorkerBeat
 from runs.models.clock import from_now
+from webagent.environment.registry import prepare_browser
 
 FORGOTTEN_AFTER_S = 24 * 3600
 BROWSER, JUDGE = "browser", "judge"
@@ -23,6 +24,7 @@ SWEEP = "sweep"
 """What brings back the work of dead workers; it is done by the clock, and no queue of messages."""
 
 _stopping = threading.Event()
+_is_worker = threading.Event()
 
 
 def beat(
@@ -122,3 +124,14 @@ def is_stopping() -> bool:
 def stop_soon() -> None:
     """From now on this process takes up nothing, and ends what it does as soon as it can."""
     _stopping.set()
+
+
+def mark_as_worker() -> None:
+    """Say that this process is a worker's."""
+    _is_worker.set()
+
+
+def prepare_next_run() -> None:
+    """Have what every run needs started while nobody waits, in a worker's process."""
+    if _is_worker.is_set():
+        prepare_browser()

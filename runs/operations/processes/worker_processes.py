@@ -34,7 +34,7 @@ from runs.models import WorkerBeat
 from runs.operations.health.checks import OK, check_broker, warn_of_eviction
 from runs.operations.health.standstill import GRACE_S, neglected, patience_s
 from runs.operations.processes.supervisor import STOP_LIMIT_S, Alive
-from runs.queue.workers import BROWSER, beat, stop_soon
+from runs.queue.workers import BROWSER, beat, mark_as_worker, stop_soon
 from webagent.environment.leftovers import end_leftovers, mark_browsers
 from webagent.environment.own_thread import forget_foreign_loop
 from webagent.environment.registry import prepare_browser
@@ -177,12 +177,6 @@ class SignsOfLife(threading.Thread):
             connection.close()
 
 
-def prepare_next_run() -> None:
-    """Have what every run needs started while nobody waits, in a worker's process."""
-    if _signs is not None:
-        prepare_browser()
-
-
 def is_heard() -> bool:
     """Whether messages can be sent and taken."""
     return check_broker() == OK
@@ -229,6 +223,7 @@ def _start(sender: Any, **_: Any) -> None:
     _under_way = UnderWay(sender.pool.num_processes)
     _signs = SignsOfLife(sender.hostname, queues, _under_way, _alive)
     _signs.start()
+    mark_as_worker()
 
 
 @task_prerun.connect

@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """No release of the code knew the table."""
 
     dependencies = [
-        ("runs", "0027_run_by_goal"),
+        ("runs", "0029_newest_first"),
     ]
 
     operations = [
