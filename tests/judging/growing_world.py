@@ -21,12 +21,12 @@ from uuid import UUID
 from django.db import connection, models
 from django.utils import timezone
 
-from judging.demo.seeding import shares
-from judging.demo.seeding.bulk import Bulk
-from judging.demo.seeding.drawing import RUN_COLUMNS, Drawn, draw_runs
-from judging.demo.seeding.judged import Judging
-from judging.demo.seeding.plan import TaskGroup, make_plan
-from judging.demo.seeding.pool import STEP_COLUMNS, read_pool
+from tools.seed_scale import shares
+from tools.seed_scale.bulk import Bulk
+from tools.seed_scale.drawing import RUN_COLUMNS, Drawn, draw_runs
+from tools.seed_scale.judged import Judging
+from tools.seed_scale.plan import TaskGroup, make_plan
+from tools.seed_scale.pool import STEP_COLUMNS, read_pool
 from judging.models import (
     CauseTag,
     Dispute,

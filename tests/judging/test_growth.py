@@ -102,7 +102,7 @@ class Viewer:
     def __init__(self, world: World, name: str) -> None:
         self.name = name
         self._pages, self._api = Client(), Caller(getattr(world, name)).client
-        self._session = log_in(world, name)
+        self._session = log_in(getattr(world, name))
 
     def visit(self, visit: Visit) -> tuple[int, Work]:
         """The status of the answer, and what the database did for it; nothing stays."""
