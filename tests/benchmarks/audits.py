@@ -14,7 +14,7 @@ from judging.analysis.audits.agreement import agreement_of
 from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyItem
 from runs.models import AgentConfiguration, Run, RunStatus, Task
 from tests.benchmarks.clock import tell, work_side_by_side
-from tests.judging import audited
+from tests.judging.analysis import audited
 
 EVALUATORS = 10
 SIZES = (1_000, 100_000, 1_000_000)

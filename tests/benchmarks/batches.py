@@ -20,8 +20,8 @@ from judging.evaluating.batches import carry_out
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluationBatch
 from tests.benchmarks.clock import tell
-from tests.judging import audited
-from tests.judging.asked_models import always, models_file
+from tests.judging.analysis import audited
+from tests.judging.evaluating.asked_models import always, models_file
 from tests.webagent.llm.stub import running_stub
 
 LATENCY_S = 0.2

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from judging.models import EvaluatorVersion
 from runs.models import Run, Task
 from tests.browser.conftest import OpenPage
-from tests.judging import audited, papers
+from tests.judging.analysis import audited, papers
 from tests.runs.factories import make_run, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

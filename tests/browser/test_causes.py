@@ -9,8 +9,8 @@ from judging.evaluating.evaluating import evaluate_study, version_of
 from judging.evaluators.registry import evaluator_named
 from judging.models import CauseTag
 from tests.browser.conftest import OpenPage
-from tests.judging import audited
-from tests.judging.test_what_if import make_world
+from tests.judging.analysis import audited
+from tests.judging.analysis.audits.test_what_if import make_world
 from tests.runs.factories import make_user
 
 pytestmark = pytest.mark.browser

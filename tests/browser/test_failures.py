@@ -7,9 +7,9 @@ from playwright.sync_api import expect
 
 from judging.models import FailureReview
 from tests.browser.conftest import OpenPage
-from tests.judging import audited
-from tests.judging.experiments import made
-from tests.judging.failure_modes.test_shares import LIMIT, PLAN, proposes
+from tests.judging.analysis import audited
+from tests.judging.analysis.experiments import made
+from tests.judging.analysis.failure_modes.test_shares import LIMIT, PLAN, proposes
 from tests.runs.factories import make_agent, make_user
 
 pytestmark = pytest.mark.browser

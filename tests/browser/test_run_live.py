@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from runs.models import Run
 from tests.browser.conftest import OpenPage
 from tests.runs.factories import make_user
-from tests.runs.test_run_live import add_step, live_run
+from tests.runs.viewer.test_run_live import add_step, live_run
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.test import override_settings
 
 from runs.operations.integrity.checking import violations
-from tests.runs.stores import STATIC
+from tests.runs.storage.stores import STATIC
 
 BY_HAND = "it has finished without a content hash"
 """So are the runs that tests make by hand."""

@@ -16,8 +16,8 @@ from judging.models import EvaluationBatch
 from runs.models import ImportJob, Run, User
 from tests.faults.traffic import a_waiting_run, again, send_file, zip_of
 from tests.faults.web import Visitor
-from tests.judging.asked_models import always, models_file
-from tests.judging.test_batch_workers import queued
+from tests.judging.evaluating.asked_models import always, models_file
+from tests.judging.evaluating.test_batch_workers import queued
 from tests.runs.live_workers import Site, wait_until
 from tests.webagent.llm.stub import running_stub
 

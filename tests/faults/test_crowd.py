@@ -15,7 +15,7 @@ from tests.faults.findings import Findings
 from tests.faults.history import Afterwards, Answer, History, Kind
 from tests.faults.scenarios.races import not_closed_once
 from tests.judging.factories import annotators_of, make_study, make_submission
-from tests.judging.test_concurrency import at_once
+from tests.judging.studies.test_concurrency import at_once
 
 PEOPLE = 50
 

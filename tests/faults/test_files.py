@@ -19,8 +19,8 @@ from runs.storage.file_storage import StoreUnavailableError, blob_storage
 from tests.faults.findings import Findings
 from tests.faults.large_runs import large_bundle
 from tests.runs.factories import make_user
-from tests.runs.s3_server import any_store, credentials
-from tests.runs.stores import files_in, use_store
+from tests.runs.storage.s3_server import any_store, credentials
+from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
 
 __all__ = ["any_store", "credentials"]

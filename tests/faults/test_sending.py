@@ -20,9 +20,9 @@ from runs.queue.sweep_tasks import ask_for_sweep
 from runs.queue.waking import wake_workers
 from runs.queue.workers import SWEEP, all_queues
 from tests.faults.findings import ROOT, Findings
-from tests.judging.test_concurrency import at_once
+from tests.judging.studies.test_concurrency import at_once
 from tests.runs.factories import make_user
-from tests.runs.stores import use_store
+from tests.runs.storage.stores import use_store
 
 SENDS = {"delay", "delay_on_commit", "apply_async", "apply_async_on_commit", "send_task"}
 MAY_SEND = {

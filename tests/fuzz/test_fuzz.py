@@ -15,7 +15,7 @@ from tests.fuzz.damage import damaged, damaged_json
 from tests.fuzz.importers import IMPORTERS, FoundError, Importer
 from tests.fuzz.running import fuzz, within
 from tests.fuzz.storing import broken, storing
-from tests.runs.stores import use_store
+from tests.runs.storage.stores import use_store
 
 pytestmark = pytest.mark.slow
 

@@ -25,7 +25,7 @@ from runs.models import (
     TaskSet,
     User,
 )
-from tests.runs.stores import store_blob
+from tests.runs.storage.stores import store_blob
 from webagent.trajectory.actions import ActionKind
 
 PASSWORD = "correct horse battery"

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.test import Client
 
 from runs.models import User
-from tests.judging.blind_world import World, make_world
+from tests.judging.studies.blind_world import World, make_world
 
 
 @pytest.fixture(scope="module")

@@ -35,16 +35,16 @@ from runs.models import (
     TaskSet,
     User,
 )
-from tests.judging import audited
-from tests.judging.blind_world import World
+from tests.judging.analysis import audited
+from tests.judging.analysis.failure_modes.test_shares import PLAN
+from tests.judging.analysis.hint_effects.made import hint_experiment
+from tests.judging.analysis.miniwob.made import suite
+from tests.judging.analysis.progress import world as progress
 from tests.judging.factories import annotators_of, label_next, make_label, make_study
-from tests.judging.failure_modes.test_shares import PLAN
-from tests.judging.hint_effects.made import hint_experiment
-from tests.judging.miniwob.made import suite
-from tests.judging.progress_rates import world as progress
-from tests.judging.url_cases import CASES, EXPERIMENTS, Visit
+from tests.judging.studies.blind_world import World
+from tests.judging.studies.url_cases import CASES, EXPERIMENTS, Visit
 from tests.runs.factories import make_run, make_task
-from tests.runs.test_step_calls import prompt, run_with
+from tests.runs.viewer.test_step_calls import prompt, run_with
 from tests.security.payloads import PAYLOADS
 from webagent.milestones.definition import Definition
 from webagent.milestones.findings import Finding

@@ -1,6 +1,6 @@
 """Every address of the site: what it says to browsers, whom it lets in, and what it takes.
 
-`tests/judging/test_blinding_urls.py` holds that the list of addresses is whole.
+`tests/judging/studies/test_blinding_urls.py` holds that the list of addresses is whole.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from judging.models import Study
 from judging.studies.roles import TAG_FAILURES
 from runs.models import Run, Task, User
-from tests.judging.blind_world import World
-from tests.judging.test_study_report import report_of
-from tests.judging.url_cases import CASES, Visit
+from tests.judging.portability.test_study_report import report_of
+from tests.judging.studies.blind_world import World
+from tests.judging.studies.url_cases import CASES, Visit
 from tests.security.conftest import client_of
 from tests.security.crowd import crowd
 from tests.security.markup import body, misread, wrong

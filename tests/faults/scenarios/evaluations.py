@@ -14,8 +14,8 @@ from judging.models import Evaluation, EvaluationBatch
 from tests.faults.aftermath import BY_HAND, what_is_wrong
 from tests.faults.findings import Findings
 from tests.faults.scenarios import Place, Scenario
-from tests.judging.asked_models import always, models_file
-from tests.judging.test_batch_workers import State, now, queued
+from tests.judging.evaluating.asked_models import always, models_file
+from tests.judging.evaluating.test_batch_workers import State, now, queued
 from tests.runs.live_workers import wait_until
 from tests.webagent.llm.stub import running_stub
 

@@ -21,10 +21,10 @@ from judging.evaluators.judges.two_stage import TwoStageJudge
 from tests.faults.fault_reports import Database
 from tests.faults.findings import Findings
 from tests.faults.scenarios import Place, Scenario
-from tests.judging.judges.test_milestones import SHOP
-from tests.judging.judges.test_single_stage import CALL
-from tests.judging.judges.test_trajectory import ORDER
-from tests.judging.judges.test_two_stage import AIRPORT
+from tests.judging.evaluators.judges.test_milestones import SHOP
+from tests.judging.evaluators.judges.test_single_stage import CALL
+from tests.judging.evaluators.judges.test_trajectory import ORDER
+from tests.judging.evaluators.judges.test_two_stage import AIRPORT
 from tests.webagent.llm.stub import (
     Answer,
     Fault,

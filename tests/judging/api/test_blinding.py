@@ -1,7 +1,7 @@
 """No answer of the API tells a blind person what is hidden from them.
 
-The two proofs of `tests/judging/test_blinding_urls.py`, with tokens: no hidden word in any answer,
-and two sites that differ only in what is hidden answer byte for byte alike, having asked
+The two proofs of `tests/judging/studies/test_blinding_urls.py`, with tokens: no hidden word in any
+answer, and two sites that differ only in what is hidden answer byte for byte alike, having asked
 the database the same.
 """
 
@@ -17,11 +17,11 @@ from django.utils import timezone
 from judging.api.urls import urlpatterns
 from runs.models import Run, User
 from runs.models.immutability import remove_guards
-from tests.judging.blind_world import World, make_world, turn_round
-from tests.judging.crawling import undone
-from tests.judging.statements import Statements, asked_of_database, told_apart
-from tests.judging.test_blinding_urls import HIDDEN, words_in
-from tests.judging.url_cases import CASES
+from tests.judging.studies.blind_world import World, make_world, turn_round
+from tests.judging.studies.crawling import undone
+from tests.judging.studies.statements import Statements, asked_of_database, told_apart
+from tests.judging.studies.test_blinding_urls import HIDDEN, words_in
+from tests.judging.studies.url_cases import CASES
 from tests.runs.api.asking import Caller
 
 pytestmark = [

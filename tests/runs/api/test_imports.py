@@ -11,7 +11,7 @@ from runs.imports.importing import import_upload
 from runs.models import ImportJob, Run
 from tests.runs.api.pushing import Pusher
 from tests.runs.factories import make_user
-from tests.runs.stores import use_store
+from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.formats import zipped
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.native.writer import write_folder, write_zip

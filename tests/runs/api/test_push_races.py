@@ -10,7 +10,7 @@ from django.test import Client
 from runs.models import Run, Step
 from runs.models.clock import from_now
 from runs.queue.sweeping import sweep_runs
-from tests.judging.test_concurrency import at_once
+from tests.judging.studies.test_concurrency import at_once
 from tests.runs.api.pushing import Pusher, step
 from tests.runs.factories import make_user
 

@@ -8,7 +8,7 @@ from django.test import Client
 from runs.launching.reruns import services as reruns
 from runs.launching.reruns.services import queue_run
 from runs.models import ApiAnswer, Run, RunStatus
-from tests.judging.test_concurrency import at_once
+from tests.judging.studies.test_concurrency import at_once
 from tests.runs.api.asking import Caller
 from tests.runs.factories import make_user
 

@@ -1,0 +1,88 @@
+"""Evaluators beside people, against figures made by hand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from judging.analysis.audits.ceiling import ceiling_of
+from judging.analysis.audits.voices import voices_of
+from judging.statistics.confusion import ConfusionMatrix
+from judging.statistics.figures import Interval, Reason, Undefined
+from tests.judging.analysis import audited
+from tests.judging.analysis.audits.pages import logged_in, open_page, pk
+
+pytestmark = pytest.mark.django_db
+
+
+def test_people_and_evaluators_by_hand(world: audited.Audited) -> None:
+    found = ceiling_of(world.study, voices_of(world.study))
+    [pair] = found.people
+    # On run 5 the second person is unsure, so it does not count; on run 1 they differ.
+    assert (pair.annotator.name, pair.voice.name, pair.runs) == ("ann", "bob", 5)
+    assert pair.agreement.value == pytest.approx(4 / 5)
+    # po = 4/5; ann says success 3 of 5, bob 2 of 5: pe = (6 + 6)/25
+    assert pair.kappa == pytest.approx((4 / 5 - 12 / 25) / (1 - 12 / 25))
+    assert isinstance(pair.kappa_interval, Interval)
+    strict = found.evaluators[str(pk("strict"))]
+    assert [each.annotator.name for each in strict] == ["ann", "bob"]
+    assert strict[0].matrix == ConfusionMatrix(tp=1, fn=2, tn=2, fp=0, no_verdict_on_failure=1)
+    assert strict[1].agreement.value == pytest.approx(4 / 5)
+
+
+def test_one_label_throughout_says_why_there_is_no_kappa() -> None:
+    world = audited.study()
+    a, b = audited.person("a"), audited.person("b")
+    for _ in range(3):
+        item = world.add("success", [(a, "success"), (b, "success")])
+        audited.evaluation(item.run, audited.evaluator("yes"), "passed")
+    found = ceiling_of(world.study, voices_of(world.study))
+    [pair] = found.people
+    assert pair.kappa == pair.kappa_interval == Undefined(Reason.ONE_CLASS)
+    page = open_page(logged_in(audited.auditor()), "audit_people", world.study.pk).content.decode()
+    assert "only one label occurs" in page
+    assert "nan" not in page.lower()
+
+
+def test_page_opens_the_runs_on_which_they_differ(world: audited.Audited) -> None:
+    client = logged_in(audited.auditor())
+    page = open_page(client, "audit_people", world.study.pk).content.decode()
+    linked = re.findall(r'<a href="([^"]+)">(\d+) of \d+ differ</a>', page)
+    assert len(linked) == 5
+    for address, n in linked:
+        listed = client.get(address.replace("&amp;", "&")).content.decode()
+        assert listed.count("<tr data-run=") == int(n), address
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
+
+
+def test_annotators_who_share_no_run_are_no_pair() -> None:
+    world = audited.study()
+    people = [audited.person(name) for name in "abcd"]
+    world.add("success", [(people[0], "success"), (people[1], "success")])
+    world.add("success", [(people[2], "success"), (people[3], "success")])
+    found = ceiling_of(world.study, voices_of(world.study))
+    assert [(each.annotator.name, each.voice.name) for each in found.people] == [
+        ("a", "b"),
+        ("c", "d"),
+    ]
+
+
+def test_nobody_labelled_says_so() -> None:
+    world = audited.study()
+    audited.judged(world, audited.evaluator(), ["tp", "fn"])
+    page = open_page(logged_in(audited.auditor()), "audit_people", world.study.pk).content.decode()
+    assert "Nobody has labelled these runs" in page
+
+
+def test_queries_do_not_grow_with_the_runs(world: audited.Audited) -> None:
+    client = logged_in(audited.auditor())
+    counted = []
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as queries:
+            open_page(client, "audit_people", world.study.pk)
+        counted.append(len(queries))
+        audited.judged(world, audited.evaluator("strict"), ["tp", "fn", "fp"] * 4)
+    assert counted[0] == counted[1] < 16

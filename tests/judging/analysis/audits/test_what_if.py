@@ -1,0 +1,503 @@
+"""What if an evaluator were switched otherwise: recomputed, compared, kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from judging.analysis.audits import whatif
+from judging.analysis.audits.whatif import Change, Compared, compare
+from judging.analysis.audits.whatif_pages import switchable
+from judging.analysis.audits.whatif_rules import levers
+from judging.analysis.audits.whatif_settings import Setting, read_setting, setting_of, switched
+from judging.evaluating.evaluating import evaluate_study, version_of
+from judging.evaluators.matching.repaired.rules import ALL_RULES, Rule
+from judging.evaluators.registry import REGISTRY, Unasked, evaluator_named, evaluator_of
+from judging.evaluators.task_versions import TaskVersion
+from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, StudyMember, Unblinding
+from judging.statistics.confusion import Cell, ConfusionMatrix
+from runs.models import Task, TaskSet, User
+from tests.judging.analysis import audited
+
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
+
+HTMX = {"HX-Request": "true"}
+
+# reference answer, the agent's answer, what people say
+RUNS = [
+    ("15213", "15213", "success"),
+    ("15213", "The zip code is 15213.", "success"),
+    ("Café Noir", "Cafe Noir", "success"),
+    ("Sprite", "Nike", "failure"),
+    ("15213", "It might be 15213.", "failure"),
+]
+
+
+def spec(reference: str) -> dict[str, Any]:
+    return {"eval_types": ["string_match"], "reference_answers": {"exact_match": reference}}
+
+
+def make_world(runs: list[tuple[str, str, str]] = RUNS) -> audited.Audited:
+    world = audited.study("What if")
+    for number, (reference, answer, verdict) in enumerate(runs):
+        task = audited.task(f"answer {number}", spec=spec(reference))
+        world.add(verdict, of=audited.run(task, final_answer=answer))
+    return world
+
+
+def evaluated(world: audited.Audited, name: str) -> EvaluatorVersion:
+    evaluator = evaluator_named(name)
+    for _ in evaluate_study(study=world.study, evaluator=evaluator):
+        pass
+    return version_of(evaluator)
+
+
+@pytest.fixture
+def world() -> audited.Audited:
+    return make_world()
+
+
+def changes(compared: Compared) -> dict[Change, list[int]]:
+    return {kind: [flip.number for flip in flips] for kind, flips in compared.flips.items()}
+
+
+class TestMatchers:
+    def test_unchanged_switches_change_nothing(self, world: audited.Audited) -> None:
+        for name in ("webarena-strict", "webarena-repaired"):
+            setting = setting_of(evaluated(world, name))
+            compared = compare(world.study, setting)
+            assert compared.flips == {}
+            assert compared.now == compared.then
+            assert (compared.computed, compared.total) == (5, 5)
+
+    def test_rules_switched_on_repair_the_strict_matcher(self, world: audited.Audited) -> None:
+        strict = evaluated(world, "webarena-strict")
+        compared = compare(world.study, read_setting(strict, {"off": "hedging"}))
+        assert compared.now == ConfusionMatrix(tp=1, fn=2, tn=2, fp=0)
+        assert compared.then == ConfusionMatrix(tp=3, fn=0, tn=1, fp=1)
+        assert changes(compared) == {Change.FIXED_FN: [2, 3], Change.NEW_FP: [5]}
+        flip = compared.flips[Change.FIXED_FN][0]
+        assert (flip.decided_now, flip.decided_then) == ("exact_match", "sentence")
+        now, then, reference = compared.rates
+        assert [now.count, then.count, reference.count] == [1, 4, 3]
+
+    def test_all_rules_off_is_the_strict_matcher(self, world: audited.Audited) -> None:
+        repaired = evaluated(world, "webarena-repaired")
+        compared = compare(world.study, read_setting(repaired, {"off": ".".join(ALL_RULES)}))
+        assert changes(compared) == {Change.LOST_TP: [2, 3]}
+        strict = evaluated(world, "webarena-strict")
+        assert compare(world.study, setting_of(strict)).then == compared.then
+
+    def test_what_is_shown_is_what_the_saved_version_finds(self, world: audited.Audited) -> None:
+        repaired = evaluated(world, "webarena-repaired")
+        setting = read_setting(repaired, {"off": "hedging.diacritics"})
+        compared = compare(world.study, setting)
+        for _ in evaluate_study(study=world.study, evaluator=setting.evaluator()):
+            pass
+        saved = version_of(setting.evaluator())
+        assert compare(world.study, setting_of(saved)).now == compared.then
+        assert saved.name == repaired.name
+        assert saved.config_hash != repaired.config_hash
+        assert evaluator_of(saved) == setting.evaluator()
+
+    def test_runs_without_an_evaluation_gain_a_verdict(self, world: audited.Audited) -> None:
+        repaired = evaluated(world, "webarena-repaired")
+        Evaluation.objects.filter(run=world.items[0].run).delete()
+        assert changes(compare(world.study, setting_of(repaired))) == {Change.GAINED: [1]}
+
+    def test_infeasible_and_unsettled_runs_are_left_out(self, world: audited.Audited) -> None:
+        repaired = evaluated(world, "webarena-repaired")
+        world.add(None)
+        Task.objects.filter(pk=world.items[0].run.task_id).update(infeasible_reason="gone")
+        assert compare(world.study, setting_of(repaired)).total == 4
+
+    def test_nothing_is_stored(self, world: audited.Audited) -> None:
+        repaired = evaluated(world, "webarena-repaired")
+        before = (Evaluation.objects.count(), EvaluatorVersion.objects.count())
+        compare(world.study, read_setting(repaired, {"off": "sentence"}))
+        levers(world.study, setting_of(repaired))
+        assert (Evaluation.objects.count(), EvaluatorVersion.objects.count()) == before
+
+    def test_limits_are_told(self, world: audited.Audited, monkeypatch: pytest.MonkeyPatch) -> None:
+        repaired = evaluated(world, "webarena-repaired")
+        monkeypatch.setattr(whatif, "MOST_RUNS", 2)
+        compared = compare(world.study, setting_of(repaired))
+        assert (compared.computed, compared.total, compared.is_partial) == (2, 5, True)
+
+    def test_queries_do_not_grow_with_the_runs(self) -> None:
+        counted = []
+        for runs in (RUNS, RUNS * 4):
+            world = make_world([])
+            world.study.name = f"of {len(runs)}"
+            repaired = version_of(evaluator_named("webarena-repaired"))
+            for number, (reference, answer, verdict) in enumerate(runs):
+                task = audited.task(f"{len(runs)} {number}", spec=spec(reference))
+                world.add(verdict, of=audited.run(task, final_answer=answer))
+            with CaptureQueriesContext(connection) as queries:
+                setting = Setting(
+                    version=repaired, rules=frozenset({Rule.SENTENCE}), tasks=TaskVersion.PATCHED
+                )
+                compare(world.study, setting)
+            counted.append(len(queries))
+            world.study.delete()
+        assert counted[0] == counted[1]
+
+
+class TestTasks:
+    @pytest.fixture
+    def patched(self, world: audited.Audited) -> TaskSet:
+        first = world.items[0].run.task.task_set
+        return TaskSet.objects.create(name=first.name, version="patched", parent=first)
+
+    def patch(self, world: audited.Audited, into: TaskSet, place: int, **fields: Any) -> None:
+        task = world.items[place].run.task
+        Task.objects.create(
+            **{
+                "task_set": into,
+                "external_id": task.external_id,
+                "spec": task.spec,
+                "original": task,
+                **fields,
+            }
+        )
+
+    def test_patched_task_data(self, world: audited.Audited, patched: TaskSet) -> None:
+        strict = evaluated(world, "webarena-strict")
+        self.patch(world, patched, 1, spec=spec("The zip code is 15213."))
+        self.patch(world, patched, 3, infeasible_reason="no such brand")
+        setting = read_setting(strict, {"tasks": "patched"})
+        compared = compare(world.study, setting)
+        assert changes(compared) == {Change.FIXED_FN: [2]}
+        assert compared.total == 4, "whose task is infeasible now leaves the figures"
+        infeasible = setting.evaluator().evaluate(world.items[3].run)
+        assert (infeasible.verdict, infeasible.reason) == (
+            "not_applicable",
+            "the task is infeasible",
+        )
+        for _ in evaluate_study(study=world.study, evaluator=setting.evaluator()):
+            pass
+        saved = version_of(setting.evaluator())
+        assert saved.config["tasks"] == "patched"
+        assert setting_of(saved).tasks is TaskVersion.PATCHED
+        assert compare(world.study, setting_of(saved)).now == compared.then
+        assert compare(world.study, setting_of(saved)).flips == {}
+
+
+def stage(name: str, verdict: str) -> dict[str, Any]:
+    return {"name": name, "verdict": verdict}
+
+
+def judge_version(name: str, **config: Any) -> EvaluatorVersion:
+    made = REGISTRY[name].make(language_model=Unasked(), model="stub", **config)
+    return version_of(made)
+
+
+class TestStages:
+    """Verdicts of the two stages, stored; what they say when fewer of them count."""
+
+    STORED: Mapping[int, list[dict[str, Any]]] = {
+        0: [stage("equivalence", "passed")],
+        1: [stage("equivalence", "failed"), stage("inclusion", "passed")],
+        2: [stage("equivalence", "failed"), stage("inclusion", "failed")],
+        3: [stage("equivalence", "failed"), stage("inclusion", "passed")],
+        4: [stage("equivalence", "failed"), stage("inclusion", "error")],
+    }
+
+    @pytest.fixture
+    def judge(self, world: audited.Audited) -> EvaluatorVersion:
+        version = judge_version("two-stage-judge")
+        for place, stages in self.STORED.items():
+            run = world.items[place].run
+            audited.evaluation(
+                run, version, stages[-1]["verdict"], details={"stages": stages}, task=run.task
+            )
+        return version
+
+    def test_as_stored(self, world: audited.Audited, judge: EvaluatorVersion) -> None:
+        assert compare(world.study, setting_of(judge)).flips == {}
+
+    def test_the_first_stage_alone(self, world: audited.Audited, judge: EvaluatorVersion) -> None:
+        compared = compare(world.study, read_setting(judge, {"stages": "equivalence"}))
+        assert changes(compared) == {
+            Change.LOST_TP: [2],
+            Change.FIXED_FP: [4],
+            Change.GAINED: [5],
+        }
+
+    def test_a_stage_that_was_not_asked_leaves_no_verdict(
+        self, world: audited.Audited, judge: EvaluatorVersion
+    ) -> None:
+        compared = compare(world.study, read_setting(judge, {"stages": "inclusion"}))
+        assert changes(compared) == {Change.LOST: [1]}
+        assert compared.reasons["this stage of the judge was not asked about this run"] == 1
+
+    def test_replies_to_another_version_of_the_task_do_not_count(
+        self, world: audited.Audited, judge: EvaluatorVersion
+    ) -> None:
+        other = audited.task("another")
+        Evaluation.objects.filter(run=world.items[0].run).update(task=other)
+        assert changes(compare(world.study, setting_of(judge))) == {Change.LOST: [1]}
+
+    def test_the_saved_judge_asks_those_stages(self, judge: EvaluatorVersion) -> None:
+        setting = read_setting(judge, {"stages": "inclusion"})
+        assert setting.evaluator().identity.config["stages"] == ["inclusion"]
+
+
+class TestPipelines:
+    @pytest.fixture
+    def after(self, world: audited.Audited) -> EvaluatorVersion:
+        """The repaired matcher, then two stages; the judge was asked where the matcher said no."""
+        version = judge_version("after")
+        stages = [stage("equivalence", "failed"), stage("inclusion", "passed")]
+        said = {0: None, 1: None, 2: None, 3: stages, 4: stages}
+        for place, asked in said.items():
+            run = world.items[place].run
+            parts: list[dict[str, Any]] = [{"verdict": "failed" if asked else "passed"}]
+            if asked:
+                parts.append({"verdict": "passed", "details": {"stages": asked}})
+            details = {"parts": parts, "stages": asked or []}
+            audited.evaluation(run, version, "passed", details=details, task=run.task)
+        return version
+
+    def test_as_stored(self, world: audited.Audited, after: EvaluatorVersion) -> None:
+        compared = compare(world.study, setting_of(after))
+        assert compared.flips == {}
+        assert compared.now == ConfusionMatrix(tp=3, fn=0, tn=0, fp=2)
+
+    def test_without_the_second_stage(
+        self, world: audited.Audited, after: EvaluatorVersion
+    ) -> None:
+        compared = compare(world.study, read_setting(after, {"stages": "equivalence"}))
+        assert changes(compared) == {Change.FIXED_FP: [4, 5]}
+
+    def test_without_the_judge_it_is_its_matcher(
+        self, world: audited.Audited, after: EvaluatorVersion
+    ) -> None:
+        setting = read_setting(after, {"stages": "none"})
+        assert changes(compare(world.study, setting)) == {Change.FIXED_FP: [4, 5]}
+        assert setting.evaluator().identity.name == "webarena-repaired"
+
+    def test_where_the_matcher_turns_down_more_the_judge_was_never_asked(
+        self, world: audited.Audited, after: EvaluatorVersion
+    ) -> None:
+        setting = read_setting(after, {"off": "sentence"})
+        compared = compare(world.study, setting)
+        assert changes(compared) == {Change.LOST: [2]}
+        assert compared.reasons == {"the judge was not asked about this run": 1}
+        config = setting.evaluator().identity.config
+        matcher = config["matcher"]
+        assert isinstance(matcher, dict)
+        assert matcher["config"]["off"] == ["sentence"]
+
+    def test_levers_of_a_pipeline(self, world: audited.Audited, after: EvaluatorVersion) -> None:
+        found = {
+            lever.rule: dict(lever.changes)
+            for lever in levers(world.study, setting_of(after)).levers
+        }
+        assert found[Rule.SENTENCE] == {Change.LOST: 1}
+        assert found[Rule.DIACRITICS] == {Change.LOST: 1}
+
+    def test_strict_pipelines_have_rules_too(self, world: audited.Audited) -> None:
+        before = judge_version("before")
+        setting = setting_of(before)
+        assert (setting.rules, setting.stages) == (frozenset(), None)
+        switched_on = read_setting(before, {"off": "hedging"})
+        config = switched_on.evaluator().identity.config
+        assert isinstance(config["matcher"], dict)
+        assert config["matcher"]["name"] == "webarena-repaired"
+
+
+class TestLevers:
+    def test_each_is_what_switching_it_alone_gives(self, world: audited.Audited) -> None:
+        repaired = evaluated(world, "webarena-repaired")
+        found = levers(world.study, setting_of(repaired))
+        assert (found.computed, found.total) == (5, 5)
+        changed = {lever.rule: dict(lever.changes) for lever in found.levers}
+        here = compare(world.study, setting_of(repaired)).then
+        for rule in ALL_RULES:
+            there = compare(world.study, setting_of(repaired).toggled(rule))
+            expected = {kind: len(flips) for kind, flips in there.flips.items()}
+            assert changed.get(rule, {}) == expected, rule
+            assert (there.then == here) == (rule not in changed)
+        assert changed == {
+            Rule.SENTENCE: {Change.LOST_TP: 1},
+            Rule.DIACRITICS: {Change.LOST_TP: 1},
+            Rule.HEDGING: {Change.NEW_FP: 1},
+        }
+
+    def test_the_most_comes_first(self, world: audited.Audited) -> None:
+        strict = evaluated(world, "webarena-strict")
+        found = levers(world.study, setting_of(strict))
+        totals = [lever.total for lever in found.levers]
+        assert totals == sorted(totals, reverse=True)
+        assert all(not lever.is_on for lever in found.levers)
+
+
+class TestAddresses:
+    @pytest.mark.parametrize("off", ["hedging", "none", "", "hedging.url_hosts", "typo"])
+    def test_a_setting_survives_its_address(self, world: audited.Audited, off: str) -> None:
+        repaired = evaluated(world, "webarena-repaired")
+        setting = read_setting(repaired, {"off": off, "tasks": "patched"})
+        query = dict(part.split("=") for part in setting.address.split("&"))
+        assert read_setting(repaired, query) == setting
+
+    def test_a_form_sent_is_a_setting(self, world: audited.Audited) -> None:
+        repaired = evaluated(world, "webarena-repaired")
+        setting = switched(repaired, on=["hedging", "typo"], stages=["x"], tasks="?")
+        assert setting.rules == frozenset({Rule.HEDGING})
+        assert (setting.stages, setting.tasks) == (None, TaskVersion.RECORDED)
+
+    def test_only_evaluators_with_switches_are_offered(self, world: audited.Audited) -> None:
+        repaired, strict = (
+            evaluated(world, name) for name in ("webarena-repaired", "webarena-strict")
+        )
+        evaluated(world, "imported-reward")
+        for odd in (
+            audited.evaluator("webarena-repaired"),  # another program's, by its hash
+            audited.evaluator("two-stage-judge", config={"stages": "x", "model": 3}),
+        ):
+            audited.evaluation(world.items[0].run, odd, "passed")
+        assert switchable(world.study) == [repaired, strict]
+
+
+class TestPages:
+    @pytest.fixture
+    def repaired(self, world: audited.Audited) -> EvaluatorVersion:
+        return evaluated(world, "webarena-repaired")
+
+    def open(self, user: User, world: audited.Audited, name: str = "what_if", **query: Any) -> Any:
+        client = Client()
+        client.force_login(user)
+        return client.get(reverse(f"judging:{name}", args=[world.study.pk]), query)
+
+    def test_runs_without_a_verdict_then_are_told_with_their_reasons(
+        self, world: audited.Audited, repaired: EvaluatorVersion
+    ) -> None:
+        unspecified = audited.run(audited.task("free", spec=None), final_answer="42")
+        world.add("success", of=unspecified)
+        page = self.open(audited.auditor(), world)
+        assert page.status_code == 200
+        assert "the task has no evaluation specification" in page.content.decode()
+
+    def test_every_rule_has_its_switch(
+        self, world: audited.Audited, repaired: EvaluatorVersion
+    ) -> None:
+        page = self.open(audited.auditor(), world).content.decode()
+        for rule in Rule:
+            assert f'name="on" value="{rule}" checked' in page
+        assert "The switches stand as in the stored version." in page
+        assert "Save as a new version" not in page
+
+    def test_flips_open_their_runs(
+        self, world: audited.Audited, repaired: EvaluatorVersion
+    ) -> None:
+        page = self.open(audited.auditor(), world, off="sentence").content.decode()
+        assert "1 run would move" in page
+        run = world.items[1].run_id
+        query = f"study={world.study.pk}&amp;audit={repaired.pk}&amp;cell=tp"
+        assert f'href="/runs/{run}/?{query}"' in page
+        assert 'name="on" value="sentence" >' in page
+        assert [*Unblinding.objects.values_list("item__run_id", flat=True)] == [run]
+        assert "Save as a new version" in page
+
+    def test_a_sent_form_is_led_to_its_address(
+        self, world: audited.Audited, repaired: EvaluatorVersion
+    ) -> None:
+        auditor = audited.auditor()
+        on = sorted(ALL_RULES - {Rule.SENTENCE})
+        sent: dict[str, Any] = {
+            "sent": "1",
+            "evaluator": repaired.pk,
+            "on": on,
+            "tasks": "recorded",
+        }
+        answer = self.open(auditor, world, **sent)
+        assert answer.status_code == 302
+        assert answer["Location"].endswith(f"?evaluator={repaired.pk}&off=sentence")
+        client = Client()
+        client.force_login(auditor)
+        path = reverse("judging:what_if", args=[world.study.pk])
+        part = client.get(path, sent, headers=HTMX)
+        assert part["HX-Push-Url"] == answer["Location"]
+        assert b"<!doctype" not in part.content
+        assert b"1 run would move" in part.content
+
+    def test_rules_page(self, world: audited.Audited, repaired: EvaluatorVersion) -> None:
+        page = self.open(audited.auditor(), world, "what_if_rules").content.decode()
+        assert "switch off" in page
+        assert "?evaluator=" in page
+
+    def test_saving_keeps_the_version_and_starts_the_evaluation(
+        self, world: audited.Audited, repaired: EvaluatorVersion
+    ) -> None:
+        client = Client()
+        client.force_login(audited.auditor())
+        path = reverse("judging:what_if_save", args=[world.study.pk])
+        answer = client.post(f"{path}?evaluator={repaired.pk}&off=hedging")
+        batch = EvaluationBatch.objects.get()
+        assert answer["Location"] == reverse("judging:batch_detail", args=[batch.pk])
+        assert batch.study == world.study
+        assert batch.evaluator.name == "webarena-repaired"
+        assert batch.evaluator.config["off"] == ["hedging"]
+        assert batch.evaluator != repaired
+
+    @pytest.mark.parametrize("cost", ["5 dollars", "-1", "NaN", "1e99"])
+    def test_a_limit_that_is_none_keeps_nothing(
+        self, world: audited.Audited, repaired: EvaluatorVersion, cost: str
+    ) -> None:
+        client = Client()
+        client.force_login(audited.auditor())
+        path = reverse("judging:what_if_save", args=[world.study.pk])
+        answer = client.post(
+            f"{path}?evaluator={repaired.pk}&off=hedging", {"max_cost": cost}, follow=True
+        )
+        assert "Nothing was kept" in answer.content.decode()
+        assert list(EvaluatorVersion.objects.all()) == [repaired]
+        assert not EvaluationBatch.objects.exists()
+
+    def test_a_model_that_cannot_be_asked_keeps_nothing(self, world: audited.Audited) -> None:
+        judge = version_of(evaluator_named("two-stage-judge", model="stub-1"))
+        audited.evaluation(world.items[0].run, judge, "passed", details={"stages": []})
+        client = Client()
+        client.force_login(audited.auditor())
+        path = reverse("judging:what_if_save", args=[world.study.pk])
+        answer = client.post(f"{path}?evaluator={judge.pk}&stages=inclusion", follow=True)
+        assert "Nothing was kept: stub-1 is a stub" in answer.content.decode()
+        assert list(EvaluatorVersion.objects.all()) == [judge]
+
+    def test_switches_that_make_no_evaluator_are_told(self, world: audited.Audited) -> None:
+        judge = judge_version("two-stage-judge")
+        audited.evaluation(world.items[0].run, judge, "passed", details={"stages": []})
+        page = self.open(audited.auditor(), world, evaluator=judge.pk, stages="none")
+        assert "These switches make no evaluator" in page.content.decode()
+
+    def test_nothing_to_switch(self, world: audited.Audited) -> None:
+        page = self.open(audited.auditor(), world).content.decode()
+        assert "Nothing to switch yet" in page
+        assert self.open(audited.auditor("b"), world, "what_if_rules").status_code == 404
+
+    def test_who_may(self, world: audited.Audited, repaired: EvaluatorVersion) -> None:
+        for name in ("what_if", "what_if_rules"):
+            assert self.open(audited.person(f"no {name}"), world, name).status_code == 403
+        reader = audited.person("reader", "judging.view_audit", "runs.view_run")
+        client = Client()
+        client.force_login(reader)
+        save = reverse("judging:what_if_save", args=[world.study.pk])
+        assert client.post(save).status_code == 403
+        assert client.get(save).status_code == 405
+        world.add(None)
+        audited.member(world.study, reader, StudyMember.Part.ANNOTATOR)
+        assert self.open(reader, world).status_code == 403
+
+
+def test_every_move_has_a_name() -> None:
+    assert whatif.change(Cell.TP, Cell.TP) is None
+    assert whatif.change(Cell.FN, Cell.NO_VERDICT_ON_SUCCESS) is Change.LOST
+    assert whatif.change(Cell.NO_VERDICT_ON_FAILURE, Cell.FP) is Change.GAINED
+    assert whatif.change(Cell.FP, Cell.TN) is Change.FIXED_FP

@@ -1,0 +1,224 @@
+"""The demo shows what it is there to show: real errors, repaired, with their causes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import reverse
+
+from judging.analysis.audits.causes import Counted, causes_of
+from judging.analysis.audits.matrices import audit_of
+from judging.analysis.audits.stubs import stubs_of
+from judging.analysis.audits.whatif import Change, compare
+from judging.analysis.audits.whatif_settings import read_setting
+from judging.demo import STUDIES, recovery
+from judging.demo.services import load_demo
+from judging.demo.stub_actors import CAREFUL, FORGETFUL
+from judging.demo.stub_judge import MODEL, OWN_WORDS
+from judging.evaluators.choices import evaluator_choices
+from judging.evaluators.language_models import ModelUnavailableError, usable_entry
+from judging.models import CauseTag, Evaluation, EvaluatorVersion, Repair, Study
+from runs.models import Event, RetryPolicy, Run, Task, TaskRevision, User
+from tests.runs.operations.integrity import everything_holds
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests the demo"), pytest.mark.slow]
+
+CAUSES_LEFT = Counted(0, 1)
+"""One error is left untagged for whoever tries it."""
+Cells = tuple[int, int, int, int, int]
+"""TP, FN, TN, FP, no verdict."""
+
+
+@pytest.fixture(scope="module")
+def demo(django_db_setup: None, django_db_blocker: Any) -> Iterator[Study]:
+    """Loaded once for all tests here, which only look at it; the database is as before after."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield load_demo()[0]
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def study(demo: Study, db: None) -> Study:
+    return demo
+
+
+def counted_by_hand(study: Study) -> dict[str, Cells]:
+    """The cells of every evaluator, run by run: no query of the audit's own has a part in it.
+
+    What only says how a run failed judges nothing, and stands in no matrix.
+    """
+    cells: dict[str, Counter[str]] = {}
+    runs = {item.run_id: item.verdict for item in study.items.filter(verdict__isnull=False)}
+    judging = Evaluation.objects.exclude(evaluator__kind=EvaluatorVersion.Kind.MODES)
+    for said in judging.filter(run__in=runs, is_current=True):
+        succeeded = runs[said.run_id].verdict == "success"
+        cell = {
+            ("passed", True): "tp",
+            ("failed", True): "fn",
+            ("failed", False): "tn",
+            ("passed", False): "fp",
+        }.get((said.verdict, succeeded), "none")
+        cells.setdefault(said.evaluator.name, Counter())[cell] += 1
+    return {
+        name: (found["tp"], found["fn"], found["tn"], found["fp"], found["none"])
+        for name, found in cells.items()
+    }
+
+
+def test_everything_holds_that_always_holds(study: Study) -> None:
+    everything_holds()
+
+
+def test_every_matrix_is_what_a_count_run_by_run_gives(study: Study) -> None:
+    shown = {
+        each.evaluator.name: (
+            each.matrix.tp,
+            each.matrix.fn,
+            each.matrix.tn,
+            each.matrix.fp,
+            each.matrix.no_verdict,
+        )
+        for each in audit_of(study).evaluators
+    }
+    assert shown == counted_by_hand(study)
+    assert shown == {
+        "webarena-strict": (8, 5, 5, 2, 0),
+        "webarena-repaired": (13, 0, 7, 0, 0),
+        "before": (8, 5, 5, 2, 0),
+        "after": (13, 0, 7, 0, 0),
+        "two-stage-judge": (10, 0, 5, 0, 5),
+        "imported-reward": (0, 0, 0, 0, 20),
+        "milestones-mechanical": (12, 0, 5, 1, 2),
+    }
+
+
+def test_what_after_repairs_of_before_has_a_cause(study: Study) -> None:
+    counted = study.items.filter(verdict__isnull=False)
+    succeeded = set(counted.filter(verdict__verdict="success").values_list("run", flat=True))
+
+    def runs_said(name: str, verdict: str) -> set[object]:
+        said = Evaluation.objects.filter(evaluator__name=name, verdict=verdict, is_current=True)
+        return set(said.values_list("run", flat=True))
+
+    repaired = succeeded & runs_said("before", "failed") & runs_said("after", "passed")
+    tagged = CauseTag.objects.filter(
+        item__study=study, evaluator_name="before", error=CauseTag.Error.FN, is_current=True
+    ).exclude(repair="")
+    assert len(repaired) == 5
+    assert repaired == set(tagged.values_list("item__run", flat=True))
+
+
+@pytest.mark.parametrize("name", ["webarena-strict", "before"])
+def test_real_errors_are_repaired_and_their_causes_tagged(study: Study, name: str) -> None:
+    causes = {each.audit.evaluator.name: each for each in causes_of(study)}
+    before = causes[name]
+    assert (before.errors.fn, before.errors.fp) == (5, 2)
+    assert before.repairable.fn == before.errors.fn
+    assert before.by_repair[Repair.TASK_DATA].fn == 2
+    assert before.by_repair[Repair.EVALUATION_LOGIC].fn == 3
+    assert before.untagged == CAUSES_LEFT
+    for repaired in ("webarena-repaired", "after"):
+        assert causes[repaired].errors == Counted(0, 0)
+
+
+def test_switching_the_rules_on_repairs_the_strict_matcher(study: Study) -> None:
+    strict = EvaluatorVersion.objects.get(name="webarena-strict")
+    compared = compare(study, read_setting(strict, {"off": "none"}))
+    assert len(compared.flips[Change.FIXED_FN]) == 5
+    assert set(compared.flips) == {Change.FIXED_FN, Change.FIXED_FP}
+
+
+def test_the_tasks_are_patched_each_with_its_reason_and_after_judges_by_them(study: Study) -> None:
+    revisions = TaskRevision.objects.filter(task__task_set__name="larkfield")
+    assert Counter(revisions.values_list("category", flat=True)) == {
+        "output_format": 6,
+        "reference": 2,
+    }
+    assert all(len(revision.why) > 40 for revision in revisions)
+    for name, version in (("before", "1"), ("after", "repaired-1")):
+        said = Evaluation.objects.filter(evaluator__name=name, run__study_items__study=study)
+        assert set(said.values_list("task__task_set__version", flat=True)) == {version}
+    assert not Task.objects.filter(Task.objects.is_infeasible("pk")).exists()
+
+
+def test_the_stub_owns_up_wherever_it_answered(study: Study) -> None:
+    assert {each.name for each in stubs_of(study)} == set(STUDIES["questions"].asking)
+    stages = [
+        stage
+        for said in Evaluation.objects.filter(evaluator__config__model=MODEL)
+        for stage in said.details.get("stages", [])
+    ]
+    assert {stage["name"] for stage in stages} == {"single", "equivalence", "inclusion"}
+    assert all(stage["model"] == MODEL and stage["cost"] == "0" for stage in stages)
+    assert all(stage["rationale"].startswith(OWN_WORDS) for stage in stages)
+    assert all(stage["prompt_hash"] and "error" not in stage for stage in stages)
+
+
+def test_pages_mark_the_stub_and_nobody_can_ask_it(study: Study, client: Client) -> None:
+    client.force_login(User.objects.get(username="engineer"))
+    judged = Run.objects.filter(
+        study_items__study=study,
+        evaluations__evaluator__name="two-stage-judge",
+        task__site="larkfield",
+    ).order_by("pk")
+    run = judged.filter(final_answer="Fiction").first()
+    assert run is not None
+    pages = [
+        reverse(f"judging:{name}", args=[study.pk])
+        for name in ("audit", "audit_triangle", "audit_compare", "audit_causes", "what_if")
+    ]
+    for address in pages:
+        shown = client.get(address).content.decode()
+        assert re.search(r"a stub\s+of fixed rules answered", shown), address
+    pane = client.get(reverse("judging:run_judgements", args=[run.pk])).content.decode()
+    assert "answered by a stub" in pane
+    offered = client.get(reverse("judging:audit_evaluate", args=[study.pk])).content.decode()
+    assert MODEL not in offered
+    assert MODEL not in {choice.model for choice in evaluator_choices()}
+    with pytest.raises(ModelUnavailableError, match="is a stub and no model"):
+        usable_entry(MODEL)
+
+
+def test_the_experiment_shows_rescue_and_what_each_stub_alone_can_do(study: Study) -> None:
+    runs = Run.objects.filter(experiment__name=recovery.NAME).select_related("agent", "policy")
+    outcomes = Counter((run.agent.model, run.outcome) for run in runs)
+    assert outcomes == {
+        (CAREFUL, "success"): 8,
+        (CAREFUL, "failure"): 4,
+        (FORGETFUL, "success"): 10,
+        (FORGETFUL, "failure"): 2,
+    }
+    told = [(run.outcome, run.record["extra"]["recovery"]["recoveries"]) for run in runs]
+    assert Counter(outcome for outcome, n in told if n) == {"success": 5, "failure": 4}
+    assert {run.agent.model for run in runs if run.has_anomaly} == {CAREFUL, FORGETFUL}
+    assert {run.policy for run in runs} == {RetryPolicy.objects.get(name=recovery.POLICY)}
+
+
+def test_a_rescued_run_tells_who_took_over_and_what_was_asked(study: Study) -> None:
+    run = Run.objects.filter(
+        experiment__name=recovery.NAME, task__external_id="miniwob.login-user", n_steps=10
+    )[0]
+    states = [step.state for step in run.steps.order_by("index")]
+    assert states == ["superseded"] * 7 + ["live"] * 3
+    (takeover,) = run.events.filter(kind=Event.Kind.MODEL_SWITCH)
+    assert (takeover.first_step, takeover.last_step) == (7, 9)
+    thoughts = [step.record["thought"] for step in run.steps.all()]
+    assert all(thought.startswith(OWN_WORDS) for thought in thoughts)
+    asked = run.attachments.filter(role="request").count()
+    assert asked == run.n_steps
+
+
+def test_runs_that_fail_still_came_some_way(study: Study) -> None:
+    """By the milestones of the library's tasks: a book that is claimed to be reserved, say."""
+    runs = Run.objects.filter(task__external_id="larkfield.reserve-clockmaker")
+    said = Evaluation.objects.filter(
+        run__in=runs, evaluator__name="milestones-mechanical", is_current=True
+    )
+    rates = sorted((one.verdict, one.details["progress"]["final"]) for one in said)
+    assert rates == [("failed", 50.0), ("passed", 100.0)]

@@ -1,0 +1,44 @@
+"""Rules are described where people look for them."""
+
+from pathlib import Path
+
+from judging.evaluators.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, Rule, Rules
+from judging.evaluators.matching.repaired.rules import decisive_rules as decisive
+
+DOCUMENT = Path(__file__).parents[4] / "docs" / "matchers.md"
+
+
+def test_every_rule_is_described_and_documented():
+    assert set(DESCRIPTIONS) == ALL_RULES
+    document = DOCUMENT.read_text(encoding="utf-8")
+    for rule, description in DESCRIPTIONS.items():
+        assert f"| `{rule}` | {description.replace('|', '&#124;')} |" in document
+
+
+def either(rules: Rules) -> bool:
+    return rules.allow(Rule.MARKUP) or rules.allow(Rule.SENTENCE)
+
+
+def both(rules: Rules) -> bool:
+    return rules.allow(Rule.MARKUP) and rules.allow(Rule.SENTENCE)
+
+
+def held_back(rules: Rules) -> bool:
+    return both(rules) and not rules.allow(Rule.NEGATION)
+
+
+def refused(rules: Rules) -> bool:
+    return not (rules.allow(Rule.NEGATION) or rules.allow(Rule.HEDGING))
+
+
+def test_decisive_rules():
+    assert decisive(both, ALL_RULES, strict=False) == (Rule.MARKUP, Rule.SENTENCE)
+    assert decisive(either, ALL_RULES, strict=False) == (Rule.MARKUP,)
+    assert decisive(either, ALL_RULES - {Rule.MARKUP}, strict=False) == (Rule.SENTENCE,)
+    assert decisive(refused, ALL_RULES, strict=True) == (Rule.NEGATION,)
+    assert decisive(held_back, ALL_RULES, strict=False) == ()
+    assert decisive(held_back, ALL_RULES - {Rule.NEGATION}, strict=False) == (
+        Rule.MARKUP,
+        Rule.SENTENCE,
+    )
+    assert decisive(lambda rules: True, ALL_RULES, strict=True) == ()

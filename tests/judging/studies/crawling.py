@@ -1,0 +1,134 @@
+"""Visiting the addresses of the site as one person, and what they answer without its noise."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.db import transaction
+from django.http.response import HttpResponseBase, StreamingHttpResponse
+from django.test import Client
+
+from runs.models import User
+from tests.judging.studies.blind_world import World
+from tests.judging.studies.statements import Statements, asked_of_database, told_apart
+from tests.judging.studies.url_cases import CASES, Visit
+
+WAYS: dict[str, dict[str, str]] = {"page": {}, "fragment": {"HX-Request": "true"}}
+
+FILES = (".csv", ".json", ".jsonl", ".md", ".tex", ".svg", ".zip")
+"""No part of a page is a file."""
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Whatever happens inside leaves nothing behind."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def log_in(user: User) -> str:
+    """The key of a session of theirs. That they logged in is written down."""
+    client = Client()
+    client.force_login(user)
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+def answers(
+    world: World,
+    viewer: str,
+    only: str = "",
+    session: str = "",
+    statements: dict[str, Statements] | None = None,
+) -> Iterator[tuple[str, bytes]]:
+    """Every visit as the viewer: what was asked, and the whole answer.
+
+    What the database was asked for it goes into `statements`.
+
+    An address is visited as page and as fragment, unless nobody asked which; with a query as
+    fragment, a file as page.
+    """
+    client = Client()
+    session = session or log_in(getattr(world, viewer))
+    for name, visit, ways in _all_visits(world, only):
+        for way in ways:
+            client.cookies.clear()  # the visit to the log-out page, above all
+            client.cookies[settings.SESSION_COOKIE_NAME] = session
+            with undone(), asked_of_database() as texts:
+                response = respond(client, visit, WAYS[way])
+                answer = whole_answer(response)
+            asked = f"{name} {way} {_asked(visit)}"
+            if statements is not None:
+                statements[asked] = told_apart(texts)
+            yield asked, answer
+            if not _depends_on_way(response):
+                break
+
+
+def _all_visits(world: World, only: str) -> Iterator[tuple[str, Visit, list[str]]]:
+    for name, fill in CASES.items():
+        if name.startswith(only):
+            for place, visit in enumerate(fill(world)):
+                yield name, visit, _ways(visit, place)
+
+
+def _depends_on_way(response: HttpResponseBase) -> bool:
+    """Whether a fragment could be answered otherwise: somebody asked, or they were logged out."""
+    request = response.wsgi_request  # type: ignore[attr-defined]
+    return hasattr(request, "asks_for_fragments") or response.status_code == 302
+
+
+def _ways(visit: Visit, place: int) -> list[str]:
+    """How the visit is made; after the first ones of an address both ways take turns."""
+    if visit.path.endswith(FILES):
+        return ["page"]
+    if "?" in visit.path:
+        return ["fragment"]
+    return list(WAYS) if place < 3 else [list(WAYS)[place % 2]]
+
+
+def _asked(visit: Visit) -> str:
+    return f"{'GET' if visit.data is None else 'POST'} {visit.path}"
+
+
+def respond(client: Client, visit: Visit, headers: dict[str, str]) -> HttpResponseBase:
+    """The answer to the visit; anything but an error of the server."""
+    sent = {**headers, **visit.headers}
+    if visit.data is None:
+        response = client.get(visit.path, headers=sent)
+    else:
+        response = client.post(visit.path, visit.data, headers=sent)
+    assert response.status_code != 500, visit
+    return response
+
+
+def whole_answer(response: HttpResponseBase) -> bytes:
+    """Status, headers and body without noise; of an archive, what is in it."""
+    if isinstance(response, StreamingHttpResponse):
+        body = b"".join(bytes(part) for part in response)
+    else:
+        body = response.content  # type: ignore[attr-defined]
+    if body.startswith(b"PK"):
+        body = b"".join(_members(body))
+    headers = "\n".join(f"{key}: {value}" for key, value in sorted(response.items()))
+    return NOISE.sub(b"", f"{response.status_code}\n{headers}\n\n".encode() + body)
+
+
+def _members(archive: bytes) -> Iterable[bytes]:
+    with zipfile.ZipFile(io.BytesIO(archive)) as unpacked:
+        for name in sorted(unpacked.namelist()):
+            yield name.encode() + b"\n" + unpacked.read(name)
+
+
+NOISE = re.compile(
+    rb'(?:csrfmiddlewaretoken" value="|X-CSRFToken": ?"|X-CSRFToken&quot;: ?&quot;)[A-Za-z0-9]{64}'
+    rb"|^Expires: .*$|^X-Request-ID: .*$"
+    rb'|name="key" value="[0-9a-f-]{36}"|name="token" value="[^"]+"|name="seed" value="\d+"',
+    re.MULTILINE,
+)
+"""What differs between answers by itself: hour, number of the request, tokens, keys, new seeds."""

@@ -1,0 +1,57 @@
+"""In no state that people can bring about does a page tell what they must judge for themselves."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from judging.studies.labels import services as label_services
+from tests.judging.studies.label_states.machine import LabelStates
+from tests.judging.studies.label_states.planted import undo_at_any_time
+
+pytestmark = pytest.mark.django_db
+
+EXAMPLES = int(os.environ.get("LABEL_STATES_EXAMPLES", "0"))
+"""Sequences of acts that are drawn anew; without it, the same few are tried every time."""
+STEPS = int(os.environ.get("LABEL_STATES_STEPS", "6"))
+
+
+def run_machine(
+    machine: type[LabelStates], *, examples: int, steps: int, is_drawn: bool = False
+) -> None:
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            derandomize=not is_drawn,
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.explicit, Phase.generate],
+            report_multiple_bugs=False,
+            print_blob=True,
+        ),
+    )
+
+
+def test_no_page_tells_anybody_what_they_still_judge() -> None:
+    run_machine(LabelStates, examples=EXAMPLES or 2, steps=STEPS, is_drawn=EXAMPLES > 0)
+
+
+class OnFirstPages(LabelStates):
+    """Reads little, so that many sequences can be tried."""
+
+    addresses = ("judging:home", "judging:study_detail")
+
+
+def test_it_finds_that_a_label_can_be_undone_that_told_the_others_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planted: the label that completes a run can be undone within ten seconds."""
+    monkeypatch.setattr(label_services, "undo_label", undo_at_any_time)
+    with pytest.raises(AssertionError, match="is told by"):
+        run_machine(OnFirstPages, examples=40, steps=2)

@@ -1,0 +1,163 @@
+"""No address of the site shows a blind person what is hidden from them.
+
+Two proofs. Words: everything hidden holds a word of its own, and no answer holds any of them.
+Twins: two sites that differ only in what is hidden answer byte for byte alike, so that not even
+an order, a count or the length of an answer tells. Nor does the time that one takes, as far as it
+is ours: the database is asked the same, statement for statement.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.contenttypes.models import ContentType
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+from django_htmx.middleware import HtmxDetails
+
+from judging.models import Assignment, Label
+from runs.models import User
+from runs.models.immutability import remove_guards
+from tests.judging.studies.blind_world import (
+    AUTHORS,
+    LABELS,
+    World,
+    make_world,
+    turn_round,
+    words_of,
+)
+from tests.judging.studies.crawling import answers, log_in
+from tests.judging.studies.statements import Statements
+from tests.judging.studies.url_cases import CASES
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+# What each viewer must never see. The adjudicator may read the labels in dispute, and which
+# milestones they tick, but not who gave which. Engineers may see the disputed run, for they have
+# no part in its study.
+UNSETTLED = {key: word for key, word in words_of("zd").items() if key != "zd milestone"}
+HIDDEN: dict[str, dict[str, str]] = {
+    "annotator": {**LABELS, **words_of("zq"), **words_of("zd")},
+    "engineer": {**LABELS, **words_of("zq")},
+    "admin": {**LABELS, **words_of("zq")},
+    "adjudicator": {**LABELS, **words_of("zq"), **UNSETTLED, **AUTHORS},
+    "stranger": {**LABELS, **words_of("zq"), **words_of("zd"), **AUTHORS},
+}
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> World:
+    """The site, at one moment for ever."""
+    caplog.set_level(logging.CRITICAL, logger="django.request")
+    made = make_world()
+    ContentType.objects.clear_cache()
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    monkeypatch.setattr(HtmxDetails, "_get_header_value", _noted)
+    return made
+
+
+_look_up = HtmxDetails._get_header_value
+
+
+def _noted(details: HtmxDetails, name: str) -> str | None:
+    """What the header says; and that somebody asked whether a fragment is wanted."""
+    details.request.asks_for_fragments = True  # type: ignore[attr-defined]
+    return _look_up(details, name)
+
+
+def patterns(resolver: URLResolver, route: str = "", space: str = "") -> Iterator[tuple[str, str]]:
+    """(name, route) of every URL pattern; the route stands for the name where there is none."""
+    for pattern in resolver.url_patterns:
+        whole = route + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            inner = f"{space}{pattern.namespace}:" if pattern.namespace else space
+            yield from patterns(pattern, whole, inner)
+        else:
+            assert isinstance(pattern, URLPattern)
+            yield (f"{space}{pattern.name}" if pattern.name else whole), whole
+
+
+def test_every_address_has_its_visits() -> None:
+    known = {name for name, _ in patterns(get_resolver())}
+    assert known - CASES.keys() == set(), (
+        "say in tests/judging/studies/url_cases.py how to visit these"
+    )
+    assert CASES.keys() - known == set(), "these addresses are gone"
+
+
+def words_in(found: dict[str, bytes], viewer: str) -> list[str]:
+    """The visits whose answer holds a word hidden from the viewer; words they sent are no news."""
+    return [
+        f"{asked}: {what}"
+        for asked, answer in found.items()
+        for what, word in HIDDEN[viewer].items()
+        if word.encode() in answer and word not in asked
+    ]
+
+
+@pytest.mark.parametrize("viewer", ["annotator", "engineer", "admin"])
+def test_the_run_itself_is_what_they_are_asked_to_label(world: World, viewer: str) -> None:
+    """Without this, the page that matters most would be visited without the run."""
+    client = Client()
+    client.force_login(getattr(world, viewer))
+    assert world.run.goal in client.get(f"/studies/{world.study.pk}/annotate/").content.decode()
+
+
+@pytest.mark.parametrize(
+    "viewer",
+    [
+        pytest.param(
+            "annotator", marks=pytest.mark.postgresql_only("the other viewers run on SQLite")
+        ),
+        *(
+            pytest.param(viewer, marks=pytest.mark.sqlite_only("the annotator runs on PostgreSQL"))
+            for viewer in ("engineer", "adjudicator", "stranger")
+        ),
+    ],
+)
+def test_no_answer_holds_a_hidden_word_and_twin_sites_answer_alike(
+    world: World, viewer: str
+) -> None:
+    rows = (Label.objects.count(), Assignment.objects.count(), User.objects.count())
+    session = log_in(getattr(world, viewer))
+    # What runs say that knowledge was drawn from is read once and kept.
+    list(answers(world, viewer, "runs:knowledge_entry", session))
+    first, second = dict[str, Statements](), dict[str, Statements]()
+    before = dict(answers(world, viewer, session=session, statements=first))
+    assert words_in(before, viewer) == []
+    assert rows == (Label.objects.count(), Assignment.objects.count(), User.objects.count())
+    remove_guards()  # the other site is made out of this one, finished runs and all
+    turn_round(world, turns_disputed=viewer != "engineer")
+    after = dict(answers(world, viewer, session=session, statements=second))
+    assert before.keys() == after.keys()
+    assert [asked for asked, answer in before.items() if after[asked] != answer] == []
+    assert [asked for asked in first if first[asked] != second[asked]] == []
+
+
+@pytest.mark.sqlite_only("tests what pages show")
+def test_administrators_who_annotate_find_no_hidden_word(world: World) -> None:
+    for part in ("admin", "judging:"):
+        assert words_in(dict(answers(world, "admin", part)), "admin") == []
+
+
+@pytest.mark.sqlite_only("tests what pages show")
+def test_the_words_are_there_for_those_who_may_see_them(world: World) -> None:
+    """Without this, a page that shows nothing to anybody would pass for blind."""
+    world.engineer = User.objects.create(username="open", is_superuser=True)
+    missing = {
+        **{key: words_of("zq")[f"zq {key}"] for key in ("agent", "model", "experiment", "cost")},
+        **{key: words_of("zq")[f"zq {key}"] for key in ("reward", "error", "log", "tokens")},
+        **{key: words_of("zq")[f"zq {key}"] for key in ("reference", "evaluation", "rule")},
+        **{key: words_of("zq")[f"zq milestone{key}"] for key in ("", "_rule", "_found")},
+        **{key: LABELS[key] for key in ("rationale", "message", "tag")},
+    }
+    for part in ("runs:run_", "judging:run_", "judging:dispute", "runs:", "judging:"):
+        for _, answer in answers(world, "engineer", part):
+            missing = {what: word for what, word in missing.items() if word.encode() not in answer}
+            if not missing:
+                return
+    assert list(missing) == []

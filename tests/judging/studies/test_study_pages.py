@@ -1,0 +1,267 @@
+"""Studies in the browser: list, making one, members, guidelines, closing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from judging.models import Label, Study, StudyMember
+from judging.studies.markdown import render_markdown
+from judging.studies.pages import items_page, member_rows
+from judging.studies.services import close_study
+from runs.models import User
+from tests.judging.factories import annotators_of, label_next, make_study
+from tests.judging.studies.crawling import whole_answer
+from tests.runs.factories import make_run, make_task, make_user
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+
+
+def as_(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def url(name: str, *arguments: object) -> str:
+    return reverse(f"judging:{name}", args=arguments)
+
+
+FORM: dict[str, object] = {
+    "name": "Garden",
+    "sample_size": 2,
+    "seed": 4,
+    "labels_per_run": 2,
+    "hides_identity": "on",
+    "asks_milestones": "on",
+    "repeat_percent": 10,
+    "causes": "repeated actions\nwrong tab",
+    "guidelines": "**Success** is success.",
+    "query": "site=shop",
+}
+
+
+def test_an_engineer_makes_a_study_of_a_sample() -> None:
+    for _ in range(3):
+        task = make_task(site="shop")
+        task.milestones.create(name="It is in the basket", position=1)
+        make_run(task=task, pictures=False)
+    make_run(task=make_task(site="map"), pictures=False)
+    engineer = make_user("engineer")
+    client = as_(engineer)
+    assert (
+        '<strong class="num">3</strong>'
+        in client.get(url("study_create") + "?site=shop").content.decode()
+    )
+    answer = client.post(url("study_create"), FORM)
+    study = Study.objects.get()
+    assert answer["Location"] == url("study_detail", study.pk)
+    assert (study.sample_seed, study.repeat_share, study.created_by) == (4, 0.1, engineer)
+    assert study.items.count() == 2
+    assert {item.run.task.site for item in study.items.all()} == {"shop"}
+    assert [cause["key"] for cause in study.taxonomy] == ["repeated_actions", "wrong_tab"]
+    assert study.guidelines.get().text == "**Success** is success."
+    assert study.asks_milestones
+    assert "2 of 2 runs" in client.get(answer["Location"]).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"name": "Taken"}, "There is a study of this name already."),
+        ({"query": "site=nowhere"}, "No run matches these filters."),
+        ({"labels_per_run": 1}, "greater than or equal to 2"),
+        ({"repeat_percent": 80}, "less than or equal to 50"),
+        ({"guidelines": ""}, "This field is required."),
+    ],
+)
+def test_what_is_wrong_with_a_study_is_said(changes: dict[str, object], says: str) -> None:
+    make_study(runs=1, name="Taken")
+    make_run(task=make_task(site="shop"), pictures=False)
+    answer = as_(make_user("engineer")).post(url("study_create"), FORM | changes)
+    assert answer.status_code == 422
+    assert says in answer.content.decode()
+    assert Study.objects.count() == 1
+
+
+def test_only_who_manages_studies_makes_or_changes_them() -> None:
+    study = make_study(runs=1, adjudicators=1)
+    people = [*annotators_of(study), make_user("adjudicator"), make_user("annotator")]
+    for client in [as_(user) for user in people]:
+        assert client.get(url("study_create")).status_code == 403
+        assert client.post(url("study_close", study.pk)).status_code == 403
+        assert client.post(url("member_add", study.pk)).status_code == 403
+        assert client.post(url("member_remove", study.pk, people[0].pk)).status_code == 403
+        assert client.post(url("guidelines", study.pk), {"text": "x"}).status_code in (403, 404)
+    study.refresh_from_db()
+    assert study.is_open
+    assert study.guidelines.count() == 1
+    assert study.members.filter(left_at=None).count() == 3
+
+
+def test_each_sees_their_own_studies_and_engineers_all() -> None:
+    study = make_study(runs=1, name="Mine")
+    address = url("study_list")
+    assert "Mine" in as_(annotators_of(study)[0]).get(address).content.decode()
+    assert "Mine" in as_(make_user("engineer")).get(address).content.decode()
+    stranger = as_(make_user("annotator"))
+    assert "Mine" not in stranger.get(address).content.decode()
+    assert stranger.get(url("study_detail", study.pk)).status_code == 404
+    assert stranger.get(url("guidelines", study.pk)).status_code == 404
+    assert Client().get(address).status_code == 302
+
+
+def test_an_annotator_sees_only_their_own_progress() -> None:
+    study = make_study(runs=3)
+    first, second = annotators_of(study)
+    for _ in range(2):
+        label_next(study, first)
+    mine = as_(second).get(url("study_detail", study.pk)).content.decode()
+    assert "0 of 3 labelled" in mine
+    assert str(first) not in mine
+    assert "2 of 3 labelled" in as_(first).get(url("study_detail", study.pk)).content.decode()
+    managed = as_(make_user("engineer")).get(url("study_detail", study.pk)).content.decode()
+    assert str(first) in managed
+
+
+def test_members_come_and_go() -> None:
+    study = make_study(runs=1, annotators=0)
+    client = as_(make_user("engineer"))
+    ann, eve = make_user("annotator", "ann"), make_user("engineer", "eve")
+    for user in (ann, eve):
+        client.post(url("member_add", study.pk), {"user": user.pk, "part": "annotator"})
+    page = client.get(url("study_detail", study.pk)).content.decode()
+    assert "eve: their role lets them see outcomes" in page
+    said = client.post(
+        url("member_add", study.pk), {"user": ann.pk, "part": "annotator"}, follow=True
+    )
+    assert "no part in this study yet" in said.content.decode()
+    refused = client.post(
+        url("member_add", study.pk),
+        {"user": make_user("annotator").pk, "part": "adjudicator"},
+        follow=True,
+    )
+    assert "does not have the role of an adjudicator" in refused.content.decode()
+    client.post(url("member_remove", study.pk, ann.pk))
+    assert StudyMember.objects.get(user=ann).left_at is not None
+    assert as_(ann).get(url("study_detail", study.pk)).status_code == 404
+
+
+def test_guidelines_get_versions() -> None:
+    study = make_study(runs=1, guidelines="old *rule*")
+    client = as_(make_user("engineer"))
+    client.post(url("guidelines", study.pk), {"text": "new rule"})
+    page = client.get(url("guidelines", study.pk)).content.decode()
+    assert "old <em>rule</em>" in page
+    assert "v2" in page
+    assert client.post(url("guidelines", study.pk), {"text": ""}).status_code == 422
+
+
+def test_closing_is_for_good() -> None:
+    study = make_study(runs=1)
+    client = as_(make_user("engineer"))
+    assert client.get(url("study_close", study.pk)).status_code == 405
+    client.post(url("study_close", study.pk))
+    study.refresh_from_db()
+    assert not study.is_open
+    assert "Close the study" not in client.get(url("study_detail", study.pk)).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "never"),
+    [
+        ("<script>alert(1)</script>", "<script"),
+        ("[x](javascript:alert(1))", "href"),
+        ("[x](data:text/html,x)", "href"),
+        ("![x](https://example.org/x.png)", "<img"),
+        ("<img src=x onerror=alert(1)>", "<img"),
+        ("<a style='x' href='https://e.org'>x</a>", "<a "),
+    ],
+)
+def test_guidelines_hold_no_markup_of_their_own(text: str, never: str) -> None:
+    assert never not in render_markdown(text)
+
+
+def test_guidelines_hold_lists_tables_and_safe_links() -> None:
+    html = render_markdown("- one\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n[x](https://e.org/?a=1)")
+    assert "<li>one</li>" in html
+    assert "<td>2</td>" in html
+    assert 'href="https://e.org/?a=1"' in html
+    assert "noopener" in html
+
+
+@pytest.mark.parametrize("page", ["study_list", "home"])
+@pytest.mark.parametrize("role", ["engineer", "annotator"])
+def test_the_list_costs_the_same_however_long_it_is(role: str, page: str) -> None:
+    user = make_user(role)
+    client = as_(user)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as made:
+            client.get(url(page))
+        return len(made)
+
+    def add_study() -> None:
+        study = make_study(runs=2, annotators=[user, make_user("annotator")], repeat_share=0.5)
+        label_next(study, user)
+
+    add_study()
+    few = queries()
+    for _ in range(4):
+        add_study()
+    assert queries() == few
+
+
+def test_members_are_counted_and_timed_by_the_database() -> None:
+    study = make_study(runs=4, adjudicators=1)
+    first, second = annotators_of(study)
+    items = list(study.items.order_by("position"))
+    given: list[tuple[User, int, int, bool]] = [
+        (first, at, seconds, False) for at, seconds in enumerate((30, 0, 10, 20))
+    ]
+    given += [(second, at, seconds, False) for at, seconds in enumerate((7, 0, 5))]
+    for person, at, seconds, is_repeat in [*given, (second, 0, 90, True)]:
+        Label.objects.create(
+            item=items[at],
+            annotator=person,
+            success="success",
+            seconds=seconds,
+            is_repeat=is_repeat,
+            submitted_at=timezone.now(),
+        )
+    rows = {row.member.user: row for row in member_rows(study, with_times=True)}
+    assert len(rows) == 3
+    told = {user: (r.n_labels, r.n_repeats, r.median_seconds) for user, r in rows.items()}
+    assert told.pop(first) == (4, 0, 20)
+    assert told.pop(second) == (3, 1, 7)  # of 5, 7 and 90
+    assert [*told.values()] == [(0, 0, None)]
+    assert rows[first].last_at == max(label.submitted_at for label in first.labels.all())
+
+
+def test_who_still_judges_a_run_of_the_study_reads_no_times_of_others() -> None:
+    viewer, other = make_user("engineer"), make_user()
+    study = make_study(runs=2, annotators=[viewer, other])
+    client, detail = as_(viewer), url("study_detail", study.pk)
+
+    def page(seconds: int) -> bytes:
+        at = timezone.now() - timedelta(hours=seconds)
+        other.labels.update(seconds=seconds, submitted_at=at)
+        return whole_answer(client.get(detail))
+
+    label_next(study, other)
+    assert page(11) == page(22)
+    close_study(study=study)
+    assert page(11) != page(22)
+
+
+def test_runs_of_a_study_are_paged_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("judging.studies.pages.ITEMS_PER_PAGE", 2)
+    study = make_study(runs=3)
+    pages = [items_page(study, number) for number in ("1", "2", "9")]
+    assert [[item.position for item in page] for page in pages] == [[1, 2], [3], [3]]

@@ -1,0 +1,208 @@
+"""Pages of hints: written ones with their sources and uses, and the form of their experiment."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils.translation import override
+
+from runs.interface.verdict_words import verdict_words
+from runs.knowledge.hints.writing import HintWriting
+from runs.knowledge.learning.jobs import Learned, carry_out
+from runs.models import Experiment, Hint, LearningJob, Run
+from tests.judging.analysis import audited
+from tests.judging.factories import make_study
+from tests.runs.factories import make_user
+from tests.runs.knowledge.lever_world import base, hints_from, inhabited, successes
+from tests.webagent.llm.stub import LLMStub
+from webagent.knowledge.levels import Level
+from webagent.llm.interface import LanguageModel
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+
+PERMISSIONS = ("runs.view_run", "runs.view_experiment", "runs.rerun_run", "judging.view_audit")
+LAUNCH = {
+    "name": "Hints or not",
+    "task_set": "levers",
+    "levels": list(Level),
+    "relatednesses": ["same_task", "same_site_lowest"],
+    "trials": 3,
+    "seeds": "0-2",
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with inhabited(tmp_path_factory.mktemp("levers")) as stub:
+        yield stub
+
+
+@pytest.fixture
+def job(world) -> LearningJob:
+    return hints_from(successes(), Level.CONCRETE, Level.INSIGHTS)
+
+
+def engineer(name: str = "engineer") -> Client:
+    client = Client()
+    client.force_login(audited.person(name, *PERMISSIONS, "runs.view_hint", "runs.add_hint"))
+    return client
+
+
+def text(client: Client, name: str, *args: object) -> str:
+    answer = client.get(reverse(name, args=args))
+    assert answer.status_code == 200, answer
+    return answer.content.decode()
+
+
+def sent(client: Client, way: str, **more: object):
+    agent = f"generic:{base().model_dump_json(include={'config'})[10:-1]}"
+    data = LAUNCH | {"more_agents": agent, "token": uuid.uuid4(), way: "1"} | more
+    return client.post(reverse("runs:hint_experiment_new"), data)
+
+
+def test_a_job_shows_its_hints_by_source_and_each_hint_its_text(job: LearningJob) -> None:
+    client = engineer()
+
+    assert "imported reward" in text(client, "runs:hint_list")
+    page = text(client, "runs:hint_job", job.pk)
+    assert "6 sources" in page
+    hint = Hint.objects.get(level="concrete", source__task__external_id="levers.rowan")
+    shown = text(client, "runs:hint_detail", hint.pk)
+    assert "Click &quot;rowan lever&quot;." in shown
+    assert reverse("runs:run_detail", args=[hint.source_id]) in shown
+    assert "Nobody yet." in shown
+
+
+def test_a_run_leads_to_the_hints_that_came_from_it(job: LearningJob) -> None:
+    run = Run.objects.get(task__external_id="levers.rowan")
+
+    assert "2 hints from it" in text(engineer(), "runs:run_detail", run.pk)
+
+
+def test_the_form_tells_what_it_takes_and_what_is_missing(job: LearningJob) -> None:
+    levels = [Level.CONCRETE, Level.INSIGHTS]
+    told = sent(engineer(), "estimate", job=job.pk, levels=levels).content.decode()
+
+    assert "90 runs" in told  # 6 tasks × (4 + 1) × 3
+    assert "a source for every task" in told
+    assert "tokens at every step" in told
+    wrong = sent(engineer("two"), "estimate", job=job.pk).content.decode()
+    assert "No task has a source" in wrong  # no abstract ones were written
+
+
+def test_launching_makes_every_condition_once(job: LearningJob) -> None:
+    client, token = engineer(), uuid.uuid4()
+    wish = {"job": job.pk, "levels": [Level.CONCRETE], "token": token}
+
+    first = sent(client, "launch", **wish)
+    again = sent(client, "launch", **wish)
+
+    experiment = Experiment.objects.get(name="Hints or not")
+    assert first.status_code == again.status_code == 302
+    assert first["Location"] == reverse("judging:hint_report", args=[experiment.pk])
+    assert Run.objects.filter(experiment=experiment).count() == 6 * 3 * 3
+    run = Run.objects.filter(experiment=experiment, agent__config__has_key="hints")[0]
+    assert "with a hint" in text(client, "runs:run_detail", run.pk)
+
+
+def test_what_was_paid_before_a_kill_is_there_and_resuming_pays_only_the_rest(
+    world: LLMStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, whole = successes(), HintWriting.learn
+
+    def killed(self: HintWriting, job: LearningJob, key: str, model: LanguageModel) -> Learned:
+        if key.startswith(str(runs[2].pk)):
+            raise KeyboardInterrupt
+        return whole(self, job, key, model)
+
+    monkeypatch.setattr(HintWriting, "learn", killed)
+    with pytest.raises(KeyboardInterrupt):
+        hints_from(runs, Level.CONCRETE)
+    job = LearningJob.objects.get()
+    assert set(job.hints.values_list("source", flat=True)) == {run.pk for run in runs[:2]}
+    asked = len(world.asked)
+    LearningJob.objects.update(state=LearningJob.State.CANCELLED)
+    monkeypatch.setattr(HintWriting, "learn", whole)
+
+    client = engineer()
+    assert reverse("runs:hint_job_resume", args=[job.pk]) in text(client, "runs:hint_job", job.pk)
+    client.post(reverse("runs:hint_job_resume", args=[job.pk]), {"max_cost": ""})
+    assert carry_out(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.report) == ("finished", {"hints": len(runs), "refused": 0})
+    assert Hint.objects.count() == len(runs)
+    assert len(world.asked) - asked == len(runs) - 2
+
+
+def test_old_jobs_keep_their_pages(job: LearningJob, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runs.knowledge.hints.pages.MOST_JOBS", 0)
+    client = engineer()
+
+    assert str(job.pk) not in text(client, "runs:hint_list")
+    assert "6 sources" in text(client, "runs:hint_job", job.pk)
+
+
+def test_hints_are_as_hidden_as_the_outcome_of_their_source(job: LearningJob) -> None:
+    viewer = audited.person("blind", *PERMISSIONS, "runs.view_hint")
+    run = Run.objects.get(task__external_id="levers.rowan")
+    make_study(runs=[run], annotators=[viewer])
+    client = Client()
+    client.force_login(viewer)
+    hint = Hint.objects.filter(source=run)[0]
+
+    assert client.get(reverse("runs:hint_detail", args=[hint.pk])).status_code == 404
+    assert client.get(reverse("runs:hint_job", args=[job.pk])).status_code == 404
+    assert str(job.pk) not in text(client, "runs:hint_list")
+
+
+@pytest.mark.parametrize(
+    "name", ["runs:hint_list", "runs:hint_experiment_new", "judging:hint_write"]
+)
+def test_only_those_who_may_come_in(name: str) -> None:
+    client = Client()
+    assert client.get(reverse(name)).status_code == 302
+    client.force_login(make_user("annotator"))
+    assert client.get(reverse(name)).status_code == 403
+
+
+def test_writing_starts_from_the_runs_that_a_named_source_calls_successes(world) -> None:
+    runs = successes()
+    client = engineer()
+    data = {"verdict": "reward", "levels": [Level.CONCRETE], "model": "stub-judge"}
+    address = reverse("judging:hint_write")
+
+    told = client.post(address, data | {"estimate": "1"}).content.decode()
+    none = client.post(address, data | {"verdict": "reference", "estimate": "1"}).content.decode()
+    lacking = client.post(address, data | {"model": "", "estimate": "1"}).content.decode()
+    started = client.post(address, data | {"start": "1"})
+
+    assert "from 6 runs, one a task" in told
+    assert "None of these runs succeeded by the reference verdict" in none
+    assert "Language model: This field is required." in lacking
+    job = LearningJob.objects.get()
+    assert started["Location"] == reverse("runs:hint_job", args=[job.pk])
+    assert set(job.params["runs"]) == {str(run.pk) for run in runs}
+    assert (job.params["verdict"], job.params["verdict_name"]) == ("reward", "imported reward")
+
+
+def test_who_says_success_is_told_in_the_readers_language(world) -> None:
+    successes()
+    client = engineer()
+    japanese = {"Accept-Language": "ja"}
+    data = {"verdict": "reward", "levels": [Level.CONCRETE], "model": "stub-judge", "start": "1"}
+    client.post(reverse("judging:hint_write"), data, headers=japanese)
+
+    job = LearningJob.objects.get()
+    assert job.params["verdict_name"] == "imported reward"
+    told = [
+        client.get(reverse(*to), headers=japanese).content.decode()
+        for to in (("runs:hint_list",), ("runs:hint_job", None, [job.pk]))
+    ]
+    assert all("取り込んだ報酬" in page and "imported reward" not in page for page in told)
+    assert "成功とは" in told[1]
+    with override("ja"):
+        assert verdict_words("evaluator strict 1 (ours)") == "評価器 strict 1 (ours)"

@@ -1,0 +1,157 @@
+"""Runs that have ended carry the marks of what went round in circles."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.core.management import call_command
+from PIL import Image
+
+from runs.launching.carrying_out.anomalies import mark_anomalies
+from runs.models import Event, Run, Step
+from runs.signals import runs_ended
+from tests.runs.factories import make_run
+from tests.runs.storage.stores import store_blob
+from tests.webagent.pages import png
+
+pytestmark = pytest.mark.django_db
+
+
+def looping_run(length: int = 16) -> Run:
+    run = make_run(steps=0, status="running")
+    Step.objects.bulk_create(
+        Step(run=run, index=index, action="click('5')", url="http://a/", kind="click")
+        for index in range(length)
+    )
+    Run.objects.filter(pk=run.pk).update(status="finished")
+    return run
+
+
+def test_loop_is_marked_with_its_steps_when_the_run_ends() -> None:
+    run = looping_run()
+    runs_ended.send(sender=Run, run_ids=[run.pk])
+    event = run.events.get()
+    assert (event.kind, event.first_step, event.last_step) == (Event.Kind.LOOP, 0, 15)
+    run.refresh_from_db()
+    assert run.has_anomaly
+
+
+def test_ordinary_run_is_left_unmarked() -> None:
+    run = make_run(steps=5)
+    assert mark_anomalies(run_ids=[run.pk]) == 0
+    assert not run.events.exists()
+
+
+def test_looking_twice_marks_once() -> None:
+    run = looping_run()
+    mark_anomalies(run_ids=[run.pk])
+    mark_anomalies(run_ids=[run.pk])
+    assert run.events.count() == 1
+
+
+def test_the_same_action_on_changing_pages_is_no_loop() -> None:
+    run = make_run(steps=0, status="running")
+    Step.objects.bulk_create(
+        Step(
+            run=run,
+            index=index,
+            action="click('5')",
+            url="http://a/",
+            kind="click",
+            record={"before": {"fingerprint": f"{index:032}"}},
+        )
+        for index in range(20)
+    )
+    assert mark_anomalies(run_ids=[run.pk]) == 0
+
+
+def imported(*trees: str, action: str = "click('5')", kind: str = "click") -> Run:
+    """A run of another tool: pages come with their trees, and without fingerprints."""
+    run = make_run(steps=0, status="running")
+    Step.objects.bulk_create(
+        Step(
+            run=run,
+            index=index,
+            action=action,
+            url="http://a/",
+            kind=kind,
+            tree=store_blob(f"RootWebArea 'A'\n\t[{index}] button '{tree}'".encode(), "text/plain"),
+            screenshot=store_blob(f"picture {tree}".encode(), "application/octet-stream"),
+        )
+        for index, tree in enumerate(trees)
+    )
+    return run
+
+
+def test_pages_of_other_tools_are_told_apart_by_their_trees() -> None:
+    assert mark_anomalies(run_ids=[imported(*map(str, range(20))).pk]) == 0
+    # Ids of elements are given out anew by every page, and make no difference.
+    assert mark_anomalies(run_ids=[imported(*["Next"] * 20).pk]) == 1
+
+
+def test_a_tree_that_is_gone_leaves_the_address() -> None:
+    run = imported(*map(str, range(20)))
+    run.steps.update(tree=store_blob(b"another", "text/plain"))
+    assert mark_anomalies(run_ids=[run.pk]) == 1
+
+
+def test_reading_down_a_page_is_no_loop_and_scrolling_at_its_end_is() -> None:
+    action, kind = "scroll(0, 200)", "scroll"
+    fixed = "the tree of a whole page shows no place"
+    moving, still = (imported(*[fixed] * 16, action=action, kind=kind) for _ in "ab")
+    for step in moving.steps.all():
+        picture = store_blob(f"from {step.index}".encode(), "application/octet-stream")
+        Step.objects.filter(pk=step.pk).update(screenshot=picture)
+    assert mark_anomalies(run_ids=[moving.pk]) == 0
+    assert mark_anomalies(run_ids=[still.pk]) == 1
+
+
+def test_a_text_cursor_that_blinks_hides_no_loop_of_scrolling() -> None:
+    run = imported(*["one place"] * 16, action="scroll(0, 200)", kind="scroll")
+    for index in (2, 3, 9):
+        shown = store_blob(png_with_caret(), "image/png")
+        run.steps.filter(index=index).update(screenshot=shown)
+    rest = store_blob(png(100, 60), "image/png")
+    run.steps.exclude(index__in=(2, 3, 9)).update(screenshot=rest)
+    assert mark_anomalies(run_ids=[run.pk]) == 1
+
+
+def png_with_caret() -> bytes:
+    with Image.open(io.BytesIO(png(100, 60))) as image:
+        image.paste(0, (20, 20, 21, 36))
+        file = io.BytesIO()
+        image.save(file, "PNG")
+    return file.getvalue()
+
+
+def test_a_replay_repeats_nothing() -> None:
+    """Ten steps, the same ten again as a replay, and ten of a new branch: no window of 15."""
+    run = make_run(steps=0, status="running")
+    Step.objects.bulk_create(
+        Step(
+            run=run,
+            index=index,
+            action="click('5')",
+            url="http://a/",
+            kind="click",
+            branch=min(index // 10, 1),
+            state=("live", "replayed", "live")[index // 10],
+        )
+        for index in range(30)
+    )
+    assert mark_anomalies(run_ids=[run.pk]) == 0
+
+
+def test_what_the_run_noticed_itself_is_not_marked_twice() -> None:
+    run = looping_run()
+    Event.objects.create(run=run, kind=Event.Kind.LOOP, first_step=0, last_step=14)
+    assert mark_anomalies(run_ids=[run.pk]) == 0
+    assert run.events.count() == 1
+
+
+def test_command_looks_at_stored_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    looping_run()
+    make_run(steps=2)
+    call_command("detect_anomalies")
+    assert capsys.readouterr().out == "2 runs looked at, 1 with anomalies.\n"
