@@ -13,4 +13,4 @@ from runs.interface.fragments import AppRequest
 def api_reference(request: AppRequest) -> HttpResponse:
     """Every operation, made of the description that programs read."""
     subjects = operations_by_subject(api.get_openapi_schema())
-    return render(request, "judging/api_reference.html", {"subjects": subjects})
+    return render(request, "judging/api/api_reference.html", {"subjects": subjects})

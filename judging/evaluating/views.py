@@ -68,7 +68,9 @@ def _ask_or_start(request: AppRequest, *, study: Study | None, run_ids: list[UUI
     wish = EvaluationRequest(form=form, study=study, run_ids=run_ids, user=request.user)
     context = {"form": form, "study": study, "run_ids": run_ids, "problem": problem}
     if "estimate" in request.POST and wants_partial(request):
-        return render(request, "judging/_evaluate_estimate.html", {"lines": wish.estimates()})
+        return render(
+            request, "judging/evaluating/_evaluate_estimate.html", {"lines": wish.estimates()}
+        )
     if "start" in request.POST and form.is_valid():
         try:
             started = wish.start()
@@ -77,7 +79,7 @@ def _ask_or_start(request: AppRequest, *, study: Study | None, run_ids: list[UUI
         else:
             return _started(request, started)
     status = 422 if "start" in request.POST else 200
-    return render(request, "judging/evaluate.html", context, status=status)
+    return render(request, "judging/evaluating/evaluate.html", context, status=status)
 
 
 def _form(request: AppRequest) -> tuple[EvaluateForm, str]:
@@ -110,7 +112,7 @@ def _started(request: AppRequest, batches: list[EvaluationBatch]) -> HttpRespons
 def batch_list(request: AppRequest) -> HttpResponse:
     """All batches, live: what runs, what waits, what came of the last ones."""
     name = "_batch_table" if wants_partial(request) else "batch_list"
-    return render(request, f"judging/{name}.html", _listed(request))
+    return render(request, f"judging/evaluating/{name}.html", _listed(request))
 
 
 def _listed(request: AppRequest) -> dict[str, Any]:
@@ -131,7 +133,7 @@ def _listed(request: AppRequest) -> dict[str, Any]:
 def batch_detail(request: AppRequest, batch_id: UUID) -> HttpResponse:
     """One batch, live: how far it is, what it costs, and what went wrong on which runs."""
     name = "_batch" if wants_partial(request) else "batch_detail"
-    return render(request, f"judging/{name}.html", _batch(request, batch_id))
+    return render(request, f"judging/evaluating/{name}.html", _batch(request, batch_id))
 
 
 def _batch(request: AppRequest, batch_id: UUID) -> dict[str, Any]:

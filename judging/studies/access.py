@@ -46,7 +46,9 @@ def for_auditors(view: Callable[Concatenate[AppRequest, Study, P], HttpResponseB
             raise PermissionDenied
         study = get_object_or_404(Study, pk=study_id)
         if studies_hidden_from(request.user).filter(pk=study_id).exists():
-            return render(request, "judging/audit_refused.html", {"study": study}, status=403)
+            return render(
+                request, "judging/studies/audit_refused.html", {"study": study}, status=403
+            )
         return view(request, study, *args, **kwargs)
 
     return guarded

@@ -11,4 +11,4 @@ from runs.interface.fragments import AppRequest
 @require_safe
 def home(request: AppRequest) -> HttpResponse:
     """What waits for the person, and what has moved since."""
-    return render(request, "judging/home.html", home_context(request.user))
+    return render(request, "judging/studies/home.html", home_context(request.user))

@@ -46,7 +46,7 @@ def study_list(request: AppRequest) -> HttpResponse:
         request.GET.get("page")
     )
     rows = study_rows(request.user, list(page.object_list))
-    return render(request, "judging/study_list.html", {"page": page, "rows": rows})
+    return render(request, "judging/studies/study_list.html", {"page": page, "rows": rows})
 
 
 @require_safe
@@ -70,7 +70,7 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
         ),
         **(_management(request, study) if request.user.has_perm("judging.view_study") else {}),
     }
-    return render(request, "judging/study_detail.html", context)
+    return render(request, "judging/studies/study_detail.html", context)
 
 
 def _management(request: AppRequest, study: Study) -> dict[str, object]:
@@ -114,7 +114,9 @@ def study_create(request: AppRequest) -> HttpResponse:
         "chosen": chosen,
     }
     name = "_study_runs" if wants_partial(request) else "study_create"
-    return render(request, f"judging/{name}.html", context, status=422 if form.errors else 200)
+    return render(
+        request, f"judging/studies/{name}.html", context, status=422 if form.errors else 200
+    )
 
 
 def _run_query(request: AppRequest) -> str:
@@ -174,7 +176,9 @@ def guidelines(request: AppRequest, study_id: int) -> HttpResponse:
         "versions": [(version, render_markdown(version.text)) for version in versions],
         "form": form if may_write else None,
     }
-    return render(request, "judging/guidelines.html", context, status=422 if form.errors else 200)
+    return render(
+        request, "judging/studies/guidelines.html", context, status=422 if form.errors else 200
+    )
 
 
 @require_POST

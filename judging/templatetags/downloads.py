@@ -10,7 +10,7 @@ from judging.portability.judgements.table_writing import DATA_FORMATS
 register = template.Library()
 
 
-@register.inclusion_tag("judging/_data_downloads.html")
+@register.inclusion_tag("judging/portability/_data_downloads.html")
 def data_downloads(address: str, key: int) -> dict[str, Any]:
     """The groups of a download menu for the study or experiment of that number.
 

@@ -27,7 +27,9 @@ may_read_acts = permission_required("runs.read_acts", raise_exception=True)
 @may_read_acts
 def act_list(request: AppRequest) -> HttpResponse:
     """Who did what, the newest first, by person, kind, object and time."""
-    return render(request, "runs/act_list.html", page_context(request.GET.dict(), request.user))
+    return render(
+        request, "runs/accounts/act_list.html", page_context(request.GET.dict(), request.user)
+    )
 
 
 @require_safe

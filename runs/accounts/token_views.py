@@ -44,4 +44,4 @@ def _page(request: AppRequest, *, status: int = 200, **context: Any) -> HttpResp
     tokens = ApiToken.objects.filter(owner=request.user)[:MOST_SHOWN]
     rows = [{"token": token, "is_live": token.is_live(now)} for token in tokens]
     name = "_tokens" if wants_partial(request) else "token_list"
-    return render(request, f"runs/{name}.html", {"rows": rows, **context}, status=status)
+    return render(request, f"runs/accounts/{name}.html", {"rows": rows, **context}, status=status)

@@ -43,7 +43,7 @@ def import_list(request: AppRequest) -> HttpResponse:
     name = "_import_table" if wants_partial(request) else "import_list"
     jobs = _own_jobs(request)[:SHOWN]
     context = {"form": form, "jobs": jobs, "moves": any(job.is_active for job in jobs)}
-    return render(request, f"runs/{name}.html", context, status=422 if form.errors else 200)
+    return render(request, f"runs/imports/{name}.html", context, status=422 if form.errors else 200)
 
 
 @require_safe
@@ -54,7 +54,7 @@ def import_detail(request: AppRequest, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(_own_jobs(request), pk=job_id)
     name = "_import_report" if wants_partial(request) else "import_detail"
     form = AnswerForm(job.survey.get("questions", ()), initial=job.answers)
-    return render(request, f"runs/{name}.html", import_context(job, form))
+    return render(request, f"runs/imports/{name}.html", import_context(job, form))
 
 
 @require_POST
@@ -64,7 +64,9 @@ def import_decide(request: AppRequest, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(_own_jobs(request), pk=job_id)
     form = AnswerForm(job.survey.get("questions", ()), request.POST)
     if not form.is_valid():
-        return render(request, "runs/import_detail.html", import_context(job, form), status=422)
+        return render(
+            request, "runs/imports/import_detail.html", import_context(job, form), status=422
+        )
     try:
         if "discard" in request.POST:
             discard_after_look(job=job)

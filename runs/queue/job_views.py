@@ -12,7 +12,7 @@ from runs.queue.jobs import jobs_in_progress
 @require_safe
 def job_count(request: AppRequest) -> HttpResponse:
     """How many runs and other jobs are in progress, as a fragment that asks again by itself."""
-    return render(request, "runs/_job_count.html", {"jobs": jobs_in_progress(request.user)})
+    return render(request, "runs/queue/_job_count.html", {"jobs": jobs_in_progress(request.user)})
 
 
 @require_safe
@@ -20,4 +20,4 @@ def job_count(request: AppRequest) -> HttpResponse:
 def job_drawer(request: AppRequest) -> HttpResponse:
     """Each of them with its state, as a fragment that asks again while it is open, or as a page."""
     name = "_job_drawer" if wants_partial(request) else "job_list"
-    return render(request, f"runs/{name}.html", {"jobs": jobs_in_progress(request.user)})
+    return render(request, f"runs/queue/{name}.html", {"jobs": jobs_in_progress(request.user)})

@@ -31,7 +31,7 @@ def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
         "page": compare_page(study, voices, *pair) if pair else None,
         "formats": FORMATS,
     }
-    return render(request, "judging/audit_compare.html", context)
+    return render(request, "judging/analysis/audits/audit_compare.html", context)
 
 
 @require_safe
@@ -40,7 +40,9 @@ def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
 def audit_pairs(request: AppRequest, study: Study) -> HttpResponse:
     """All pairs of evaluators, which take longer than two of them."""
     pairs = pair_rows(study, compare_all(study, voices_of(study)))
-    return as_part(request, "judging/_compare_pairs.html", {"study": study, "pairs": pairs})
+    return as_part(
+        request, "judging/analysis/audits/_compare_pairs.html", {"study": study, "pairs": pairs}
+    )
 
 
 @require_safe
@@ -58,7 +60,9 @@ def audit_compare_file(request: AppRequest, study: Study, ending: str) -> HttpRe
 def audit_people(request: AppRequest, study: Study) -> HttpResponse:
     """Evaluators against each annotator, beside the annotators against each other."""
     page = people_page(study, ceiling_of(study, voices_of(study)))
-    return render(request, "judging/audit_people.html", {"study": study, "page": page})
+    return render(
+        request, "judging/analysis/audits/audit_people.html", {"study": study, "page": page}
+    )
 
 
 def _pair(request: AppRequest, voices: Voices) -> tuple[Voice, Voice] | None:

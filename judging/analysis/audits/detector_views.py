@@ -39,7 +39,7 @@ def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
         "items": items,
         "formats": FORMATS,
     }
-    return render(request, "judging/audit_detectors.html", context)
+    return render(request, "judging/analysis/audits/audit_detectors.html", context)
 
 
 def _chosen(request: AppRequest, found: Detected) -> tuple[Detector | None, Cell | None]:

@@ -53,7 +53,7 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
         "tables": TABLE_NAMES,
         "formats": FORMATS,
     }
-    return render(request, "judging/audit_progress.html", context)
+    return render(request, "judging/analysis/audits/audit_progress.html", context)
 
 
 @require_safe

@@ -65,7 +65,7 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
         "form": CauseForm(),
     }
     name = "_cell_table" if wants_partial(request) else "audit_cells"
-    return render(request, f"judging/{name}.html", context)
+    return render(request, f"judging/analysis/audits/{name}.html", context)
 
 
 @require_safe
@@ -97,7 +97,7 @@ def audit_left_out(request: AppRequest, study: Study, group: str) -> HttpRespons
     if group == Group.NOT_EXECUTABLE:  # which is what people said of these runs
         record_unblindings(user=request.user, items=items, reason="runs left out of an audit")
     context = {"study": study, "name": LEFT_OUT[Group(group)], "items": items}
-    return render(request, "judging/audit_left_out.html", context)
+    return render(request, "judging/analysis/audits/audit_left_out.html", context)
 
 
 @require_safe
@@ -130,4 +130,4 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "steps_at": "" if wants_partial(request) else reverse("runs:run_detail", args=[run_id]),
     }
     name = "_run_judgements" if wants_partial(request) else "run_judgements"
-    return render(request, f"judging/{name}.html", context)
+    return render(request, f"judging/analysis/audits/{name}.html", context)

@@ -42,7 +42,7 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
         "formats": FORMATS,
     }
     name = "_audit_triangle" if wants_partial(request) else "audit_triangle"
-    return render(request, f"judging/{name}.html", context)
+    return render(request, f"judging/analysis/audits/{name}.html", context)
 
 
 @require_safe

@@ -34,7 +34,7 @@ def audit_home(request: AppRequest) -> HttpResponse:
     studies = Study.objects.order_by("-created_at", "-pk")
     page = BoundedPaginator(studies, PER_PAGE).get_page(request.GET.get("page"))
     rows = listed_studies(request.user, list(page.object_list))
-    return render(request, "judging/audit_home.html", {"page": page, "rows": rows})
+    return render(request, "judging/analysis/audits/audit_home.html", {"page": page, "rows": rows})
 
 
 @require_safe
@@ -51,7 +51,7 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
         "formats": FORMATS,
         "is_evaluating": study.batches.active().exists(),
     }
-    return render(request, "judging/audit.html", context)
+    return render(request, "judging/analysis/audits/audit.html", context)
 
 
 @require_safe
@@ -62,7 +62,9 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
     audit = audit_of(study)
     intervals = resampled(audit)
     drawn = [draw(audit, key, intervals) for key in QUESTIONS] if audit.speaking else []
-    return as_part(request, "judging/_audit_pictures.html", {"study": study, "drawn": drawn})
+    return as_part(
+        request, "judging/analysis/audits/_audit_pictures.html", {"study": study, "drawn": drawn}
+    )
 
 
 @require_safe
@@ -79,7 +81,7 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
         "shares_tasks": intervals.shares_tasks,
         "corrected": corrected_rates(audit),
     }
-    return as_part(request, "judging/_audit_figures.html", context)
+    return as_part(request, "judging/analysis/audits/_audit_figures.html", context)
 
 
 @require_safe
@@ -88,14 +90,14 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
 def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
     """The annotators against each other."""
     context = {"study": study, "agreement": agreement_of(study)}
-    return as_part(request, "judging/_audit_agreement.html", context)
+    return as_part(request, "judging/analysis/audits/_audit_agreement.html", context)
 
 
 def as_part(request: AppRequest, part: str, context: dict[str, Any]) -> HttpResponse:
     """A part of the page by itself, or on a page of its own for browsers without scripts."""
     if wants_partial(request):
         return render(request, part, context)
-    return render(request, "judging/audit_part.html", context | {"part": part})
+    return render(request, "judging/analysis/audits/audit_part.html", context | {"part": part})
 
 
 @require_safe

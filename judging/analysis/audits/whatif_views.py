@@ -32,14 +32,16 @@ def what_if(request: AppRequest, study: Study) -> HttpResponse:
     """The switches of an evaluator, and what they change. A sent form is led to its address."""
     page = form_of(study, request.GET.dict())
     if page is None:
-        return render(request, "judging/what_if.html", {"study": study, "page": None})
+        return render(
+            request, "judging/analysis/audits/what_if.html", {"study": study, "page": None}
+        )
     if "sent" in request.GET:
         setting = _sent(request, page.setting)
         if not wants_partial(request):
             return redirect(f"{request.path}?{setting.address}")
         return _results(request, study, setting)
     context = {"study": study, "page": page, **_result(request, study, page.setting)}
-    return render(request, "judging/what_if.html", context)
+    return render(request, "judging/analysis/audits/what_if.html", context)
 
 
 def _sent(request: AppRequest, setting: Setting) -> Setting:
@@ -52,7 +54,9 @@ def _sent(request: AppRequest, setting: Setting) -> Setting:
 
 
 def _results(request: AppRequest, study: Study, setting: Setting) -> HttpResponse:
-    response = render(request, "judging/_what_if_results.html", _result(request, study, setting))
+    response = render(
+        request, "judging/analysis/audits/_what_if_results.html", _result(request, study, setting)
+    )
     response["HX-Push-Url"] = f"{request.path}?{setting.address}"
     return response
 
@@ -81,8 +85,8 @@ def what_if_rules(request: AppRequest, study: Study) -> HttpResponse:
         raise Http404 from error
     context = {"study": study, "levers": found, "setting": page.setting}
     if wants_partial(request):
-        return render(request, "judging/_what_if_rules.html", context)
-    return render(request, "judging/what_if_rules.html", context)
+        return render(request, "judging/analysis/audits/_what_if_rules.html", context)
+    return render(request, "judging/analysis/audits/what_if_rules.html", context)
 
 
 @require_POST

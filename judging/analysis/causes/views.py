@@ -29,7 +29,7 @@ WALK = ("study", "audit", "cell", "tag")
 def audit_causes(request: AppRequest, study: Study) -> HttpResponse:
     """Every evaluator's errors by cause and by where the repair belongs."""
     context = {"study": study, "panels": cause_panels(study)}
-    return render(request, "judging/audit_causes.html", context)
+    return render(request, "judging/analysis/causes/audit_causes.html", context)
 
 
 @require_safe
@@ -105,7 +105,7 @@ def _render(
 ) -> HttpResponse:
     context = {"pane": pane, "form": form, "study": pane.study, "is_saved": is_saved}
     name = "_cause_form" if wants_partial(request) else "cause_tag"
-    return render(request, f"judging/{name}.html", context, status=status)
+    return render(request, f"judging/analysis/causes/{name}.html", context, status=status)
 
 
 def _go_on(request: AppRequest, pane: CausePane) -> HttpResponse:

@@ -52,7 +52,7 @@ def experiment_compare(request: AppRequest) -> HttpResponse:
         _record(request, page.listed, source)
         kept = [(key, value) for key, value in request.GET.items() if key in KEPT]
         context |= {"page": page, "choices": choices, "source": source, "kept": kept}
-    return render(request, "judging/experiment_compare.html", context)
+    return render(request, "judging/analysis/experiments/experiment_compare.html", context)
 
 
 @require_safe

@@ -47,7 +47,7 @@ def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
         **shown_for(scope),
         "formats": FORMATS,
     }
-    return render(request, "judging/experiment.html", context)
+    return render(request, "judging/analysis/experiments/experiment.html", context)
 
 
 @require_safe
@@ -58,7 +58,9 @@ def experiment_freshness(request: AppRequest, scope: Scope) -> HttpResponse:
         found = freshness_since(request.GET, scope.experiment, request.user)
     except ValueError as error:
         raise Http404 from error
-    return render(request, "judging/_experiment_freshness.html", {"freshness": found})
+    return render(
+        request, "judging/analysis/experiments/_experiment_freshness.html", {"freshness": found}
+    )
 
 
 @require_safe
@@ -75,13 +77,17 @@ def experiment_part(request: AppRequest, scope: Scope, name: str) -> HttpRespons
         "figures": asked.figures,
         "name": name,
         "title": part.title,
-        "part": f"judging/{part.template}.html",
+        "part": f"judging/analysis/experiments/{part.template}.html",
         "token": uuid4(),
         "choices": choices_of(scope) if name == "trials" else [],
         **part.fill(asked, request.GET),
     }
     alone = wants_partial(request)
-    return render(request, context["part"] if alone else "judging/experiment_part.html", context)
+    return render(
+        request,
+        context["part"] if alone else "judging/analysis/experiments/experiment_part.html",
+        context,
+    )
 
 
 @require_safe
@@ -104,7 +110,7 @@ def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
         "form": FailureForm(),
         "batch": request.GET.get("batch", ""),
     }
-    return render(request, "judging/experiment_runs.html", context)
+    return render(request, "judging/analysis/experiments/experiment_runs.html", context)
 
 
 @require_safe

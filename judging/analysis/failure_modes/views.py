@@ -85,7 +85,7 @@ def _pane(
         "steps_at": "" if alone else reverse("runs:run_detail", args=[run.pk]),
     }
     name = "_failure_pane" if alone else "failure_review"
-    return render(request, f"judging/{name}.html", context, status=status)
+    return render(request, f"judging/analysis/failure_modes/{name}.html", context, status=status)
 
 
 @require_POST
@@ -148,7 +148,11 @@ def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
         panel = study_panel(study, request.GET.get("by", ""))
     except ValueError as error:
         raise BadQueryError(error, "by") from error
-    return render(request, "judging/audit_failures.html", {"study": study, "panel": panel})
+    return render(
+        request,
+        "judging/analysis/failure_modes/audit_failures.html",
+        {"study": study, "panel": panel},
+    )
 
 
 @require_safe
@@ -169,7 +173,7 @@ def audit_failure_runs(request: AppRequest, study: Study) -> HttpResponse:
         "form": FailureForm(),
         "batch": request.GET.get("batch", ""),
     }
-    return render(request, "judging/audit_failure_runs.html", context)
+    return render(request, "judging/analysis/failure_modes/audit_failure_runs.html", context)
 
 
 def _selection(request: AppRequest) -> FailureSelection:

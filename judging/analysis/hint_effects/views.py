@@ -49,7 +49,7 @@ def hint_report(request: AppRequest, scope: Scope) -> HttpResponse:
         "tables": HINT_TABLE_NAMES,
         "formats": FORMATS,
     }
-    return render(request, "judging/hint_report.html", context)
+    return render(request, "judging/analysis/hint_effects/hint_report.html", context)
 
 
 @require_safe
@@ -69,7 +69,7 @@ def hint_cell(request: AppRequest, scope: Scope, level: str, relatedness: str) -
         "effects": effects,
         "page": page,
     }
-    return render(request, "judging/hint_cell.html", context)
+    return render(request, "judging/analysis/hint_effects/hint_cell.html", context)
 
 
 @require_safe

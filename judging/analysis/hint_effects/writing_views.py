@@ -43,12 +43,19 @@ def hint_write(request: AppRequest) -> HttpResponse:
     }
     form = HintWritingForm(given, user=request.user, models=models, initial=initial)
     if "estimate" in request.POST:
-        return render(request, "judging/_hint_sources.html", _estimated(request, form))
+        return render(
+            request, "judging/analysis/hint_effects/_hint_sources.html", _estimated(request, form)
+        )
     if "start" in request.POST and form.is_valid() and (response := _started(request, form)):
         return response
     usable = [offer for offer in models if not offer.missing]
     context = {"form": form, "problem": "" if usable else problem or how_to_configure()}
-    return render(request, "judging/hint_write.html", context, status=422 if is_sent else 200)
+    return render(
+        request,
+        "judging/analysis/hint_effects/hint_write.html",
+        context,
+        status=422 if is_sent else 200,
+    )
 
 
 def _estimated(request: AppRequest, form: HintWritingForm) -> dict[str, Any]:

@@ -103,4 +103,9 @@ def _task(request: AppRequest, task_id: int) -> Task:
 
 def _shown(request: AppRequest, page: ProposalsPage, status: int = 200) -> HttpResponse:
     part = "_milestone_proposals" if wants_partial(request) else "milestone_proposals"
-    return render(request, f"judging/{part}.html", {"page": page, "task": page.task}, status=status)
+    return render(
+        request,
+        f"judging/analysis/milestone_proposals/{part}.html",
+        {"page": page, "task": page.task},
+        status=status,
+    )

@@ -51,7 +51,10 @@ def failure_causes(request: AppRequest, experiment_id: int) -> HttpResponse:
         "seeks_errors": form.is_bound,
     }
     return render(
-        request, "judging/failure_causes.html", context, status=422 if form.is_bound else 200
+        request,
+        "judging/analysis/miniwob/failure_causes.html",
+        context,
+        status=422 if form.is_bound else 200,
     )
 
 
@@ -120,7 +123,7 @@ def _render(
 ) -> HttpResponse:
     context = {"why": pane, "form": form or pane.form, "is_saved": is_saved}
     name = "_failure_cause_form" if wants_partial(request) else "failure_cause"
-    return render(request, f"judging/{name}.html", context, status=status)
+    return render(request, f"judging/analysis/miniwob/{name}.html", context, status=status)
 
 
 def _go_on(request: AppRequest, pane: FailureCausePane) -> HttpResponse:

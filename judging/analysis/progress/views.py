@@ -42,7 +42,7 @@ def experiment_progress_rates(request: AppRequest, scope: Scope) -> HttpResponse
         "tables": TABLE_NAMES,
         "formats": FORMATS,
     }
-    return render(request, "judging/experiment_progress.html", context)
+    return render(request, "judging/analysis/progress/experiment_progress.html", context)
 
 
 @require_safe

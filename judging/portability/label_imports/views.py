@@ -67,7 +67,9 @@ def label_import_list(request: AppRequest) -> HttpResponse:
         "studies_list": STUDIES,
         "studies": studies.values_list("name", flat=True)[:MOST_NAMES],
     }
-    return render(request, f"judging/{name}.html", context, status=422 if form.errors else 200)
+    return render(
+        request, f"judging/portability/{name}.html", context, status=422 if form.errors else 200
+    )
 
 
 @require_safe
@@ -77,7 +79,9 @@ def label_import_detail(request: AppRequest, import_id: UUID) -> HttpResponse:
     """One file: what it would bring, which rows are bad, what became of it."""
     sent = get_object_or_404(_own(request), pk=import_id)
     name = "_label_import_report" if wants_partial(request) else "label_import_detail"
-    return render(request, f"judging/{name}.html", label_import_context(sent, request.user))
+    return render(
+        request, f"judging/portability/{name}.html", label_import_context(sent, request.user)
+    )
 
 
 @require_POST

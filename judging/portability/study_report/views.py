@@ -53,7 +53,7 @@ def study_downloads(request: AppRequest, study: Study) -> HttpResponse:
         "kept_days": KEPT_DAYS,
     }
     name = "_study_download_table" if wants_partial(request) else "study_downloads"
-    return render(request, f"judging/{name}.html", context)
+    return render(request, f"judging/portability/{name}.html", context)
 
 
 @require_safe

@@ -39,7 +39,7 @@ def dispute_list(request: AppRequest) -> HttpResponse:
         "decided": disputes_open_to(request.user).decided().for_list()[:PER_PAGE],
         "n_overruled": overruled_labels(request.user).count(),
     }
-    return render(request, "judging/dispute_list.html", context)
+    return render(request, "judging/studies/dispute_list.html", context)
 
 
 @never_cache
@@ -47,7 +47,7 @@ def dispute_list(request: AppRequest) -> HttpResponse:
 def dispute_detail(request: AppRequest, dispute_id: int) -> HttpResponse:
     """One dispute: the run, the labels as A and B, the discussion, the decision."""
     dispute = _open_dispute(request, dispute_id)
-    return render(request, "judging/dispute.html", dispute_context(dispute, request.user))
+    return render(request, "judging/studies/dispute.html", dispute_context(dispute, request.user))
 
 
 @require_safe
@@ -56,7 +56,7 @@ def overruled(request: AppRequest) -> HttpResponse:
     page = Paginator(overruled_labels(request.user), PER_PAGE).get_page(request.GET.get("page"))
     items = [label.item for label in page]
     record_unblindings(user=request.user, items=items, reason="overruled label")
-    return render(request, "judging/overruled.html", {"page": page})
+    return render(request, "judging/studies/overruled.html", {"page": page})
 
 
 @require_POST
@@ -66,7 +66,7 @@ def dispute_message(request: AppRequest, dispute_id: int) -> HttpResponse:
     form = MessageForm(request.POST)
     if not form.is_valid():
         context = dispute_context(dispute, request.user, message_form=form)
-        return render(request, "judging/dispute.html", context, status=422)
+        return render(request, "judging/studies/dispute.html", context, status=422)
     try:
         verdict = add_message(
             dispute=dispute,
@@ -90,7 +90,7 @@ def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
     form = DecisionForm(request.POST)
     if not form.is_valid():
         context = dispute_context(dispute, request.user, decision_form=form)
-        return render(request, "judging/dispute.html", context, status=422)
+        return render(request, "judging/studies/dispute.html", context, status=422)
     data = form.cleaned_data
     try:
         decide(
@@ -122,7 +122,7 @@ def _conflict(request: AppRequest, dispute: Dispute, text: str, verdict: str) ->
     """What stands, beside what the person wrote, so that nothing is lost."""
     context = dispute_context(dispute, request.user)
     mine = {"late_text": text, "late_verdict": verdict}
-    return render(request, "judging/dispute.html", context | mine, status=409)
+    return render(request, "judging/studies/dispute.html", context | mine, status=409)
 
 
 def _refuse(refused: DisputeError) -> NoReturn:

@@ -45,8 +45,12 @@ def annotate(request: AppRequest, study_id: int) -> HttpResponse:
 def _next(request: AppRequest, study: Study) -> HttpResponse:
     assignment = next_assignment(study=study, user=request.user)
     if assignment is None:
-        return render(request, "judging/annotate_done.html", done_context(study, request.user))
-    return render(request, "judging/annotate.html", annotate_context(assignment, request.user))
+        return render(
+            request, "judging/studies/annotate_done.html", done_context(study, request.user)
+        )
+    return render(
+        request, "judging/studies/annotate.html", annotate_context(assignment, request.user)
+    )
 
 
 @never_cache
@@ -63,7 +67,9 @@ def annotate_run(request: AppRequest, study: Study, run_id: UUID) -> HttpRespons
     if assignment.state == Assignment.State.SUBMITTED and item.status != item.Status.OPEN:
         messages.warning(request, _refusal(LabelClosedError()))
         return redirect("judging:study_detail", study.pk)
-    return render(request, "judging/annotate.html", annotate_context(assignment, request.user))
+    return render(
+        request, "judging/studies/annotate.html", annotate_context(assignment, request.user)
+    )
 
 
 @for_holder
@@ -73,7 +79,7 @@ def _submit(request: AppRequest, assignment: Assignment) -> HttpResponse:
     if not form.is_valid():
         _keep(request, assignment)
         context = annotate_context(assignment, request.user, form)
-        return render(request, "judging/annotate.html", context, status=422)
+        return render(request, "judging/studies/annotate.html", context, status=422)
     try:
         store_label(held=assignment, user=request.user, submission=form.submission())
     except LabelRefusedError as refused:
@@ -196,7 +202,7 @@ def step_comment(request: AppRequest, assignment: Assignment) -> HttpResponse:
     context = {"comments": own_comments(assignment), "assignment": assignment, "study": study}
     return render(
         request,
-        "judging/_step_comments.html",
+        "judging/studies/_step_comments.html",
         context | {"is_answer": True, "is_kept": form.is_valid()},
     )
 

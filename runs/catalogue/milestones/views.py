@@ -43,7 +43,7 @@ def task_milestones(request: AppRequest, task_id: int) -> HttpResponse:
         return redirect("runs:task_detail", task.pk)
     context = edit_context(task, rows) | {"shows_errors": is_refused}
     status = 422 if is_refused else 200
-    return render(request, "runs/milestones.html", context, status=status)
+    return render(request, "runs/catalogue/milestones.html", context, status=status)
 
 
 @require_POST
@@ -58,7 +58,7 @@ def task_milestones_import(request: AppRequest, task_id: int) -> HttpResponse:
         _tell(request, stored)
         return redirect("runs:task_detail", task.pk)
     context = edit_context(task, milestone_forms(definitions_of(task)), form)
-    return render(request, "runs/milestones.html", context, status=422)
+    return render(request, "runs/catalogue/milestones.html", context, status=422)
 
 
 @require_safe
@@ -84,7 +84,9 @@ def set_milestones_page(request: AppRequest, set_id: int) -> HttpResponse:
             _tell(request, stored)
             return redirect("runs:set_milestones", task_set.pk)
     context = set_context(task_set, request.user, form)
-    return render(request, "runs/set_milestones.html", context, status=422 if sent else 200)
+    return render(
+        request, "runs/catalogue/set_milestones.html", context, status=422 if sent else 200
+    )
 
 
 @require_safe

@@ -34,7 +34,7 @@ def task_list(request: AppRequest) -> HttpResponse:
         "has_tasks": bool(table.page.object_list) or Task.objects.exists(),
     }
     name = "_task_table" if wants_partial(request) else "task_list"
-    return render(request, f"runs/{name}.html", context)
+    return render(request, f"runs/catalogue/{name}.html", context)
 
 
 @require_safe
@@ -45,7 +45,7 @@ def task_detail(request: AppRequest, task_id: int) -> HttpResponse:
     task = get_object_or_404(tasks, pk=task_id)
     page = request.GET.get("page", "1")
     context = task_context(task, request.user, settings.SITE_HOSTS, page)
-    return render(request, "runs/task_detail.html", context)
+    return render(request, "runs/catalogue/task_detail.html", context)
 
 
 @require_safe
@@ -54,4 +54,4 @@ def task_set_detail(request: AppRequest, set_id: int) -> HttpResponse:
     """One version of a task set, with every change that its patch made."""
     task_set = get_object_or_404(TaskSet.objects.select_related("parent"), pk=set_id)
     context = set_context(task_set, request.user, request.GET.get("page", "1"))
-    return render(request, "runs/task_set_detail.html", context)
+    return render(request, "runs/catalogue/task_set_detail.html", context)

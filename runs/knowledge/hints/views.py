@@ -36,7 +36,7 @@ def hint_list(request: AppRequest) -> HttpResponse:
     rows = job_rows(jobs_shown_to(request.user))
     context = {"rows": rows, "moves": any(row.job.is_active for row in rows)}
     name = "_hint_jobs" if wants_partial(request) else "hint_list"
-    return render(request, f"runs/{name}.html", context)
+    return render(request, f"runs/knowledge/{name}.html", context)
 
 
 @require_safe
@@ -46,7 +46,7 @@ def hint_job(request: AppRequest, job_id: UUID) -> HttpResponse:
     """One job, live: how far it is, what it wrote from which runs, and what came to nothing."""
     page = job_page(_job(request, job_id), request.user)
     name = "_hint_job" if wants_partial(request) else "hint_job"
-    return render(request, f"runs/{name}.html", {"page": page, "job": page.job})
+    return render(request, f"runs/knowledge/{name}.html", {"page": page, "job": page.job})
 
 
 @require_POST
@@ -78,7 +78,7 @@ def hint_detail(request: AppRequest, hint_id: int) -> HttpResponse:
         "uses": uses_of(hint, request.user),
         "siblings": Hint.objects.filter(job=hint.job, source=hint.source).exclude(pk=hint.pk),
     }
-    return render(request, "runs/hint_detail.html", context)
+    return render(request, "runs/knowledge/hint_detail.html", context)
 
 
 def _job(request: AppRequest, job_id: UUID) -> LearningJob:

@@ -30,7 +30,7 @@ def learning_job(request: AppRequest, job_id: UUID) -> HttpResponse:
     """One job, live: how far it is, what it costs, what came of it."""
     job = _job(job_id)
     name = "_learning_job" if wants_partial(request) else "learning_job"
-    return render(request, f"runs/{name}.html", learning_context(job, request.user))
+    return render(request, f"runs/knowledge/{name}.html", learning_context(job, request.user))
 
 
 @require_POST

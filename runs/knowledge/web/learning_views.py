@@ -50,7 +50,7 @@ def knowledge_extract(request: AppRequest) -> HttpResponse:
         return redirect("runs:learning_job", job.pk)
     context = {"form": form, "problem": problem, "run_ids": run_ids}
     status = 422 if "start" in request.POST else 200
-    return render(request, "runs/knowledge_extract.html", context, status=status)
+    return render(request, "runs/knowledge/knowledge_extract.html", context, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -73,7 +73,7 @@ def knowledge_summarise(request: AppRequest, pk: int) -> HttpResponse:
             return redirect("runs:learning_job", job.pk)
     context = {"form": form, "problem": problem, "set": raw}
     status = 422 if "start" in request.POST else 200
-    return render(request, "runs/knowledge_summarise.html", context, status=status)
+    return render(request, "runs/knowledge/knowledge_summarise.html", context, status=status)
 
 
 def _initial(request: AppRequest, run_ids: list[UUID]) -> dict[str, str]:
@@ -122,7 +122,7 @@ def _estimated(request: AppRequest, form: ExtractForm) -> HttpResponse:
     if "source" in asked and "model" in asked:
         found = estimate_extraction(runs=form.runs(), model=asked["model"])
     context = {"estimate": found, "then_summarise": asked.get("then_summarise")}
-    return render(request, "runs/_knowledge_estimate.html", context)
+    return render(request, "runs/knowledge/_knowledge_estimate.html", context)
 
 
 def _summary_estimated(request: AppRequest, form: LearnForm, raw: KnowledgeSet) -> HttpResponse:
@@ -133,4 +133,4 @@ def _summary_estimated(request: AppRequest, form: LearnForm, raw: KnowledgeSet) 
         context["estimate"] = estimate_summary(knowledge_set=raw, model=model) if model else None
     except UnfitEntryError as error:
         context["problem"] = str(error)
-    return render(request, "runs/_knowledge_estimate.html", context)
+    return render(request, "runs/knowledge/_knowledge_estimate.html", context)

@@ -30,7 +30,7 @@ def knowledge_list(request: AppRequest) -> HttpResponse:
     context = knowledge_list_context(
         request.user, run=_run(request), experiment=_experiment(request), query=request.GET
     )
-    return render(request, "runs/knowledge_list.html", context)
+    return render(request, "runs/knowledge/knowledge_list.html", context)
 
 
 @require_safe
@@ -39,7 +39,7 @@ def knowledge_detail(request: AppRequest, pk: int) -> HttpResponse:
     """One version of a set: its size, its entries, what they came from and who had them."""
     sets = KnowledgeSet.objects.select_related("parent", "job", "created_by")
     context = knowledge_context(get_object_or_404(sets, pk=pk), request.user, request.GET)
-    return render(request, "runs/knowledge_detail.html", context)
+    return render(request, "runs/knowledge/knowledge_detail.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -58,7 +58,7 @@ def knowledge_entry(request: AppRequest, pk: int) -> HttpResponse:
             return _changed(request, entry, edited)
     status = 422 if form.is_bound else 200
     context = {"form": form, "entry": entry, "set": entry.knowledge_set}
-    return render(request, "runs/knowledge_entry.html", context, status=status)
+    return render(request, "runs/knowledge/knowledge_entry.html", context, status=status)
 
 
 @require_POST

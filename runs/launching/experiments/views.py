@@ -40,7 +40,7 @@ def experiment_list(request: AppRequest) -> HttpResponse:
     experiments = Experiment.objects.shown_to(request.user).select_related("created_by")
     page = BoundedPaginator(experiments.defer("plan"), PER_PAGE).get_page(request.GET.get("page"))
     rows = progress_of_each(page.object_list, request.user)
-    return render(request, "runs/experiment_list.html", {"page": page, "rows": rows})
+    return render(request, "runs/launching/experiment_list.html", {"page": page, "rows": rows})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -59,7 +59,7 @@ def experiment_new(request: AppRequest) -> HttpResponse:
         form.errors.clear()  # only another task set was chosen
     name = "_experiment_form" if wants_partial(request) else "experiment_new"
     context = {"form": form, "action": request.path}
-    return render(request, f"runs/{name}.html", context, status=422 if is_sent else 200)
+    return render(request, f"runs/launching/{name}.html", context, status=422 if is_sent else 200)
 
 
 @require_safe
@@ -106,7 +106,7 @@ def _controlled(request: AppRequest, pk: int, change: Callable[..., bool]) -> Ht
 def _progress(request: AppRequest, experiment: Experiment) -> HttpResponse:
     progress = progress_of(experiment, request.user)
     context = {"progress": progress, "experiment": experiment}
-    return render(request, "runs/_experiment_progress.html", context)
+    return render(request, "runs/launching/_experiment_progress.html", context)
 
 
 def _estimated(request: AppRequest) -> HttpResponse:
@@ -120,7 +120,7 @@ def _estimated(request: AppRequest) -> HttpResponse:
             "estimate": estimate(form.plan, request.user),
             "plan": form.plan,
         }
-    return render(request, "runs/_experiment_estimate.html", context)
+    return render(request, "runs/launching/_experiment_estimate.html", context)
 
 
 def _launched(request: AppRequest, form: ExperimentForm) -> HttpResponse | None:

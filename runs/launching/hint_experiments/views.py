@@ -39,7 +39,7 @@ def hint_experiment_new(request: AppRequest) -> HttpResponse:
         form.errors.clear()  # only another task set was chosen
     name = "_experiment_form" if wants_partial(request) else "hint_experiment_new"
     context = {"form": form, "action": request.path}
-    return render(request, f"runs/{name}.html", context, status=422 if is_sent else 200)
+    return render(request, f"runs/launching/{name}.html", context, status=422 if is_sent else 200)
 
 
 def _estimated(request: AppRequest) -> HttpResponse:
@@ -52,7 +52,7 @@ def _estimated(request: AppRequest) -> HttpResponse:
             "plan": form.hint_plan,
             "estimate": hint_estimate(form.hint_plan, request.user),
         }
-    return render(request, "runs/_hint_estimate.html", context)
+    return render(request, "runs/launching/_hint_estimate.html", context)
 
 
 def _launched(request: AppRequest, form: HintExperimentForm) -> HttpResponse | None:

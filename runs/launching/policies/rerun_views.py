@@ -29,7 +29,7 @@ def policy_reruns(request: AppRequest) -> HttpResponse:
         except RerunError as error:
             form.add_error(None, str(error))
     context = dry_run_context(form, request.user) if is_asked else {}
-    return render(request, "runs/policy_reruns.html", {"form": form, **context})
+    return render(request, "runs/launching/policy_reruns.html", {"form": form, **context})
 
 
 def _launch(request: AppRequest, form: DryRunForm) -> HttpResponse:

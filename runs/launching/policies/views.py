@@ -30,7 +30,9 @@ may_rerun = permission_required("runs.rerun_run", raise_exception=True)
 @may_rerun
 def policy_list(request: AppRequest) -> HttpResponse:
     """The last version of every policy, in words."""
-    return render(request, "runs/policy_list.html", {"policies": listed_policies(request.user)})
+    return render(
+        request, "runs/launching/policy_list.html", {"policies": listed_policies(request.user)}
+    )
 
 
 @require_safe
@@ -38,7 +40,9 @@ def policy_list(request: AppRequest) -> HttpResponse:
 def policy_detail(request: AppRequest, pk: int) -> HttpResponse:
     """One version: in words, its document, the runs under it, and the other versions."""
     policy = get_object_or_404(RetryPolicy.objects.select_related("created_by"), pk=pk)
-    return render(request, "runs/policy_detail.html", policy_context(policy, request.user))
+    return render(
+        request, "runs/launching/policy_detail.html", policy_context(policy, request.user)
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -68,7 +72,7 @@ def policy_preview(request: AppRequest) -> HttpResponse:
     if form.is_valid() and form.body is not None:
         context["parts"] = in_words(form.body)
         context["never_noticed"] = suites_that_end() if watches_for_completion(form.body) else []
-    return render(request, "runs/_policy_words.html", context)
+    return render(request, "runs/launching/_policy_words.html", context)
 
 
 def _edit(request: AppRequest, policy: RetryPolicy | None) -> HttpResponse:
@@ -81,7 +85,9 @@ def _edit(request: AppRequest, policy: RetryPolicy | None) -> HttpResponse:
         return redirect_whole(request, reverse("runs:policy_detail", args=[saved.pk]))
     name = "_policy_form" if wants_partial(request) else "policy_form"
     context = {"form": form, "policy": policy, "shows_errors": not adds_rule}
-    response = render(request, f"runs/{name}.html", context, status=422 if is_refused else 200)
+    response = render(
+        request, f"runs/launching/{name}.html", context, status=422 if is_refused else 200
+    )
     if wants_partial(request):  # the words beside the form follow it
         response["HX-Trigger-After-Settle"] = "policy-changed"
     return response

@@ -42,7 +42,7 @@ def rerun_list(request: AppRequest) -> HttpResponse:
     """Runs made here, live: what runs, what waits, what came of the last ones."""
     live = _live(request)
     name = "_rerun_table" if wants_partial(request) else "rerun_list"
-    response = render(request, f"runs/{name}.html", live)
+    response = render(request, f"runs/launching/{name}.html", live)
     if not live["moves"]:
         response["HX-Trigger"] = "jobs-changed"
     return response
@@ -123,7 +123,7 @@ def _ask_or_launch(
     if wants_partial(request):
         name = "_rerun_form" if is_sent else "_rerun_dialog"
     context = {"form": form, "offer": offer, "runs": runs, "action": action}
-    return render(request, f"runs/{name}.html", context, status=422 if is_sent else 200)
+    return render(request, f"runs/launching/{name}.html", context, status=422 if is_sent else 200)
 
 
 def _launched(request: AppRequest, launch: Launch) -> HttpResponse:
@@ -147,6 +147,6 @@ def _back(request: AppRequest) -> HttpResponse:
     """The live page again: as a fragment where htmx asked, else as a page."""
     if not wants_partial(request):
         return redirect("runs:rerun_list")
-    response = render(request, "runs/_rerun_table.html", _live(request) | {"says": True})
+    response = render(request, "runs/launching/_rerun_table.html", _live(request) | {"says": True})
     response["HX-Trigger"] = "jobs-changed"
     return response

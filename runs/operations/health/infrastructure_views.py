@@ -28,11 +28,11 @@ def infrastructure(request: AppRequest) -> HttpResponse:
         "asks_sites": bool(settings.SITE_HOSTS),
         "sites": last_known(),
     }
-    return render(request, "runs/infrastructure.html", context)
+    return render(request, "runs/operations/infrastructure.html", context)
 
 
 @require_safe
 @may_rerun
 def infrastructure_sites(request: AppRequest) -> HttpResponse:
     """The configured sites as they are now, as a fragment; takes as long as they take to answer."""
-    return render(request, "runs/_sites.html", {"sites": site_states()})
+    return render(request, "runs/operations/_sites.html", {"sites": site_states()})

@@ -95,7 +95,7 @@ def _page(
         "deletion": deletion,
     }
     status = 422 if limits.errors or deletion.errors else 200
-    return render(request, "runs/retention.html", context, status=status)
+    return render(request, "runs/operations/retention.html", context, status=status)
 
 
 def _experiment(request: AppRequest, experiment_id: int) -> Experiment:

@@ -23,7 +23,7 @@ def space(request: AppRequest) -> HttpResponse:
     if measured is None:
         measure_when_due()
     page = SpacePage(measured, request.user) if measured else None
-    return render(request, "runs/space.html", {"page": page})
+    return render(request, "runs/operations/space.html", {"page": page})
 
 
 @require_POST

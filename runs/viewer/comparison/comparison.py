@@ -42,7 +42,7 @@ class Choice:
 
 
 def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[str, Any]:
-    """Everything `runs/run_compare.html` needs; both runs are out of `shown_to(user)`.
+    """Everything `runs/viewer/run_compare.html` needs; both runs are out of `shown_to(user)`.
 
     Args:
         shows_all: also steps that were given up or replayed; else those that count.

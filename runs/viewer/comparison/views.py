@@ -17,7 +17,7 @@ def run_compare(request: AppRequest) -> HttpResponse:
     a, b = (_chosen(request, side) for side in "ab")
     shows_all = request.GET.get("steps") == "all"
     context = comparison_context(a, b, request.user, shows_all=shows_all)
-    return render(request, "runs/run_compare.html", context)
+    return render(request, "runs/viewer/run_compare.html", context)
 
 
 @require_safe
@@ -25,7 +25,7 @@ def run_compare_choices(request: AppRequest, run_id: UUID) -> HttpResponse:
     """What the run can be compared with, for the run page's dialog."""
     run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]))
     choices = choices_for(run, request.user)
-    return render(request, "runs/_compare_choices.html", {"run": run, "choices": choices})
+    return render(request, "runs/viewer/_compare_choices.html", {"run": run, "choices": choices})
 
 
 def _chosen(request: AppRequest, side: str) -> Run:

@@ -38,7 +38,7 @@ def run_list(request: AppRequest) -> HttpResponse:
         "hidden_attempts": 0 if shows_any else run_filter.count_superseded(),
     }
     name = "_run_table" if wants_partial(request) else "run_list"
-    return render(request, f"runs/{name}.html", context)
+    return render(request, f"runs/viewer/{name}.html", context)
 
 
 @require_safe
@@ -47,7 +47,7 @@ def run_count(request: AppRequest) -> HttpResponse:
     sight = sight_of(request.user)
     runs = Run.objects.seen_with(sight)
     found = RunFilter(request.GET, queryset=runs, sight=sight).qs
-    return render(request, "runs/_run_count.html", {"count": count_rows(found)})
+    return render(request, "runs/viewer/_run_count.html", {"count": count_rows(found)})
 
 
 @require_POST

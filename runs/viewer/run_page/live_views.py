@@ -23,4 +23,4 @@ def run_live(request: AppRequest, run_id: UUID) -> HttpResponse:
         return HttpResponse(status=204)
     found = _SEEN.match(seen)
     first = int(found[1]) if found else 0
-    return render(request, "runs/_run_live.html", live_context(run, first=first))
+    return render(request, "runs/viewer/_run_live.html", live_context(run, first=first))

@@ -30,7 +30,7 @@ def run_detail(request: AppRequest, run_id: UUID) -> HttpResponse:
         "task__task_set", "retried_by", "policy", "agent"
     )
     run = get_object_or_404(runs)
-    return render(request, "runs/run_detail.html", run_context(run, request))
+    return render(request, "runs/viewer/run_detail.html", run_context(run, request))
 
 
 @require_safe
@@ -48,7 +48,9 @@ def run_step(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
     """Everything else that was recorded of one step, as a fragment."""
     run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]))
     step = get_object_or_404(run.steps, index=index)
-    return render(request, "runs/_step.html", {"run": run, "details": step_details(step, run)})
+    return render(
+        request, "runs/viewer/_step.html", {"run": run, "details": step_details(step, run)}
+    )
 
 
 @require_safe
@@ -56,7 +58,7 @@ def run_screen(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
     """What the agent was told of one step's screen, as a fragment: no more than it saw and did."""
     run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).defer("record"))
     step = get_object_or_404(run.steps.select_related("screenshot"), index=index)
-    return render(request, "runs/_screen.html", {"run": run, "screen": screen_shown(step)})
+    return render(request, "runs/viewer/_screen.html", {"run": run, "screen": screen_shown(step)})
 
 
 @require_safe
@@ -66,7 +68,7 @@ def run_calls(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
     if hides_something(run):
         raise Http404
     step = get_object_or_404(run.steps, index=index)
-    return render(request, "runs/_calls.html", {"run": run, "calls": step_calls(step, run)})
+    return render(request, "runs/viewer/_calls.html", {"run": run, "calls": step_calls(step, run)})
 
 
 @require_safe
@@ -76,7 +78,7 @@ def run_files(request: AppRequest, run_id: UUID) -> HttpResponse:
     if hides_something(run):
         raise Http404
     files = run.attachments.select_related("blob").order_by("step_index", "role", "name", "id")
-    return render(request, "runs/_files.html", {"run": run, "files": files[:500]})
+    return render(request, "runs/viewer/_files.html", {"run": run, "files": files[:500]})
 
 
 def run_context(run: Run, request: AppRequest) -> dict[str, Any]:

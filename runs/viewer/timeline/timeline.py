@@ -38,7 +38,7 @@ _COSTS = ("input_tokens", "output_tokens", "cost")
 
 
 def timeline_context(run: Run, user: User) -> dict[str, Any]:
-    """Everything `runs/_timeline.html` needs, as {"timeline": ...}; four queries at most.
+    """Everything `runs/viewer/_timeline.html` needs, as {"timeline": ...}; four queries at most.
 
     For a viewer who is blind or to whom agent and model are hidden there is no reward, no end
     flag, no name, no prompt, no token count and no cost in it.
