@@ -44,7 +44,7 @@ def drain_before_stop(server: Server) -> None:
 
     def stop_when_drained(graceful: bool = True) -> None:
         if graceful:
-            drained = [let_nobody_in(listener.sock) for listener in server.LISTENERS]
+            drained = [stop_accepting(listener.sock) for listener in server.LISTENERS]
             if any(drained):
                 time.sleep(TAKEN_WITHIN_S)
         stop(graceful)
@@ -52,7 +52,7 @@ def drain_before_stop(server: Server) -> None:
     server.stop = stop_when_drained
 
 
-def let_nobody_in(listener: socket.socket) -> bool:
+def stop_accepting(listener: socket.socket) -> bool:
     """Whether no connection is begun any more; those that were are still to be accepted.
 
     Who knocks gets no answer, and knocks again a second later: at whoever listens by then.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from django.utils import formats
 from django.utils.functional import Promise
 
-from runs.interface.spreadsheets import harmless
+from runs.interface.spreadsheets import escape_formula
 
 Value = str | int | float | None
 WIDEST_TEXT = 160
@@ -58,7 +58,7 @@ def write_csv(table: Table) -> str:
 
 
 def _cell(value: Value) -> Value:
-    return harmless(value) if isinstance(value, str) else value
+    return escape_formula(value) if isinstance(value, str) else value
 
 
 def write_json(table: Table) -> str:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from judging.api.doors import LAUNCHES, READS, audited_study
+from judging.api.access import LAUNCHES, READS, audited_study
 from judging.api.studies import EvaluatorOut, evaluator_out
 from judging.evaluating.batch_services import cancel_batch
 from judging.evaluating.forms import EvaluateForm

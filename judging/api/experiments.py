@@ -7,8 +7,8 @@ from pydantic import BaseModel, Field
 
 from judging.analysis.experiments.access import PERMISSIONS
 from judging.analysis.experiments.access_views import asked_of, choices_of, scope_of, source_of
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.figures import Amount, Figures
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.sources import Choice, Source
 from judging.analysis.experiments.tables import TABLES
 from judging.api.figures import FigureOut, TableOut, figure_out, table_out
@@ -105,7 +105,7 @@ def read_experiment_figures(
     known_only(request, SourceChoice)
     scope = scope_of(request, experiment_id)
     choices = choices_of(scope)
-    asked = Asked(scope=scope, source=source_of(request, choices))
+    asked = ReportQuery(scope=scope, source=source_of(request, choices))
     figures = asked.figures
     return FiguresOut(
         experiment=scope.experiment.pk,

@@ -8,7 +8,7 @@ from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from judging.analysis.audits.tables import PER_RUN, TABLES
-from judging.api.doors import READS, audited_study
+from judging.api.access import READS, audited_study
 from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict, Study
 from judging.studies.blinding.unblinding import record_unblindings

@@ -72,8 +72,8 @@ class StubActor:
         goal, page = _GOAL.search(text), _PAGE.search(text)
         if rules is None or goal is None or page is None:
             raise ModelFailure(FailureKind.REJECTED, f"{request.model} has no rule for this")
-        sight = _Sight(goal[1], page[2], tuple(_ACTION.findall(text)))
-        said = next(filter(None, (rule(sight) for rule in rules)))
+        visibility = _Sight(goal[1], page[2], tuple(_ACTION.findall(text)))
+        said = next(filter(None, (rule(visibility) for rule in rules)))
         thought, action = said
         reply = f"<thought>{OWN_WORDS} {thought}</thought>\n<action>{action}</action>"
         return Reply(text=reply, model=request.model, cost=Decimal(0))

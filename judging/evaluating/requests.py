@@ -26,7 +26,9 @@ MOST_SELECTED = 1000
 
 def selected_runs(user: User, run_ids: Sequence[UUID]) -> list[UUID]:
     """Those of the runs that have ended and whose verdicts the person may know, in order."""
-    shown = Run.objects.shown_to(user, run_ids[:MOST_SELECTED]).filter(status__in=RunStatus.ended())
+    shown = Run.objects.visible_to(user, run_ids[:MOST_SELECTED]).filter(
+        status__in=RunStatus.ended()
+    )
     known = set(shown.not_blind().order_by().values_list("pk", flat=True))
     return [run_id for run_id in run_ids if run_id in known]
 

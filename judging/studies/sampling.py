@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from runs.models import Run, RunStatus, User
 from runs.models.run_queries import RunQuerySet
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter
 
 Key = TypeVar("Key", int, str, UUID)
@@ -20,9 +20,9 @@ MAX_RUNS = 5000
 
 def run_filter(query: str, user: User) -> RunFilter:
     """The runs table's own filter over the ended runs that the person may open."""
-    sight = sight_of(user)
-    ended = Run.objects.filter(status__in=RunStatus.ended()).seen_with(sight)
-    return RunFilter(QueryDict(query), queryset=ended, sight=sight)
+    visibility = visibility_of(user)
+    ended = Run.objects.filter(status__in=RunStatus.ended()).visible_with(visibility)
+    return RunFilter(QueryDict(query), queryset=ended, visibility=visibility)
 
 
 def matching_runs(query: str, user: User) -> RunQuerySet[Run]:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from runs.interface.spreadsheets import harmless
+from runs.interface.spreadsheets import escape_formula
 from runs.models import Act, User
 from runs.models.audit_kinds import KINDS
 from runs.models.audit_log_queries import ActQuerySet
@@ -135,7 +135,7 @@ def as_csv(rows: Iterable[ShownAct]) -> Iterator[str]:
     """The rows as CSV, a line at a time, under a line of names."""
     yield _csv_line(list(ShownAct.__slots__))
     for row in rows:
-        yield _csv_line([harmless(str(value)) for value in asdict(row).values()])
+        yield _csv_line([escape_formula(str(value)) for value in asdict(row).values()])
 
 
 def _csv_line(cells: list[str]) -> str:

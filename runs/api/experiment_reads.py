@@ -53,7 +53,7 @@ class ExperimentPage(Page[ExperimentOut]):
 def list_experiments(request: ApiRequest, paging: Paged) -> Any:
     """Experiments whose name you may know, newest first."""
     known_only(request, Paging)
-    shown = Experiment.objects.shown_to(request.user).defer("plan")
+    shown = Experiment.objects.visible_to(request.user).defer("plan")
     rows, following = page_of(shown, paging, "-created_at", "-id")
     found = progress_of_each(rows, request.user)
     return ExperimentPage(items=[_out(progress) for progress in found], next=following)
@@ -68,7 +68,7 @@ def list_experiments(request: ApiRequest, paging: Paged) -> Any:
 )
 def read_experiment(request: ApiRequest, experiment_id: RowId) -> Any:
     """One experiment and how far it is."""
-    shown = Experiment.objects.shown_to(request.user)
+    shown = Experiment.objects.visible_to(request.user)
     experiment = shown.filter(pk=experiment_id).first()
     if experiment is None:
         raise not_found("experiment")

@@ -116,7 +116,7 @@ def launch(request: ApiRequest, asked: RerunIn) -> Answer:
     if not form.is_valid():
         raise invalid(*form_errors(form))
     try:
-        launched = launch_reruns(runs=runs, wish=form.wish(), user=request.user)
+        launched = launch_reruns(runs=runs, rerun_request=form.rerun_request(), user=request.user)
     except RerunError as error:
         raise Problem(409, str(error)) from error
     return _launched(request, launched)
@@ -164,16 +164,16 @@ def cancel_launch(request: ApiRequest, launch_id: UUID) -> Answer:
 @once
 def cancel_one(request: ApiRequest, run_id: UUID) -> Answer:
     """Ask one run to stop; nothing happens where it has ended already."""
-    run = Run.objects.shown_to(request.user, [run_id]).first()
+    run = Run.objects.visible_to(request.user, [run_id]).first()
     if run is None:
         raise not_found("run")
     cancel_run(run=run)
-    run = Run.objects.shown_to(request.user, [run_id]).get()
+    run = Run.objects.visible_to(request.user, [run_id]).get()
     return Answer(202, _run_out(run), location=reverse("api:read_run", args=[run_id]))
 
 
 def _sources(request: ApiRequest, ids: list[UUID]) -> list[Run]:
-    shown = Run.objects.shown_to(request.user, ids).select_related("task__task_set", "agent")
+    shown = Run.objects.visible_to(request.user, ids).select_related("task__task_set", "agent")
     found = {run.pk: run for run in shown}
     missing = [place for place, run_id in enumerate(ids) if run_id not in found]
     if missing:
@@ -196,7 +196,7 @@ def _address(launch_id: UUID) -> str:
 
 def _of_launch(request: ApiRequest, launch_id: UUID) -> RunQuerySet[Run]:
     keys = list(Run.objects.filter(launch=launch_id).values_list("pk", flat=True))
-    return Run.objects.shown_to(request.user, keys).latest_attempts()
+    return Run.objects.visible_to(request.user, keys).latest_attempts()
 
 
 def _state(request: ApiRequest, launch_id: UUID) -> LaunchOut:

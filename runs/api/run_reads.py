@@ -21,7 +21,7 @@ from runs.api.run_schemas import (
 )
 from runs.models import Run, Scope
 from runs.models.run_queries import RunQuerySet
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 from runs.storage.views import run_blob
 from runs.viewer.run_list.filters import RunFilter
 
@@ -54,12 +54,12 @@ def list_runs(request: ApiRequest, paging: Paged, filters: Annotated[RunFilters,
     filtered by.
     """
     known_only(request, Paging, RunFilters)
-    sight = sight_of(request.user)
-    runs = Run.objects.seen_with(sight)
-    found = filtered(RunFilter(_given(request), queryset=runs, sight=sight))
+    visibility = visibility_of(request.user)
+    runs = Run.objects.visible_with(visibility)
+    found = filtered(RunFilter(_given(request), queryset=runs, visibility=visibility))
 
     def rows_of(keys: list[UUID]) -> RunQuerySet[Run]:
-        return Run.objects.shown_to(request.user, keys).for_list()
+        return Run.objects.visible_to(request.user, keys).for_list()
 
     rows, following = page_of(found, paging, "-created_at", "-id", rows_of=rows_of)
     return RunPage(items=[run_out(run) for run in rows], next=following)
@@ -118,7 +118,7 @@ def run_of(request: ApiRequest, run_id: UUID) -> Run:
     Raises:
         Problem: 404.
     """
-    runs = Run.objects.shown_to(request.user, [run_id]).select_related("task__task_set")
+    runs = Run.objects.visible_to(request.user, [run_id]).select_related("task__task_set")
     run = runs.defer("record", "evidence").first()
     if run is None:
         raise not_found("run")

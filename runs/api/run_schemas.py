@@ -134,7 +134,7 @@ class StepPage(Page[StepOut]):
 
 
 def run_out(run: Run) -> RunOut:
-    """A run that was read by `shown_to`, with `for_list`."""
+    """A run that was read by `visible_to`, with `for_list`."""
     return RunOut(**_fields(cast("ShownRun", run)))
 
 
@@ -161,7 +161,7 @@ def run_detail(run: Run) -> RunDetail:
 
 
 def step_out(step: Step, run: Run) -> StepOut:
-    """A step of a run that was read by `shown_to`."""
+    """A step of a run that was read by `visible_to`."""
     is_open = not hides_something(run)
     return StepOut(
         index=step.index,

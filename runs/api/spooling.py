@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from runs.api.bodies import check_length
 from runs.api.problems import Problem
-from runs.imports.upload_bounds import lose_patience
+from runs.imports.upload_bounds import set_read_timeout
 
 CHUNK = 1 << 20
 TYPES = ("application/zip", "application/x-zip-compressed", "application/octet-stream")
@@ -25,7 +25,7 @@ def spooled(request: HttpRequest, name: str) -> TemporaryUploadedFile:
     """
     if request.content_type not in TYPES:
         raise Problem(415, "Send the body as application/zip.")
-    lose_patience(request.META)
+    set_read_timeout(request.META)
     length = check_length(request, settings.ENV.IMPORT_MAX_UPLOAD_BYTES)
     file = TemporaryUploadedFile(name, "application/zip", length, None)
     digest = hashlib.sha256()

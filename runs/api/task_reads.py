@@ -96,7 +96,7 @@ def list_task_sets(request: ApiRequest, paging: Paged) -> Any:
 def list_tasks(request: ApiRequest, paging: Paged, filters: Annotated[TaskFilters, Query()]) -> Any:
     """Tasks by the filters of their list."""
     known_only(request, Paging, TaskFilters)
-    found = filtered(TaskFilter(request.GET, queryset=Task.objects.shown_to(request.user)))
+    found = filtered(TaskFilter(request.GET, queryset=Task.objects.visible_to(request.user)))
     listed = found.select_related("task_set").defer("record", "spec", "reference")
     rows, following = page_of(listed, paging, "id")
     return TaskPage(items=[TaskOut(**_fields(row)) for row in rows], next=following)
@@ -111,7 +111,7 @@ def list_tasks(request: ApiRequest, paging: Paged, filters: Annotated[TaskFilter
 )
 def read_task(request: ApiRequest, task_id: RowId) -> Any:
     """A task with its specification, as far as you may know it."""
-    tasks: Any = Task.objects.shown_to(request.user).select_related("task_set")
+    tasks: Any = Task.objects.visible_to(request.user).select_related("task_set")
     task = tasks.filter(pk=task_id).first()
     if task is None:
         raise not_found("task")

@@ -90,7 +90,7 @@ def export_for(
     Runs on which they are blind go out blind, and without names where those are hidden too. Of
     tasks that they still judge in other runs, nothing goes out that tells how to succeed.
     """
-    shown = runs.shown_to(user)
+    shown = runs.visible_to(user)
     looks = cast("list[ShownRun]", list(shown.only("id")))
     blind = frozenset(run.pk for run in looks if run.is_blind)
     anonymous = frozenset(run.pk for run in looks if run.is_anonymous)

@@ -30,7 +30,7 @@ may_export = permission_required("runs.export_run", raise_exception=True)
 def run_export(request: AppRequest, run_id: UUID) -> HttpResponseBase:
     """The run as a zip; a blind one for whoever is blind on it."""
     ended = Run.objects.filter(status__in=RunStatus.ended())
-    run = get_object_or_404(ended.shown_to(request.user, [run_id]))
+    run = get_object_or_404(ended.visible_to(request.user, [run_id]))
     format = _format(request.GET.get("format"))
     name = f"run-{run.pk}.zip" if format is ExportFormat.NATIVE else f"run-{run.pk}-{format}.zip"
     return _download(request, [run.pk], name, format)

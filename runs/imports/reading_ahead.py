@@ -87,7 +87,7 @@ class ReadingHere:
         for item in self._found:
             yield item if isinstance(item, Problem) else ReadRun(item)
 
-    def go_alone(self) -> bool:
+    def read_inline(self) -> bool:
         """It is alone."""
         return False
 
@@ -143,7 +143,7 @@ class ReadingAhead:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def go_alone(self) -> bool:
+    def read_inline(self) -> bool:
         """Read the run that came last once more, in this process, and all after it.
 
         Returns False where that is done already.

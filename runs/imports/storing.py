@@ -104,7 +104,7 @@ def import_runs(
                         bundle, item.files, experiment_name=experiment_name, session=session
                     )
                 except ConflictError as error:
-                    if not runs.go_alone():
+                    if not runs.read_inline():
                         yield Rejection(bundle.source, bundle.source, error.field, str(error))
                 except StoringError as error:
                     yield Rejection(bundle.source, bundle.source, error.field, str(error))

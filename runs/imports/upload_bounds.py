@@ -57,7 +57,7 @@ class BoundedUploadHandler(FileUploadHandler):
         """
         if content_length > settings.ENV.IMPORT_MAX_UPLOAD_BYTES + FORM_BYTES:
             raise RequestDataTooBig("The file is larger than IMPORT_MAX_UPLOAD_BYTES.")
-        lose_patience(META)
+        set_read_timeout(META)
         assert self.request is not None  # noqa: S101 (Django gives it to every handler)
         keepers = [handler for handler in self.request.upload_handlers if handler is not self]
         whole: Any = WholeBody(input_data, content_length)
@@ -76,7 +76,7 @@ class BoundedUploadHandler(FileUploadHandler):
         """Leave the file to the next handler."""
 
 
-def lose_patience(META: dict[str, Any]) -> None:
+def set_read_timeout(META: dict[str, Any]) -> None:
     """Let nobody who sends nothing hold one of the few threads that answer requests."""
     if connection := META.get("gunicorn.socket"):
         connection.settimeout(settings.ENV.UPLOAD_PATIENCE_S)

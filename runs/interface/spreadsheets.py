@@ -8,7 +8,7 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What a spreadsheet may take for the beginning of a formula."""
 
 
-def harmless(text: str) -> str:
+def escape_formula(text: str) -> str:
     """The text as a cell that no spreadsheet takes for a formula.
 
     Also where it begins with blanks, with signs that are not seen, or with full-width forms,

@@ -18,7 +18,7 @@ ExperimentRow = TypeVar("ExperimentRow", bound=models.Model, covariant=True)
 class ExperimentQuerySet(models.QuerySet[ExperimentRow]):
     """Queries over experiments. Generic, since the model is defined above this layer."""
 
-    def shown_to(self, user: User) -> Self:
+    def visible_to(self, user: User) -> Self:
         """Experiments without those that hold only runs whose agent is hidden from the person.
 
         The name of such a one mostly tells the agent.

@@ -37,7 +37,7 @@ class KnowledgeSetQuerySet(models.QuerySet[SetRow]):
 class KnowledgeEntryQuerySet(models.QuerySet[EntryRow]):
     """Queries over entries."""
 
-    def shown_to(self, user: User) -> Self:
+    def visible_to(self, user: User) -> Self:
         """Without entries from runs on which the person is blind, or that they may not open.
 
         What a model made of such a run is somebody else's view of it.

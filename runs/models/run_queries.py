@@ -24,11 +24,11 @@ from django.db.models.expressions import Combinable
 import runs.models.among  # noqa: F401 (registers the lookup)
 from runs.models.due import RunRow
 from runs.models.queue_queries import QueueQuerySet
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 
 if TYPE_CHECKING:
     from runs.models.people import User
-    from runs.models.visibility import Sight
+    from runs.models.visibility import Visibility
 
 BROKE = ("failed", "cancelled")
 """How runs end that did not finish, which tells how they came out."""
@@ -47,10 +47,12 @@ def _hidden_where(
     return Case(When(**{flag: True}, then=Value(None)), default=F(field), output_field=output)
 
 
-def _name_hider(sight: Sight) -> Callable[[str, models.Field[object, object]], Combinable]:
+def _name_hider(
+    visibility: Visibility,
+) -> Callable[[str, models.Field[object, object]], Combinable]:
     """Makes of a field that tells the agent its value, where the person may know that."""
-    flag = "is_blind" if sight.anonymous is sight.blind else "is_anonymous"
-    return partial(_hidden_where, flag, sight.anonymous)
+    flag = "is_blind" if visibility.anonymous is visibility.blind else "is_anonymous"
+    return partial(_hidden_where, flag, visibility.anonymous)
 
 
 def _status_where_blind(condition: Q | None) -> Combinable:
@@ -73,7 +75,7 @@ def shown_status_is(status: str) -> Q:
 class RunQuerySet(QueueQuerySet[RunRow]):
     """Queries over runs. Generic, since the model is defined above this layer."""
 
-    def shown_to(self, user: User, only: Collection[UUID] | None = None) -> Self:
+    def visible_to(self, user: User, only: Collection[UUID] | None = None) -> Self:
         """Runs that the person may open, with what is hidden from them blanked.
 
         Adds `is_blind`, `is_anonymous` (booleans) and `shown_outcome`, `shown_reward`,
@@ -84,22 +86,22 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         carries what is hidden.
 
         Args:
-            only: the few runs that are asked for, and no others are found; see `sight_of`.
+            only: the few runs that are asked for, and no others are found; see `visibility_of`.
         """
-        sight = sight_of(user, only)
-        return self.seen_with(sight).named(sight)
+        visibility = visibility_of(user, only)
+        return self.visible_with(visibility).named(visibility)
 
-    def seen_with(self, sight: Sight) -> Self:
-        """The same as `shown_to`, for a page that knows already what the person may see.
+    def visible_with(self, visibility: Visibility) -> Self:
+        """The same as `visible_to`, for a page that knows already what the person may see.
 
         But for the names, which stand in other tables: `named` adds them to runs that are shown.
         """
-        blind, anonymous = sight.blind, sight.anonymous
+        blind, anonymous = visibility.blind, visibility.anonymous
         is_same = anonymous is blind
-        flagged = self.filter(sight.visible).annotate(is_blind=_flag(blind))
+        flagged = self.filter(visibility.visible).annotate(is_blind=_flag(blind))
         flagged = flagged.annotate(is_anonymous=F("is_blind") if is_same else _flag(anonymous))
         unblind = partial(_hidden_where, "is_blind", blind)
-        nameless = _name_hider(sight)
+        nameless = _name_hider(visibility)
         return flagged.annotate(
             shown_status=_status_where_blind(blind),
             shown_outcome=unblind("outcome", CharField()),
@@ -110,9 +112,9 @@ class RunQuerySet(QueueQuerySet[RunRow]):
             shown_cost=nameless("cost", DecimalField(max_digits=14, decimal_places=6)),
         )
 
-    def named(self, sight: Sight) -> Self:
-        """After `seen_with`: with the names of agent, model and experiment, where they show."""
-        named = _name_hider(sight)
+    def named(self, visibility: Visibility) -> Self:
+        """After `visible_with`: with the names of agent, model and experiment, where they show."""
+        named = _name_hider(visibility)
         return self.annotate(
             shown_agent=named("agent__name", CharField()),
             shown_model=named("agent__model", CharField()),
@@ -120,11 +122,11 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         )
 
     def not_blind(self) -> Self:
-        """After `shown_to`: only runs on which the person is not blind."""
+        """After `visible_to`: only runs on which the person is not blind."""
         return self.filter(is_blind=False)
 
     def not_anonymous(self) -> Self:
-        """After `shown_to`: only runs whose agent the person may know."""
+        """After `visible_to`: only runs whose agent the person may know."""
         return self.filter(is_anonymous=False)
 
     def for_list(self) -> Self:
@@ -141,7 +143,7 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         )
 
     def for_table(self) -> Self:
-        """With the little that a row of the runs table reads beside what `seen_with` adds."""
+        """With the little that a row of the runs table reads beside what `visible_with` adds."""
         return self.select_related("task__task_set").only(
             *("goal", "n_steps", "seconds", "created_at", "superseded"),
             *("task__goal", "task__external_id", "task__site"),

@@ -1,4 +1,4 @@
-"""Runs as one person may see them: what `shown_to` adds to their rows."""
+"""Runs as one person may see them: what `visible_to` adds to their rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
     class Shown(TypedDict):
-        """What `shown_to` adds to a run."""
+        """What `visible_to` adds to a run."""
 
         is_blind: bool
         is_anonymous: bool

@@ -30,7 +30,7 @@ def task_key(set_name: str, external_id: str) -> str:
 class TaskQuerySet(models.QuerySet[TaskRow]):
     """Queries over tasks. Generic, since the model is defined above this layer."""
 
-    def shown_to(self, user: User) -> Self:
+    def visible_to(self, user: User) -> Self:
         """Tasks, with what would tell a person the answer to a run that they still judge blanked.
 
         Adds `is_sealed` (boolean) and `shown_kind`, `shown_category` (of its patch, if any) and
@@ -79,7 +79,7 @@ class TaskQuerySet(models.QuerySet[TaskRow]):
         return found
 
     def is_sealed(self, user: User, task: str) -> Q:
-        """Whether the task that a row leads to is sealed from the person; see `shown_to`.
+        """Whether the task that a row leads to is sealed from the person; see `visible_to`.
 
         Args:
             task: the path of the relation.

@@ -2,7 +2,7 @@
 
 The rules live above this app (studies make people blind), so they are asked of
 `runs.extension`. Everything that shows, filters, sorts, counts or exports runs goes
-through `RunQuerySet.shown_to(user)`, which applies them in the database.
+through `RunQuerySet.visible_to(user)`, which applies them in the database.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def run_policy() -> RunPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Visibility:
     """What one person may see of runs. Asked once for a page that asks for runs several times.
 
     It is as old as the page: what comes between two requests is seen by the second.
@@ -88,7 +88,7 @@ class Sight:
         return not self.visible and self.blind is None and self.anonymous is None
 
 
-def sight_of(user: User, only: Collection[UUID] | None = None) -> Sight:
+def visibility_of(user: User, only: Collection[UUID] | None = None) -> Visibility:
     """What the policy says of the person now.
 
     Args:
@@ -99,4 +99,4 @@ def sight_of(user: User, only: Collection[UUID] | None = None) -> Sight:
     visible = policy.visible(user, only)
     if only is not None:
         visible = Q(pk__among=list(only)) & visible
-    return Sight(user, visible, *policy.hidden(user, only))
+    return Visibility(user, visible, *policy.hidden(user, only))

@@ -7,8 +7,8 @@ from typing import Self
 
 from django.conf import settings
 
+from runs.queue.lease_renewer import LeaseRenewer
 from runs.queue.leases import Lease, LeaseLostError
-from runs.queue.pulse import Pulse
 from runs.queue.steps import patiently
 from runs.queue.workers import is_stopping
 from webagent.environment.leftovers import end_own_browsers
@@ -26,7 +26,7 @@ class Heartbeat:
     def __init__(self, lease: Lease) -> None:
         self.is_cancelled = False
         self._lease = lease
-        self._pulse = Pulse(
+        self._renewer = LeaseRenewer(
             self._renew,
             lost=LeaseLostError,
             on_lost=end_own_browsers,
@@ -34,7 +34,7 @@ class Heartbeat:
         )
 
     def __enter__(self) -> Self:
-        self._pulse.__enter__()
+        self._renewer.__enter__()
         return self
 
     def __exit__(
@@ -43,11 +43,11 @@ class Heartbeat:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._pulse.__exit__(kind, error, traceback)
+        self._renewer.__exit__(kind, error, traceback)
 
     @property
     def is_lost(self) -> bool:
-        return self._pulse.is_lost
+        return self._renewer.is_lost
 
     def should_stop(self) -> bool:
         """Whether the run is to end now, because somebody or the worker's end asks for it.

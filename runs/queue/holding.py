@@ -11,7 +11,7 @@ from uuid import UUID
 from django.conf import settings
 
 from runs.models import LeasedWork
-from runs.queue.pulse import Pulse
+from runs.queue.lease_renewer import LeaseRenewer
 from runs.telemetry.counters import leases_expired
 from webagent.logs.context import logged_with
 
@@ -40,7 +40,7 @@ class Hold:
         kind = self._work._meta.model_name
         known = logged_with(work=kind, work_id=str(self._work.pk))
         try:
-            with known, Pulse(self.renew, lost=WorkLostError):
+            with known, LeaseRenewer(self.renew, lost=WorkLostError):
                 yield
         except WorkLostError:
             leases_expired.labels(kind).inc()

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.db.models import QuerySet
 
 from runs.models import LeasedWork, Run, RunStatus, User
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 
 SHOWN = 30
 
@@ -35,9 +35,9 @@ class Jobs(NamedTuple):
 
 def jobs_in_progress(user: User) -> Jobs:
     """Runs that the person may see, and work that they asked for; two queries a kind at most."""
-    sight = sight_of(user)
-    runs = Run.objects.seen_with(sight).filter(status__in=RunStatus.active())
-    rows = runs.named(sight).for_list().order_by("created_at")
+    visibility = visibility_of(user)
+    runs = Run.objects.visible_with(visibility).filter(status__in=RunStatus.active())
+    rows = runs.named(visibility).for_list().order_by("created_at")
     asked_for = [kind.objects.active().filter(created_by=user) for kind in kinds_of_work()]
     return Jobs(
         parts=[rows.filter(status=status)[:SHOWN] for status in RunStatus.active()],

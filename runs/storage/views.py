@@ -38,7 +38,7 @@ def run_blob(request: AppRequest, run_id: UUID, sha256: str) -> HttpResponseBase
     Whatever a trajectory claims a file to be, nothing of it is ever run or laid out: no
     sniffing, no markup, and a sandbox around it.
     """
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).only("id"))
+    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]).only("id"))
     blob = get_object_or_404(Blob, pk=sha256)
     if not _belongs(blob, run):
         raise Http404

@@ -44,7 +44,7 @@ PATIENCE_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Visibility:
     """A page before somebody's eyes; `key` is pressed to get to what is meant."""
 
     user: str | None
@@ -52,20 +52,20 @@ class Sight:
     key: str = ""
 
 
-def sights() -> Iterator[Sight]:
+def sights() -> Iterator[Visibility]:
     """Each page once, with content wherever the demo has some."""
-    yield Sight(None, reverse("login"))
+    yield Visibility(None, reverse("login"))
     study = Study.objects.get(name__contains="library")
     for name in ("annotator1", "adjudicator"):
-        yield Sight(name, reverse("judging:home"))
-        yield Sight(name, reverse("judging:study_detail", args=[study.pk]))
-    yield Sight("annotator1", reverse("judging:annotate", args=[study.pk]))
-    yield Sight("annotator1", reverse("judging:audit_home"))  # refused
+        yield Visibility(name, reverse("judging:home"))
+        yield Visibility(name, reverse("judging:study_detail", args=[study.pk]))
+    yield Visibility("annotator1", reverse("judging:annotate", args=[study.pk]))
+    yield Visibility("annotator1", reverse("judging:audit_home"))  # refused
     for dispute in Dispute.objects.filter(item__study=study):
-        yield Sight("adjudicator", reverse("judging:dispute_detail", args=[dispute.pk]))
+        yield Visibility("adjudicator", reverse("judging:dispute_detail", args=[dispute.pk]))
     for path, key in (*judging_pages(study), *run_pages(), *experiment_pages()):
-        yield Sight("engineer", path, key)
-    yield Sight("engineer", "/nowhere/")
+        yield Visibility("engineer", path, key)
+    yield Visibility("engineer", "/nowhere/")
 
 
 def judging_pages(study: Study) -> Iterator[tuple[str, str]]:
@@ -169,20 +169,20 @@ def test_no_page_shuts_anybody_out(open_page: OpenPage) -> None:
     load_demo()
     pages: dict[str | None, tuple[Page, Traffic]] = {}
     wrong = []
-    for sight in sights():
-        if sight.user not in pages:
-            account = User.objects.get(username=sight.user) if sight.user else None
+    for visibility in sights():
+        if visibility.user not in pages:
+            account = User.objects.get(username=visibility.user) if visibility.user else None
             opened = open_page("/login/", account)
-            pages[sight.user] = opened, Traffic(opened)
-        page, traffic = pages[sight.user]
-        page.goto(sight.path)
-        if sight.key:
-            page.keyboard.press(sight.key)
+            pages[visibility.user] = opened, Traffic(opened)
+        page, traffic = pages[visibility.user]
+        page.goto(visibility.path)
+        if visibility.key:
+            page.keyboard.press(visibility.key)
         page.evaluate(AXE_SCRIPT)
         for theme, width, height, rules in (DESK, PHONE):
             page.emulate_media(color_scheme=theme)
             page.set_viewport_size({"width": width, "height": height})
             traffic.wait_until_quiet()
-            where = f"{sight.path} for {sight.user}, {width} wide, {theme}"
+            where = f"{visibility.path} for {visibility.user}, {width} wide, {theme}"
             wrong += [f"{where}: {fault}" for fault in faults(page, rules)]
     assert wrong == []

@@ -20,7 +20,7 @@ from playwright.sync_api import Page, expect
 from runs.launching.carrying_out.tasks import execute_next_run
 from runs.launching.policies.services import save_policy
 from runs.models import Event, Run
-from runs.queue.pulse import Pulse
+from runs.queue.lease_renewer import LeaseRenewer
 from tests.browser.conftest import OpenPage
 from tests.runs.factories import make_user
 from tests.webagent import changing_suite
@@ -71,7 +71,7 @@ def two_models(
     monkeypatch.setenv("STORY_KEY", "sk-story")
     monkeypatch.setenv(OWNER_VARIABLE, "")
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-    monkeypatch.setattr(Pulse, "_beat", lambda self: None)
+    monkeypatch.setattr(LeaseRenewer, "_beat", lambda self: None)
 
     def say(a: Says, b: Says) -> None:
         llm_stub.reply = lambda asked: {"model-a": a, "model-b": b}[asked.model](asked)

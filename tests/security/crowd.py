@@ -15,7 +15,7 @@ from django.db.models import Model
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.analysis.audits.voices import STEPS
+from judging.analysis.audits.verdict_sources import STEPS
 from judging.analysis.miniwob.cause_pages import FAULTS
 from judging.analysis.miniwob.services import draw_sample, tag_cause
 from judging.evaluating.evaluating import evaluate_study, version_of

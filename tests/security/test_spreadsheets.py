@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runs.interface.spreadsheets import harmless
+from runs.interface.spreadsheets import escape_formula
 
 FORMULAS = [
     f"{before}{sign}cmd|' /C calc'!A0"
@@ -28,9 +28,9 @@ FORMULAS = [
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_a_formula_becomes_text(formula: str) -> None:
-    assert harmless(formula) == f"'{formula}"
+    assert escape_formula(formula) == f"'{formula}"
 
 
 @pytest.mark.parametrize("text", ["", "a=b", "1-2", "'quoted", "日本語", "#1", "  plain", "\u200b"])
 def test_what_is_none_stays(text: str) -> None:
-    assert harmless(text) == text
+    assert escape_formula(text) == text

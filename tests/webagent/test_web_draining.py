@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from webagent.web_draining import drain_before_stop, let_nobody_in
+from webagent.web_draining import drain_before_stop, stop_accepting
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def listener() -> Iterator[socket.socket]:
 def test_who_is_in_is_served_and_nobody_else_comes_in(listener: socket.socket):
     address = listener.getsockname()
     with socket.create_connection(address, timeout=20) as early:
-        assert let_nobody_in(listener)
+        assert stop_accepting(listener)
         with pytest.raises(TimeoutError):
             socket.create_connection(address, timeout=0.2)
         taken, _ = listener.accept()

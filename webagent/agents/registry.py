@@ -25,7 +25,7 @@ from webagent.agents.scripted import (
     Stuck,
     Wrong,
 )
-from webagent.misfits import misfits
+from webagent.field_errors import field_errors
 
 
 class UnknownAgent(LookupError):
@@ -110,4 +110,4 @@ def make_agent(name: str, config: Mapping[str, JsonValue] | None = None) -> Agen
 def _in_one_line(error: TypeError | ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
-    return "; ".join(map(str, misfits(error)))
+    return "; ".join(map(str, field_errors(error)))

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from webagent.field_errors import field_errors
 from webagent.llm.fences import without_fence
 from webagent.llm.interface import LanguageModel, Message, Reply, Request
 from webagent.llm.untrusted import visible
-from webagent.misfits import misfits
 
 FOLDER = Path(__file__).parent / "knowledge_prompts"
 VERSION = "1"
@@ -142,4 +142,4 @@ def _read(text: str, form: type[Form]) -> Form:
     try:
         return form.model_validate_json(without_fence(text))
     except ValidationError as error:
-        raise BadReply("; ".join(map(str, misfits(error)[:5]))) from None
+        raise BadReply("; ".join(map(str, field_errors(error)[:5]))) from None

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 from pydantic import BaseModel, NonNegativeInt, ValidationError
 
+from webagent.field_errors import first_field_error
 from webagent.llm.failures import unreadable
 from webagent.llm.interface import FailureKind, ImagePart, ModelFailure, Reply, Request, Usage
 from webagent.llm.registry import ModelEntry, SchemaMode
-from webagent.misfits import first_misfit
 
 JsonObject = dict[str, object]
 T = TypeVar("T", bound="Shape")
@@ -63,7 +63,7 @@ def read_shape(shape: type[T], content: bytes | JsonObject, name: str) -> T:
             return shape.model_validate_json(content)
         return shape.model_validate(content)
     except ValidationError as error:
-        raise unreadable(name, str(first_misfit(error))) from None
+        raise unreadable(name, str(first_field_error(error))) from None
 
 
 def events_of(stream: Iterable[object], media_type: str, name: str) -> Iterator[JsonObject]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from webagent.misfits import first_misfit
+from webagent.field_errors import first_field_error
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.moments import is_of_a_calendar
 from webagent.trajectory.records import BlobRecord, GoalPart, SourceRecord, StepRecord, TextPart
@@ -59,7 +59,7 @@ def guarded(source: str, file: str, read: Callable[[], RunBundle]) -> RunBundle 
     except UnreadableError as error:
         return Rejection(source, error.file or file, error.field, str(error))
     except ValidationError as error:
-        return Rejection(source, file, *first_misfit(error))
+        return Rejection(source, file, *first_field_error(error))
     except Exception as error:
         log.exception("run %s could not be read", source)
         return Rejection(source, file, "", f"unexpected: {type(error).__name__}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judging.analysis.audits.joint import Joint, joint_counts, matrix_against_reference
-from judging.analysis.audits.voices import Voice, Voices
+from judging.analysis.audits.verdict_sources import VerdictSource, Voices
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix
 
@@ -15,10 +15,10 @@ from judging.statistics.confusion import ConfusionMatrix
 class Addition:
     """One step alone, and what it adds where no step before it passed."""
 
-    step: Voice
+    step: VerdictSource
     alone: ConfusionMatrix
     """Over the runs on which it was asked; the others are its fifth cell."""
-    earlier: Sequence[Voice]
+    earlier: Sequence[VerdictSource]
     new_tp: int
     new_fp: int
 
@@ -31,12 +31,12 @@ class Addition:
 class Additions:
     """The steps of an evaluator in order, and all of them together."""
 
-    evaluator: Voice
+    evaluator: VerdictSource
     steps: Sequence[Addition]
     together: ConfusionMatrix
 
 
-def additions_of(study: Study, voices: Voices, evaluator: Voice) -> Additions | None:
+def additions_of(study: Study, voices: Voices, evaluator: VerdictSource) -> Additions | None:
     """The steps of an evaluator, in one query; None for one that takes no steps.
 
     A run passes as soon as one step passes, so every step after the first can only turn FN into
@@ -53,7 +53,7 @@ def additions_of(study: Study, voices: Voices, evaluator: Voice) -> Additions | 
     )
 
 
-def _addition(counts: Sequence[Joint], steps: Sequence[Voice], place: int) -> Addition:
+def _addition(counts: Sequence[Joint], steps: Sequence[VerdictSource], place: int) -> Addition:
     new = [each for each in counts if each.said[place] is True and True not in each.said[:place]]
     return Addition(
         step=steps[place],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from judging.analysis.audits import between
 from judging.analysis.audits.joint import MOST_VOICES, joint_counts
-from judging.analysis.audits.voices import Voice, Voices
+from judging.analysis.audits.verdict_sources import VerdictSource, Voices
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.evaluator_intervals import intervals_by_task
@@ -19,8 +19,8 @@ from judging.statistics.proportions import Share
 class Against:
     """One voice held against an annotator, over the runs on which both say success or failure."""
 
-    voice: Voice
-    annotator: Voice
+    voice: VerdictSource
+    annotator: VerdictSource
     matrix: ConfusionMatrix
     kappa_interval: Interval | Undefined
 
@@ -46,12 +46,12 @@ class Against:
 class Ceiling:
     """How well people agree with each other, and evaluators with them."""
 
-    annotators: Sequence[Voice]
+    annotators: Sequence[VerdictSource]
     people: Sequence[Against]
     """Each pair of annotators once."""
     evaluators: Mapping[str, Sequence[Against]]
     """By key of the evaluator, against each annotator in order."""
-    shown: Sequence[Voice]
+    shown: Sequence[VerdictSource]
     """The evaluators, in order."""
 
 
@@ -80,7 +80,9 @@ def ceiling_of(study: Study, voices: Voices) -> Ceiling:
     )
 
 
-def _against(found: between.Sums, annotator: Voice, voice: Voice, seed: int) -> Against:
+def _against(
+    found: between.Sums, annotator: VerdictSource, voice: VerdictSource, seed: int
+) -> Against:
     matrix = found.matrix
     kappa: Interval | Undefined
     if isinstance(matrix.kappa, Undefined):

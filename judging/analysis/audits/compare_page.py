@@ -24,7 +24,7 @@ from judging.analysis.audits.comparison import (
 )
 from judging.analysis.audits.measures import BY_KEY, Measure
 from judging.analysis.audits.triangle_links import Linked, in_cells
-from judging.analysis.audits.voices import Voice, Voices
+from judging.analysis.audits.verdict_sources import VerdictSource, Voices
 from judging.analysis.pictures_flips import FlipsBar, flips_picture
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix
@@ -129,7 +129,9 @@ class PairRow:
     numbers: FlipNumbers
 
 
-def compare_page(study: Study, voices: Voices, first: Voice, second: Voice) -> ComparePage:
+def compare_page(
+    study: Study, voices: Voices, first: VerdictSource, second: VerdictSource
+) -> ComparePage:
     """The page, in a number of queries that does not depend on the runs."""
     comparison = compare(study, first, second)
     groups = [_groups(study, comparison, key, found) for key, found in comparison.groups.items()]
@@ -150,7 +152,7 @@ def compare_page(study: Study, voices: Voices, first: Voice, second: Voice) -> C
     )
 
 
-def default_pair(voices: Voices) -> tuple[Voice, Voice] | None:
+def default_pair(voices: Voices) -> tuple[VerdictSource, VerdictSource] | None:
     """The pair that most come for: before and after the repair, else the first two."""
     by_name = {voice.evaluator.name: voice for voice in voices.evaluators if voice.evaluator}
     for first, second in DEFAULT_PAIRS:
@@ -170,8 +172,8 @@ def pair_rows(study: Study, pairs: Sequence[PairCompared]) -> list[PairRow]:
 
 def flip_numbers(
     study: Study,
-    first: Voice,
-    second: Voice,
+    first: VerdictSource,
+    second: VerdictSource,
     flips: Flips,
     groups: Mapping[str, str] | None = None,
 ) -> FlipNumbers:
@@ -213,8 +215,8 @@ def _tables(study: Study, comparison: Comparison) -> list[FlipTable]:
 
 def _flip(
     study: Study,
-    first: Voice,
-    second: Voice,
+    first: VerdictSource,
+    second: VerdictSource,
     before: Shown,
     after: Shown,
     flips: Mapping[tuple[Shown, Shown], int],

@@ -10,8 +10,8 @@ from judging.analysis.audits.compare_page import compare_page, default_pair, pai
 from judging.analysis.audits.comparison import compare, compare_all
 from judging.analysis.audits.comparison_tables import comparison_table
 from judging.analysis.audits.people_page import people_page
+from judging.analysis.audits.verdict_sources import VerdictSource, Voices, voices_of
 from judging.analysis.audits.views import as_file, as_part
-from judging.analysis.audits.voices import Voice, Voices, voices_of
 from judging.analysis.reports import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors
@@ -65,7 +65,7 @@ def audit_people(request: AppRequest, study: Study) -> HttpResponse:
     )
 
 
-def _pair(request: AppRequest, voices: Voices) -> tuple[Voice, Voice] | None:
+def _pair(request: AppRequest, voices: Voices) -> tuple[VerdictSource, VerdictSource] | None:
     """The two evaluators of the address; those that most come for where it names none."""
     if "first" not in request.GET and "second" not in request.GET:
         return default_pair(voices)

@@ -19,7 +19,7 @@ from judging.analysis.audits.joint import (
     matrix_against_reference,
 )
 from judging.analysis.audits.population import counted_items
-from judging.analysis.audits.voices import Voice, Voices
+from judging.analysis.audits.verdict_sources import VerdictSource, Voices
 from judging.models import Evaluation, Study
 from judging.statistics.comparison import McNemar, holm, mcnemar
 from judging.statistics.confusion import ConfusionMatrix, cell
@@ -98,8 +98,8 @@ class Spent:
 class Comparison:
     """Two evaluators of a study held against each other."""
 
-    first: Voice
-    second: Voice
+    first: VerdictSource
+    second: VerdictSource
     flips: Flips
     matrices: tuple[ConfusionMatrix, ConfusionMatrix]
     spent: tuple[Spent, Spent]
@@ -111,14 +111,14 @@ class Comparison:
 class PairCompared:
     """One of all pairs."""
 
-    first: Voice
-    second: Voice
+    first: VerdictSource
+    second: VerdictSource
     flips: Flips
     adjusted: float
     """McNemar's p by Holm over all pairs."""
 
 
-def compare(study: Study, first: Voice, second: Voice) -> Comparison:
+def compare(study: Study, first: VerdictSource, second: VerdictSource) -> Comparison:
     """The comparison, in three queries."""
     counts = joint_counts(study, [first, second], by=list(GROUPINGS))
     groups = {name: _groups(counts, name) for name in GROUPINGS}
@@ -179,7 +179,7 @@ def _flipped(flips: Flips) -> int:
     return flips.test.only_first + flips.test.only_second
 
 
-def _spent(study: Study, voice: Voice) -> Spent:
+def _spent(study: Study, voice: VerdictSource) -> Spent:
     found = Evaluation.objects.filter(
         evaluator=voice.evaluator,
         is_current=True,

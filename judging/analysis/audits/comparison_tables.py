@@ -11,7 +11,7 @@ from judging.analysis.audits.additions import additions_of
 from judging.analysis.audits.ceiling import Against, ceiling_of
 from judging.analysis.audits.columns import EVALUATOR, RUNS, UNDEFINED
 from judging.analysis.audits.comparison import Comparison, Flips, compare_all
-from judging.analysis.audits.voices import voices_of
+from judging.analysis.audits.verdict_sources import voices_of
 from judging.analysis.reports import Column, Table, Value
 from judging.analysis.table_values import ends, number, why
 from judging.models import Study

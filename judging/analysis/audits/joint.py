@@ -10,7 +10,7 @@ from django.db.models import Case, CharField, Count, F, When
 
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.population import SUCCESS, counted_items
-from judging.analysis.audits.voices import Voice, with_voices
+from judging.analysis.audits.verdict_sources import VerdictSource, with_voices
 from judging.models import Study
 from judging.models.labels import Success
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
@@ -49,7 +49,7 @@ class Joint:
 
 def joint_counts(
     study: Study,
-    voices: Sequence[Voice],
+    voices: Sequence[VerdictSource],
     *,
     by: Sequence[str] = (),
     per_task: bool = False,

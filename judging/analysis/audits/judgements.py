@@ -61,12 +61,12 @@ class RunJudgements:
 
 
 def shows_experiment(run: Run) -> bool:
-    """Whether a run got by `shown_to(user)` has an experiment that the person may know."""
+    """Whether a run got by `visible_to(user)` has an experiment that the person may know."""
     return run.experiment_id is not None and not cast("ShownRun", run).is_anonymous
 
 
 def judgements_of(run: Run, user: User, study_id: int | None = None) -> RunJudgements:
-    """The judgements of a run got by `shown_to(user)`.
+    """The judgements of a run got by `visible_to(user)`.
 
     Args:
         study_id: the study whose reference verdict decides the cells; the authoritative one

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.audits.ceiling import Against, Ceiling
 from judging.analysis.audits.triangle_links import Linked, differing
-from judging.analysis.audits.voices import Voice
+from judging.analysis.audits.verdict_sources import VerdictSource
 from judging.analysis.pictures import IntervalRow, Meaning, figure_row, interval_picture
 from judging.models import Study
 
@@ -29,9 +29,9 @@ class AgainstShown:
 class PeoplePage:
     """Annotators against each other, evaluators against each of them."""
 
-    annotators: Sequence[Voice]
+    annotators: Sequence[VerdictSource]
     people: Sequence[AgainstShown]
-    evaluators: Sequence[tuple[Voice, Sequence[AgainstShown]]]
+    evaluators: Sequence[tuple[VerdictSource, Sequence[AgainstShown]]]
     picture: SafeString
 
 

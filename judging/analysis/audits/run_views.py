@@ -104,7 +104,7 @@ def audit_left_out(request: AppRequest, study: Study, group: str) -> HttpRespons
 @vary_on_headers("HX-Request", "HX-Current-URL")
 def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
     """The pane beside a run's timeline: only what the viewer may see."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).select_related("task"))
+    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]).select_related("task"))
     walk = read_walk(request.GET, request.htmx.current_url or "")
     study_id = int(walk["study"]) if "study" in walk else None
     judgements = judgements_of(run, request.user, study_id)

@@ -24,7 +24,13 @@ from django.db.models.functions import Cast, Coalesce, NullIf
 from judging.analysis.audits.cells import Neighbours, Shown, cell_by, read_cells
 from judging.analysis.audits.joint import GROUPINGS
 from judging.analysis.audits.population import counted_items
-from judging.analysis.audits.voices import FAILED, PASSED, Voice, Voices, with_voices
+from judging.analysis.audits.verdict_sources import (
+    FAILED,
+    PASSED,
+    VerdictSource,
+    Voices,
+    with_voices,
+)
 from judging.models import Evaluation, Label, Study, StudyItem
 from judging.models.labels import Success
 
@@ -56,7 +62,7 @@ BETWEEN, AGAINST = "_", "~"
 class InCells:
     """Runs that are in these cells of a voice."""
 
-    voice: Voice
+    voice: VerdictSource
     cells: Sequence[Shown]
 
     @property
@@ -69,12 +75,12 @@ class Selection:
     """Runs of a study's audit, filtered and sorted, and the evaluators to show of each."""
 
     cells: Sequence[InCells] = ()
-    differ: tuple[Voice, Voice] | None = None
+    differ: tuple[VerdictSource, VerdictSource] | None = None
     spread: str = ""
     """`any`: not all verdicts are the same. `people`: the annotators' are not."""
     groups: Mapping[str, str] = field(default_factory=dict)
     """Values by name of `GROUPINGS`."""
-    evaluators: Sequence[Voice] = ()
+    evaluators: Sequence[VerdictSource] = ()
     """Those to show, which are also those that disagreement speaks of; all of them if empty."""
     sort: str = DEFAULT_SORT
 
@@ -97,7 +103,7 @@ class Selection:
         return bool(self.cells or self.differ or self.spread or self.groups)
 
     @property
-    def looked_at(self) -> Voice | None:
+    def looked_at(self) -> VerdictSource | None:
         """The evaluator whose cell this is, where the selection is of one."""
         return self.cells[0].voice if self.cells else None
 
@@ -187,7 +193,7 @@ def _spread_filter(items: QuerySet[StudyItem], spread: str) -> QuerySet[StudyIte
     return items.annotate(kinds_of_labels=kinds).filter(kinds_of_labels__gt=1)
 
 
-def _disagreement(evaluators: Sequence[Voice]) -> Coalesce:
+def _disagreement(evaluators: Sequence[VerdictSource]) -> Coalesce:
     versions = [voice.evaluator for voice in evaluators]
     said = Evaluation.objects.filter(
         run=OuterRef("run"), is_current=True, evaluator__in=versions

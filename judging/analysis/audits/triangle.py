@@ -13,7 +13,7 @@ from judging.analysis.audits.cells import Shown, shown
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.matrices import NOT_EVALUATED, PASSED_BY_VERDICT
 from judging.analysis.audits.population import SUCCESS
-from judging.analysis.audits.voices import STEPS, Voice, Voices, step_verdict
+from judging.analysis.audits.verdict_sources import STEPS, VerdictSource, Voices, step_verdict
 from judging.models import Evaluation, Label, StudyItem
 from judging.statistics.confusion import cell
 
@@ -56,13 +56,13 @@ class RunVoices:
     said: dict[str, Said] = field(default_factory=dict)
     """By key of the voice."""
 
-    def by(self, voice: Voice) -> Said:
+    def by(self, voice: VerdictSource) -> Said:
         """What this voice said."""
         return self.said.get(voice.key, NOTHING)
 
 
 def voices_on(
-    items: Sequence[StudyItem], voices: Voices, wanted: Sequence[Voice]
+    items: Sequence[StudyItem], voices: Voices, wanted: Sequence[VerdictSource]
 ) -> Mapping[int, RunVoices]:
     """What the wanted voices said of these runs, by item, in two queries."""
     found = {item.pk: RunVoices() for item in items}
@@ -101,7 +101,7 @@ class _Stored:
 
 
 def _evaluations(
-    by_run: Mapping[UUID, StudyItem], voices: Voices, wanted: Sequence[Voice]
+    by_run: Mapping[UUID, StudyItem], voices: Voices, wanted: Sequence[VerdictSource]
 ) -> Iterable[tuple[UUID, int, _Stored]]:
     steps: dict[str, Expression] = {}
     if voices.steps:

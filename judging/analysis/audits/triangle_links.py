@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.selection import InCells, Selection
-from judging.analysis.audits.voices import Voice
+from judging.analysis.audits.verdict_sources import VerdictSource
 from judging.models import Study
 from judging.statistics.proportions import Share
 
@@ -33,7 +33,7 @@ class LinkedShare:
 def in_cells(
     study: Study,
     n: int,
-    cells: Sequence[tuple[Voice, Sequence[Shown]]],
+    cells: Sequence[tuple[VerdictSource, Sequence[Shown]]],
     groups: Mapping[str, str] | None = None,
 ) -> Linked:
     """So many runs that are in all of these cells, and in these groups."""
@@ -45,7 +45,7 @@ def in_cells(
     return Linked(n, _address(study, selection))
 
 
-def differing(study: Study, n: int, first: Voice, second: Voice) -> Linked:
+def differing(study: Study, n: int, first: VerdictSource, second: VerdictSource) -> Linked:
     """So many runs on which the two differ."""
     return Linked(n, _address(study, Selection(differ=(first, second))))
 

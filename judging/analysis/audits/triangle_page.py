@@ -14,7 +14,7 @@ from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.joint import GROUPINGS
 from judging.analysis.audits.population import counted_items
 from judging.analysis.audits.selection import ANY, PEOPLE, Selection
-from judging.analysis.audits.voices import Voice, Voices
+from judging.analysis.audits.verdict_sources import VerdictSource, Voices
 from judging.models import Study
 
 GROUP_NAMES = {
@@ -83,7 +83,7 @@ def filters_of(study: Study, voices: Voices, selection: Selection) -> Filters:
     )
 
 
-def _cells(voice: Voice) -> list[Choice]:
+def _cells(voice: VerdictSource) -> list[Choice]:
     return [Choice(f"{voice.key}_{cells}", str(name)) for cells, name in _OFFERED.items()]
 
 

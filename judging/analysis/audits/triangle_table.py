@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.selection import SORTS, Selection, ordered
 from judging.analysis.audits.triangle import NOTHING, RunVoices, Said, voices_on
-from judging.analysis.audits.voices import Voice, Voices
+from judging.analysis.audits.verdict_sources import VerdictSource, Voices
 from judging.analysis.wording import figure_words, reason_words
 from judging.models import EvaluatorVersion, Study
 from runs.templatetags.interface import cell, verdict
@@ -33,7 +33,7 @@ class _LabelColumn(tables.Column):  # type: ignore[misc]
 
     keeps_case = True
 
-    def __init__(self, name: str, voice: Voice | None, number: int) -> None:
+    def __init__(self, name: str, voice: VerdictSource | None, number: int) -> None:
         super().__init__(
             verbose_name=name,
             accessor="pk",
@@ -61,7 +61,7 @@ class _VoiceColumn(tables.Column):  # type: ignore[misc]
 
     keeps_case = True
 
-    def __init__(self, voice: Voice) -> None:
+    def __init__(self, voice: VerdictSource) -> None:
         name = voice.name
         step = " step" if voice.step else ""
         super().__init__(
@@ -214,7 +214,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
         return verdict(value)
 
 
-def shown_voices(voices: Voices, selection: Selection) -> list[Voice]:
+def shown_voices(voices: Voices, selection: Selection) -> list[VerdictSource]:
     """The evaluators of a selection, stages before their judge.
 
     Pipelines stand whole, for their stages are those of a judge; and beside one evaluator that is
@@ -222,7 +222,7 @@ def shown_voices(voices: Voices, selection: Selection) -> list[Voice]:
     """
     evaluators = selection.evaluators or voices.evaluators
     looked_at = selection.looked_at
-    found: list[Voice] = []
+    found: list[VerdictSource] = []
     for voice in evaluators:
         is_looked_at = looked_at is not None and looked_at.evaluator == voice.evaluator
         is_judge = voice.evaluator is not None and voice.evaluator.kind == _JUDGE
@@ -233,7 +233,7 @@ def shown_voices(voices: Voices, selection: Selection) -> list[Voice]:
 
 def label_columns(study: Study, voices: Voices) -> list[tuple[str, _LabelColumn]]:
     """A column a person where they are few; else one for each of a run's labels, A, B …"""
-    people: Sequence[Voice] = voices.annotators
+    people: Sequence[VerdictSource] = voices.annotators
     if len(people) <= study.labels_per_run:
         return [
             (f"label_{number}", _LabelColumn(voice.name, voice, number))

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from judging.analysis.audits.columns import GOAL, NUMBER, REFERENCE, RUN, SITE, TASK
 from judging.analysis.audits.selection import Selection, selected_items
 from judging.analysis.audits.triangle import RunVoices, voices_on
-from judging.analysis.audits.voices import Voice, Voices, voices_of
+from judging.analysis.audits.verdict_sources import VerdictSource, Voices, voices_of
 from judging.analysis.reports import Column, Table, Value
 from judging.models import Study
 
@@ -63,7 +63,7 @@ def _note() -> str:
     )
 
 
-def _columns(voice: Voice) -> list[Column]:
+def _columns(voice: VerdictSource) -> list[Column]:
     # Two evaluators may share a name and a version, so the number tells them apart.
     key = f"{voice.key}_{voice.evaluator.name}" if voice.evaluator else voice.key
     cell = _("%(name)s, cell") % {"name": voice.name}
@@ -71,7 +71,7 @@ def _columns(voice: Voice) -> list[Column]:
 
 
 def _row(
-    item: SelectedItem, said: RunVoices, voices: Voices, shown: Sequence[Voice]
+    item: SelectedItem, said: RunVoices, voices: Voices, shown: Sequence[VerdictSource]
 ) -> list[Value]:
     task = item.run.task
     labels = {label.annotator: label.success for label in said.labels}

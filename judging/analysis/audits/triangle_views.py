@@ -10,8 +10,8 @@ from judging.analysis.audits.selection import Selection, read_selection, selecte
 from judging.analysis.audits.triangle_page import filters_of
 from judging.analysis.audits.triangle_table import TriangleTable
 from judging.analysis.audits.triangle_tables import triangle_rows
+from judging.analysis.audits.verdict_sources import Voices, voices_of
 from judging.analysis.audits.views import as_file
-from judging.analysis.audits.voices import Voices, voices_of
 from judging.analysis.reports import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors

@@ -12,7 +12,7 @@ from django.urls import reverse
 from judging.analysis.audits.cells import Neighbours, items_in_cells, neighbours, read_cells
 from judging.analysis.audits.judgements import may_walk
 from judging.analysis.audits.selection import neighbours_in, read_selection, selected_items
-from judging.analysis.audits.voices import voices_of
+from judging.analysis.audits.verdict_sources import voices_of
 from judging.models import EvaluatorVersion, Study
 from runs.models import User
 from runs.models.parsing import read_number

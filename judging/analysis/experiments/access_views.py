@@ -9,9 +9,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 
 from judging.analysis.experiments.access import PERMISSIONS
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.pairs import By
 from judging.analysis.experiments.population import Scope, scope_for
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.sources import (
     Choice,
     Source,
@@ -48,14 +48,14 @@ def demand_permissions(request: AppRequest) -> None:
 
 def scope_of(request: AppRequest, experiment_id: int) -> Scope:
     """What the person may know of the experiment; 404 where they may not know its name."""
-    experiments = Experiment.objects.shown_to(request.user)
+    experiments = Experiment.objects.visible_to(request.user)
     return scope_for(request.user, get_object_or_404(experiments, pk=experiment_id))
 
 
-def asked_of(request: AppRequest, scope: Scope) -> Asked:
+def asked_of(request: AppRequest, scope: Scope) -> ReportQuery:
     """What the address asks for; its source is the default's where it names none."""
     choices = None if "verdict" in request.GET else choices_of(scope)
-    return Asked(
+    return ReportQuery(
         scope=scope,
         source=source_of(request, choices or []),
         selector=selector_of(request),

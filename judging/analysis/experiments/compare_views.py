@@ -36,7 +36,7 @@ KEPT = ("a", "b", "a_agent", "b_agent", "pair")
 def experiment_compare(request: AppRequest) -> HttpResponse:
     """How far two sides lie apart, and which of their runs flip."""
     demand_permissions(request)
-    offered = list(Experiment.objects.shown_to(request.user)[:MOST_OFFERED])
+    offered = list(Experiment.objects.visible_to(request.user)[:MOST_OFFERED])
     first = request.GET.get("a") or (str(offered[0].pk) if offered else "")
     context: dict[str, object] = {
         "offered": offered,

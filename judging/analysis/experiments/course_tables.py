@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.endings import endings_of, failure_modes_of
 from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.population import Standing
+from judging.analysis.experiments.population import RunResult
 from judging.analysis.experiments.recovery import detections_of
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.savings import StoppedEarly, stopped_early
 from judging.analysis.experiments.table_parts import CONFIGURATION, SHARE, titled
 from judging.analysis.failure_modes.tables import MODE_COLUMNS, MODES_NOTE, mode_rows
@@ -20,7 +20,7 @@ from judging.analysis.table_values import counted
 from runs.operations.health.infrastructure import error_rates
 
 
-def recovery_table(asked: Asked) -> Table:
+def recovery_table(asked: ReportQuery) -> Table:
     """One row a configuration: success without recovery, and rescued by one."""
     columns = [
         CONFIGURATION,
@@ -56,7 +56,7 @@ def _saved(stopped: StoppedEarly) -> tuple[Value, Value, Value]:
     return stopped.runs, stopped.saved.steps, None if dollars is None else float(dollars)
 
 
-def detections_table(asked: Asked) -> Table:
+def detections_table(asked: ReportQuery) -> Table:
     """One row a configuration and number of anomalies noticed in a run."""
     columns = [
         CONFIGURATION,
@@ -72,7 +72,7 @@ def detections_table(asked: Asked) -> Table:
     return titled(asked, "detections", columns, rows)
 
 
-def modes_table(asked: Asked) -> Table:
+def modes_table(asked: ReportQuery) -> Table:
     """One row a configuration, word and failure mode; a failure may show several modes."""
     told = failure_modes_of(asked.figures, asked.scope)
     rows: list[Sequence[Value]] = [
@@ -84,7 +84,7 @@ def modes_table(asked: Asked) -> Table:
     return titled(asked, "modes", [CONFIGURATION, *MODE_COLUMNS], rows, [str(MODES_NOTE)])
 
 
-def endings_table(asked: Asked) -> Table:
+def endings_table(asked: ReportQuery) -> Table:
     """One row a configuration and end reason."""
     columns = [
         CONFIGURATION,
@@ -93,7 +93,7 @@ def endings_table(asked: Asked) -> Table:
         Column("failures", gettext_lazy("failures")),
         Column("no_verdict", gettext_lazy("no verdict")),
     ]
-    standings = (Standing.SUCCESS, Standing.FAILURE, Standing.NONE)
+    standings = (RunResult.SUCCESS, RunResult.FAILURE, RunResult.NONE)
     rows: list[Sequence[Value]] = [
         [found.configuration.name, reason, *(counts[each] for each in standings)]
         for found in endings_of(asked.figures, asked.scope)
@@ -102,7 +102,7 @@ def endings_table(asked: Asked) -> Table:
     return titled(asked, "endings", columns, rows)
 
 
-def infrastructure_table(asked: Asked) -> Table:
+def infrastructure_table(asked: ReportQuery) -> Table:
     """One row a configuration: how many of its attempts an infrastructure error ended."""
     columns = [
         CONFIGURATION,

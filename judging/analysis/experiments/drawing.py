@@ -9,11 +9,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.figures import Figures
 from judging.analysis.experiments.lengths import Bin, lengths_of
-from judging.analysis.experiments.population import DECIDED, Standing
+from judging.analysis.experiments.population import DECIDED, RunResult
 from judging.analysis.experiments.recovery import Detections, detections_of
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.selection import joined, runs_url
 from judging.analysis.experiments.trials import TrialFigures, trials_of
 from judging.analysis.pictures import IntervalRow, figure_row, interval_picture
@@ -31,26 +31,26 @@ QUESTIONS: Mapping[str, Promise] = {
 """The pictures of an experiment, by the question that each answers."""
 
 
-def accuracy(asked: Asked) -> SafeString:
+def accuracy(asked: ReportQuery) -> SafeString:
     """All configurations on one axis, with Wilson's interval and the one by task."""
     rows = [_accuracy(asked, each) for each in asked.figures.configurations]
     label = f"{QUESTIONS['accuracy']} {asked.source.name}"
     return interval_picture(rows, label=label, meaning="agent")
 
 
-def detections(asked: Asked) -> dict[int, SafeString]:
+def detections(asked: ReportQuery) -> dict[int, SafeString]:
     """By configuration: successes and failures by how often an anomaly was noticed."""
     return {
         found.configuration.agent.pk: detections_picture(
-            [_bar(asked, found, Standing.SUCCESS, n, won) for n, won, _lost in found.numbers],
-            [_bar(asked, found, Standing.FAILURE, n, lost) for n, _won, lost in found.numbers],
+            [_bar(asked, found, RunResult.SUCCESS, n, won) for n, won, _lost in found.numbers],
+            [_bar(asked, found, RunResult.FAILURE, n, lost) for n, _won, lost in found.numbers],
             label=f"{QUESTIONS['detections']} {found.configuration.name}",
         )
         for found in detections_of(asked.figures, asked.scope)
     }
 
 
-def lengths(asked: Asked) -> dict[int, SafeString]:
+def lengths(asked: ReportQuery) -> dict[int, SafeString]:
     """By configuration: the success rate of runs by number of steps."""
     return {
         found.configuration.agent.pk: interval_picture(
@@ -62,7 +62,7 @@ def lengths(asked: Asked) -> dict[int, SafeString]:
     }
 
 
-def trials(asked: Asked) -> dict[int, SafeString]:
+def trials(asked: ReportQuery) -> dict[int, SafeString]:
     """By configuration with several trials of a task: pass@k, pass^k and the best of k."""
     return {
         found.configuration.agent.pk: _trials(found)
@@ -71,14 +71,14 @@ def trials(asked: Asked) -> dict[int, SafeString]:
     }
 
 
-PER_CONFIGURATION: Mapping[str, Callable[[Asked], dict[int, SafeString]]] = {
+PER_CONFIGURATION: Mapping[str, Callable[[ReportQuery], dict[int, SafeString]]] = {
     "detections": detections,
     "lengths": lengths,
     "trials": trials,
 }
 
 
-def picture(asked: Asked, name: str, agent: int | None) -> SafeString:
+def picture(asked: ReportQuery, name: str, agent: int | None) -> SafeString:
     """One picture to take away.
 
     Raises:
@@ -94,7 +94,7 @@ def steps_words(each: Bin) -> str:
     return str(each.first) if each.first == each.last else f"{each.first}–{each.last}"
 
 
-def _accuracy(asked: Asked, each: Figures) -> IntervalRow:
+def _accuracy(asked: ReportQuery, each: Figures) -> IntervalRow:
     url = runs_url(
         asked.scope.experiment, asked.source, agent=each.agent.pk, standing=joined(DECIDED)
     )
@@ -104,7 +104,7 @@ def _accuracy(asked: Asked, each: Figures) -> IntervalRow:
     )
 
 
-def _length(asked: Asked, configuration: Figures, each: Bin) -> IntervalRow:
+def _length(asked: ReportQuery, configuration: Figures, each: Bin) -> IntervalRow:
     url = runs_url(
         asked.scope.experiment,
         asked.source,
@@ -116,7 +116,7 @@ def _length(asked: Asked, configuration: Figures, each: Bin) -> IntervalRow:
     return figure_row(name, each.share.value, each.share.interval, counted=each.share, url=url)
 
 
-def _bar(asked: Asked, found: Detections, standing: Standing, n: int, runs: int) -> Bar:
+def _bar(asked: ReportQuery, found: Detections, standing: RunResult, n: int, runs: int) -> Bar:
     url = runs_url(
         asked.scope.experiment,
         asked.source,

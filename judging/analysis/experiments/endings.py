@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Count
 
 from judging.analysis.experiments.figures import ExperimentFigures, Figures
-from judging.analysis.experiments.population import COUNTED, Scope, Standing
+from judging.analysis.experiments.population import COUNTED, RunResult, Scope
 from judging.analysis.failure_modes.shares import (
     ModeFigures,
     Reviewed,
@@ -26,7 +26,7 @@ class Endings:
     """One configuration: counted runs by end reason and standing, the most frequent first."""
 
     configuration: Figures
-    reasons: Sequence[tuple[str, Counter[Standing]]]
+    reasons: Sequence[tuple[str, Counter[RunResult]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +46,10 @@ class FailureModes:
 def failure_modes_of(figures: ExperimentFigures, scope: Scope) -> FailureModes:
     """How the failures failed, in three queries."""
     standing = scope.standing(figures.source)
-    failures = standing.filter(standing=Standing.FAILURE)
+    failures = standing.filter(standing=RunResult.FAILURE)
     return FailureModes(
         configurations=figures.configurations,
-        runs=told_of(failures, standing.filter(standing=Standing.ERROR)),
+        runs=told_of(failures, standing.filter(standing=RunResult.ERROR)),
         reviewed=reviewed(failures),
     )
 
@@ -57,18 +57,18 @@ def failure_modes_of(figures: ExperimentFigures, scope: Scope) -> FailureModes:
 def never_looked_at(figures: ExperimentFigures, scope: Scope) -> int:
     """Failures to which the fixed rules have not been applied: runs from before there were any."""
     standing = scope.standing(figures.source)
-    return unlooked(standing.filter(standing=Standing.FAILURE)).count()
+    return unlooked(standing.filter(standing=RunResult.FAILURE)).count()
 
 
 def endings_of(figures: ExperimentFigures, scope: Scope) -> list[Endings]:
     """All configurations, in one query."""
-    reasons: defaultdict[int, defaultdict[str, Counter[Standing]]] = defaultdict(
+    reasons: defaultdict[int, defaultdict[str, Counter[RunResult]]] = defaultdict(
         lambda: defaultdict(Counter)
     )
     standing = scope.standing(figures.source)
     counted = standing.filter(standing__in=COUNTED).values_list("agent", "end_reason", "standing")
     for agent, reason, word, n in counted.annotate(n=Count("*")):
-        reasons[agent][reason][Standing(word)] += n
+        reasons[agent][reason][RunResult(word)] += n
     return [
         Endings(
             configuration=each,

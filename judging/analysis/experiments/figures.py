@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from django.db.models import Count, Max, Min, Sum
 
-from judging.analysis.experiments.population import COUNTED, DECIDED, Scope, Standing
+from judging.analysis.experiments.population import COUNTED, DECIDED, RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.statistics.figures import Interval
 from judging.statistics.proportions import Share
@@ -28,7 +28,7 @@ class Sums(NamedTuple):
 
     agent: int
     task: int
-    standing: Standing
+    standing: RunResult
     runs: int
     seconds: float | None
     timed: int
@@ -63,7 +63,7 @@ class Figures:
 
     agent: AgentConfiguration
     name: str
-    standings: Mapping[Standing, int]
+    standings: Mapping[RunResult, int]
     trials: Mapping[int, Trials]
     """By task, of those with a verdict."""
     tasks: int
@@ -77,11 +77,11 @@ class Figures:
 
     @property
     def successes(self) -> int:
-        return self.standings.get(Standing.SUCCESS, 0)
+        return self.standings.get(RunResult.SUCCESS, 0)
 
     @property
     def failures(self) -> int:
-        return self.standings.get(Standing.FAILURE, 0)
+        return self.standings.get(RunResult.FAILURE, 0)
 
     @property
     def decided(self) -> int:
@@ -91,7 +91,7 @@ class Figures:
     @property
     def undecided(self) -> int:
         """Runs that count and have no verdict from this source."""
-        return self.standings.get(Standing.NONE, 0)
+        return self.standings.get(RunResult.NONE, 0)
 
     @property
     def counted(self) -> int:
@@ -138,8 +138,8 @@ class ExperimentFigures:
     sums: Sequence[Sums] = field(repr=False)
 
     @property
-    def standings(self) -> Counter[Standing]:
-        total: Counter[Standing] = Counter()
+    def standings(self) -> Counter[RunResult]:
+        total: Counter[RunResult] = Counter()
         for each in self.sums:
             total[each.standing] += each.runs
         return total
@@ -228,14 +228,14 @@ def _sums(scope: Scope, source: Source) -> list[Sums]:
             last=Max("ended_at"),
         )
     )
-    return [Sums(agent, task, Standing(word), *rest) for agent, task, word, *rest in rows]
+    return [Sums(agent, task, RunResult(word), *rest) for agent, task, word, *rest in rows]
 
 
 def _figures(agent: AgentConfiguration, name: str, sums: Sequence[Sums]) -> Figures:
-    told = [each for each in sums if each.standing is not Standing.HIDDEN]
+    told = [each for each in sums if each.standing is not RunResult.HIDDEN]
     counted = [each for each in told if each.standing in COUNTED]
-    standings: Counter[Standing] = Counter()
-    trials: defaultdict[int, Counter[Standing]] = defaultdict(Counter)
+    standings: Counter[RunResult] = Counter()
+    trials: defaultdict[int, Counter[RunResult]] = defaultdict(Counter)
     for each in told:
         standings[each.standing] += each.runs
         if each.standing in DECIDED:
@@ -247,7 +247,7 @@ def _figures(agent: AgentConfiguration, name: str, sums: Sequence[Sums]) -> Figu
         agent=agent,
         name=name,
         standings=standings,
-        trials={task: (n.total(), n[Standing.SUCCESS]) for task, n in trials.items()},
+        trials={task: (n.total(), n[RunResult.SUCCESS]) for task, n in trials.items()},
         tasks=len({each.task for each in counted}),
         seconds=Amount(
             sum(each.seconds or 0.0 for each in counted), sum(each.timed for each in counted), runs

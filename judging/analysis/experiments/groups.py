@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.figures import ExperimentFigures, Trials
-from judging.analysis.experiments.population import Standing
+from judging.analysis.experiments.population import RunResult
 from judging.statistics.proportions import Share
 from judging.statistics.success import Mean, clustered_rate
 from runs.models import Task
@@ -58,7 +58,7 @@ class Group:
 
 def placed_tasks(figures: ExperimentFigures) -> dict[int, Placed]:
     """The tasks that some figure speaks of, in one query."""
-    wanted = {each.task for each in figures.sums if each.standing is not Standing.HIDDEN}
+    wanted = {each.task for each in figures.sums if each.standing is not RunResult.HIDDEN}
     rows = Task.objects.filter(pk__in=wanted).values_list(
         "pk",
         "external_id",

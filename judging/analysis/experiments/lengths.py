@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Count
 
 from judging.analysis.experiments.figures import ExperimentFigures, Figures
-from judging.analysis.experiments.population import DECIDED, Scope, Standing
+from judging.analysis.experiments.population import DECIDED, RunResult, Scope
 from judging.statistics.proportions import Share
 
 MOST_BINS = 10
@@ -63,7 +63,7 @@ def _bins(
     for (steps, standing), n in counts.items():
         place = max(steps - 1, 0) // width
         all_runs[place] += n
-        won[place] += n if standing == Standing.SUCCESS else 0
+        won[place] += n if standing == RunResult.SUCCESS else 0
     bins, solved = [], 0
     for place in range(max(most - 1, 0) // width + 1):
         solved += won[place]

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.controls import controls_of
 from judging.analysis.experiments.figures import Amount, Figures
 from judging.analysis.experiments.groups import GROUPINGS, groups_of, placed_tasks
 from judging.analysis.experiments.lengths import lengths_of
 from judging.analysis.experiments.pairs import Cell, pair_all
 from judging.analysis.experiments.population import TOLD_LEFT_OUT
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.table_parts import CONFIGURATION, SHARE, titled
 from judging.analysis.experiments.trials import selector_words, trials_of
 from judging.analysis.reports import Column, Table, Value
 from judging.analysis.table_values import counted, ends, number
 
 
-def configurations_table(asked: Asked) -> Table:
+def configurations_table(asked: ReportQuery) -> Table:
     """One row a configuration: accuracy with both standard errors, and what its runs took."""
     columns = [
         CONFIGURATION,
@@ -50,7 +50,7 @@ def configurations_table(asked: Asked) -> Table:
     return titled(asked, "configurations", columns, rows, [_unknown_note()])
 
 
-def groups_table(asked: Asked) -> Table:
+def groups_table(asked: ReportQuery) -> Table:
     """One row a configuration in a site, template, level or kind of evaluation."""
     columns = [
         Column("grouping", gettext_lazy("grouping")),
@@ -71,7 +71,7 @@ def groups_table(asked: Asked) -> Table:
     return titled(asked, "groups", columns, rows)
 
 
-def trials_table(asked: Asked) -> Table:
+def trials_table(asked: ReportQuery) -> Table:
     """One row a configuration and k."""
     columns = [
         CONFIGURATION,
@@ -99,7 +99,7 @@ def trials_table(asked: Asked) -> Table:
     return titled(asked, "trials", columns, rows, [selector_words(asked.selector, trials)])
 
 
-def lengths_table(asked: Asked) -> Table:
+def lengths_table(asked: ReportQuery) -> Table:
     """One row a configuration and range of steps."""
     columns = [
         CONFIGURATION,
@@ -122,7 +122,7 @@ def lengths_table(asked: Asked) -> Table:
     return titled(asked, "lengths", columns, rows)
 
 
-def pairs_table(asked: Asked) -> Table:
+def pairs_table(asked: ReportQuery) -> Table:
     """One row for every two configurations: what each solves that the other does not."""
     columns = [
         Column("first", gettext_lazy("first")),
@@ -157,7 +157,7 @@ def pairs_table(asked: Asked) -> Table:
     return titled(asked, "pairs", columns, rows)
 
 
-def controls_table(asked: Asked) -> Table:
+def controls_table(asked: ReportQuery) -> Table:
     """One row an evaluator and control agent: what it lets through."""
     columns = [
         Column("verdicts_of", gettext_lazy("verdicts of")),

@@ -9,9 +9,9 @@ from django.utils.functional import Promise
 from django.utils.http import urlencode
 
 from judging.analysis.audits.triangle_links import Linked
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.figures import Figures
-from judging.analysis.experiments.population import DECIDED, LEFT_OUT, TOLD_LEFT_OUT, Standing
+from judging.analysis.experiments.population import DECIDED, LEFT_OUT, TOLD_LEFT_OUT, RunResult
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.selection import joined, runs_url
 from judging.analysis.experiments.sources import Choice
 from judging.analysis.gate.reading import command_line
@@ -34,7 +34,7 @@ class ConfigurationRow:
 class ExperimentPage:
     """The source, who is counted and who is not, and a row a configuration."""
 
-    asked: Asked
+    asked: ReportQuery
     choices: Sequence[Choice]
     rows: Sequence[ConfigurationRow]
     undecided: Linked
@@ -56,7 +56,7 @@ class ExperimentPage:
         return any(row.figures.agent.config.get(HINTS_KEY) for row in self.rows)
 
 
-def experiment_page(asked: Asked, choices: Sequence[Choice]) -> ExperimentPage:
+def experiment_page(asked: ReportQuery, choices: Sequence[Choice]) -> ExperimentPage:
     """The page, in two queries beyond those of the choices."""
     figures = asked.figures
     standings = figures.standings
@@ -64,12 +64,12 @@ def experiment_page(asked: Asked, choices: Sequence[Choice]) -> ExperimentPage:
         asked=asked,
         choices=choices,
         rows=[_row(asked, each) for each in figures.configurations],
-        undecided=_linked(asked, standings[Standing.NONE], Standing.NONE),
+        undecided=_linked(asked, standings[RunResult.NONE], RunResult.NONE),
         left_out=left_out_of(asked),
     )
 
 
-def left_out_of(asked: Asked) -> list[tuple[Promise, Linked]]:
+def left_out_of(asked: ReportQuery) -> list[tuple[Promise, Linked]]:
     """The runs that no figure counts, by why; nothing where there are none."""
     standings = asked.figures.standings
     return [
@@ -79,10 +79,10 @@ def left_out_of(asked: Asked) -> list[tuple[Promise, Linked]]:
     ]
 
 
-def _row(asked: Asked, each: Figures) -> ConfigurationRow:
+def _row(asked: ReportQuery, each: Figures) -> ConfigurationRow:
     pk, standings = each.agent.pk, each.standings
 
-    def linked(standing: Standing) -> Linked:
+    def linked(standing: RunResult) -> Linked:
         return _linked(asked, standings.get(standing, 0), standing, agent=pk)
 
     experiment, source = asked.scope.experiment, asked.source
@@ -90,9 +90,9 @@ def _row(asked: Asked, each: Figures) -> ConfigurationRow:
     return ConfigurationRow(
         figures=each,
         decided=Linked(each.decided, decided),
-        successes=linked(Standing.SUCCESS),
-        failures=linked(Standing.FAILURE),
-        undecided=linked(Standing.NONE),
+        successes=linked(RunResult.SUCCESS),
+        failures=linked(RunResult.FAILURE),
+        undecided=linked(RunResult.NONE),
         left_out=[
             (words, linked(standing))
             for standing, words in TOLD_LEFT_OUT.items()
@@ -101,8 +101,8 @@ def _row(asked: Asked, each: Figures) -> ConfigurationRow:
     )
 
 
-def _linked(asked: Asked, n: int, standing: Standing, **chosen: object) -> Linked:
+def _linked(asked: ReportQuery, n: int, standing: RunResult, **chosen: object) -> Linked:
     """The number with its runs; what is hidden is counted and not listed."""
-    if standing is Standing.HIDDEN:
+    if standing is RunResult.HIDDEN:
         return Linked(n)
     return Linked(n, runs_url(asked.scope.experiment, asked.source, standing=standing, **chosen))

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.experiments.population import Scope, Standing
+from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.statistics.comparison import McNemar, mcnemar
 from judging.statistics.proportions import Share
@@ -77,7 +77,7 @@ class Paired(NamedTuple):
     """Its set and its own name: the same in every version of the set."""
     seed: int | None
     trial: int
-    standing: Standing
+    standing: RunResult
     seconds: float | None
     cost: float | None
     steps: int
@@ -85,7 +85,7 @@ class Paired(NamedTuple):
     @property
     def success(self) -> bool | None:
         """Whether it succeeded; None without a verdict."""
-        return None if self.standing is Standing.NONE else self.standing is Standing.SUCCESS
+        return None if self.standing is RunResult.NONE else self.standing is RunResult.SUCCESS
 
 
 class Pair(NamedTuple):
@@ -235,7 +235,7 @@ def runs_of(side: Side, source: Source) -> list[Paired]:
             task=(task_set, task),
             seed=seed,
             trial=trial,
-            standing=Standing(standing),
+            standing=RunResult(standing),
             seconds=seconds,
             cost=None if cost is None else float(cost),
             steps=steps,

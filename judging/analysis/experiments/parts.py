@@ -13,15 +13,15 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.triangle_links import Linked, LinkedShare
 from judging.analysis.experiments import drawing
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.controls import CONTROLS, LetThrough, controls_name, controls_of
 from judging.analysis.experiments.endings import endings_of, failure_modes_of, never_looked_at
 from judging.analysis.experiments.figures import ExperimentFigures, Figures, names_in
 from judging.analysis.experiments.groups import GROUPINGS, Group, groups_of, placed_tasks
 from judging.analysis.experiments.lengths import lengths_of
 from judging.analysis.experiments.pairs import FLIPPED, RULES, By, Cell, Pairing, pair_all
-from judging.analysis.experiments.population import DECIDED, Scope, Standing
+from judging.analysis.experiments.population import DECIDED, RunResult, Scope
 from judging.analysis.experiments.recovery import Detections, detections_of
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.savings import StoppedEarly, stopped_early
 from judging.analysis.experiments.selection import joined, runs_url
 from judging.analysis.experiments.table_parts import TABLE_NAMES
@@ -33,8 +33,8 @@ from judging.analysis.miniwob.causes import causes_of
 from judging.analysis.miniwob.figures import is_suite
 from judging.analysis.miniwob.page import suite_page
 from judging.analysis.miniwob.tables import OF_SUITE
-from judging.analysis.progress.asked import Options, ProgressAsked
 from judging.analysis.progress.page import summary_rows
+from judging.analysis.progress.report_query import Options, ProgressAsked
 from judging.analysis.progress.sources import default_progress_source, progress_choices
 from runs.models import Experiment, Run, Task
 from runs.operations.health.infrastructure import error_rates
@@ -50,14 +50,14 @@ class Part:
 
     title: Promise
     template: str
-    fill: Callable[[Asked, Mapping[str, str]], dict[str, Any]]
+    fill: Callable[[ReportQuery, Mapping[str, str]], dict[str, Any]]
 
 
-def _accuracy(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _accuracy(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     return {"picture": drawing.accuracy(asked)}
 
 
-def _groups(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _groups(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     tasks = placed_tasks(asked.figures)
     every = {by: groups_of(asked.figures, by, tasks) for by in GROUPINGS}
     shown = [
@@ -72,7 +72,7 @@ def _groups(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     return {"groupings": shown}
 
 
-def _linked_shares(asked: Asked, by: str, group: Group) -> list[LinkedShare]:
+def _linked_shares(asked: ReportQuery, by: str, group: Group) -> list[LinkedShare]:
     return [
         LinkedShare(
             share,
@@ -82,7 +82,7 @@ def _linked_shares(asked: Asked, by: str, group: Group) -> list[LinkedShare]:
     ]
 
 
-def _recovery(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _recovery(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     pictures = drawing.detections(asked)
     found = detections_of(asked.figures, asked.scope)
     stopped = stopped_early(asked.scope, asked.source)
@@ -94,9 +94,9 @@ def _recovery(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _recovered(
-    asked: Asked, found: Detections, stopped: Mapping[int, StoppedEarly]
+    asked: ReportQuery, found: Detections, stopped: Mapping[int, StoppedEarly]
 ) -> dict[str, Any]:
-    each, won = found.configuration, Standing.SUCCESS
+    each, won = found.configuration, RunResult.SUCCESS
     return {
         "found": found,
         "unaided": Linked(found.unaided, _runs(asked, each, standing=won, recovered="no")),
@@ -111,7 +111,7 @@ def _recovered(
     }
 
 
-def _lengths(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _lengths(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     found = lengths_of(asked.figures, asked.scope)
     bins = [
         (
@@ -138,14 +138,14 @@ def _lengths(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     return {"bins": bins, "pictures": _pictures(asked, "lengths", drawn, found)}
 
 
-def _failures(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _failures(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     told = failure_modes_of(asked.figures, asked.scope)
     word = _whose(query)
     by_pk = {each.agent.pk: each for each in asked.figures.configurations}
 
     def link(pk: int, shown: str, by: Word) -> str:
-        standings = (Standing.FAILURE, Standing.ERROR)
-        standing = joined(standings) if shown == Mode.ENVIRONMENT else Standing.FAILURE
+        standings = (RunResult.FAILURE, RunResult.ERROR)
+        standing = joined(standings) if shown == Mode.ENVIRONMENT else RunResult.FAILURE
         return _runs(asked, by_pk[pk], standing=standing, mode=shown, by=by)
 
     columns = [(each.agent.pk, each.name, found) for each, found in told.by(word)]
@@ -162,9 +162,9 @@ def _whose(query: Mapping[str, str]) -> Word:
         return Word.KNOWN
 
 
-def _endings(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _endings(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     found = endings_of(asked.figures, asked.scope)
-    standings = (Standing.SUCCESS, Standing.FAILURE, Standing.NONE)
+    standings = (RunResult.SUCCESS, RunResult.FAILURE, RunResult.NONE)
     reasons = [
         (
             each.configuration,
@@ -183,7 +183,7 @@ def _endings(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     return {"reasons": reasons}
 
 
-def _trials(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _trials(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     found = trials_of(asked.figures, asked.scope, asked.selector)
     return {
         "found": found,
@@ -193,7 +193,7 @@ def _trials(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _pairs(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _pairs(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     by_pk = {each.agent.pk: each for each in asked.figures.configurations}
     found = pair_all(asked.scope, list(by_pk), asked.source, asked.by)
     shown = [
@@ -210,7 +210,7 @@ def _pairs(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
 class PairShown:
     """Two configurations of an experiment: the 2×2 table and the runs behind it."""
 
-    asked: Asked
+    asked: ReportQuery
     first: Figures
     second: Figures
     pairing: Pairing
@@ -245,7 +245,7 @@ class PairShown:
         return sum(self.pairing.counts[cell] for cell in FLIPPED)
 
 
-def compare_url(asked: Asked, first: Figures, second: Figures, by: By) -> str:
+def compare_url(asked: ReportQuery, first: Figures, second: Figures, by: By) -> str:
     """The page that compares two configurations of the experiment."""
     pk = asked.scope.experiment.pk
     query: dict[str, str | int] = {
@@ -259,7 +259,7 @@ def compare_url(asked: Asked, first: Figures, second: Figures, by: By) -> str:
     return f"{reverse('judging:experiment_compare')}?{urlencode(query)}"
 
 
-def _infrastructure(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _infrastructure(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     # What was launched here will have attempts; what came in by import never has.
     return {
         "rates": error_rates(asked.scope.told, names_in(asked.scope)),
@@ -267,7 +267,7 @@ def _infrastructure(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _progress(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _progress(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     choices = progress_choices(asked.scope.told)
     progress = ProgressAsked(asked, default_progress_source(choices), Options())
     return {
@@ -280,13 +280,13 @@ def _progress(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
 
 def _tasks_url(figures: ExperimentFigures) -> str:
     """The list of tasks, of the sets that this is about: their milestones are written there."""
-    told = {each.task for each in figures.sums if each.standing is not Standing.HIDDEN}
+    told = {each.task for each in figures.sums if each.standing is not RunResult.HIDDEN}
     sets = Task.objects.filter(pk__among=told).order_by("task_set").values_list("task_set")
     query = urlencode([("task_set", pk) for (pk,) in sets.distinct()])
     return f"{reverse('runs:task_list')}?{query}"
 
 
-def _controls(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _controls(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     controls = controls_of(asked.scope)
     return {
         "controls": controls,
@@ -296,7 +296,7 @@ def _controls(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _let_through(asked: Asked, found: LetThrough) -> list[tuple[LinkedShare, int]]:
+def _let_through(asked: ReportQuery, found: LetThrough) -> list[tuple[LinkedShare, int]]:
     return [
         (
             LinkedShare(
@@ -305,7 +305,7 @@ def _let_through(asked: Asked, found: LetThrough) -> list[tuple[LinkedShare, int
                     asked.scope.experiment,
                     found.source,
                     control=name,
-                    standing=Standing.SUCCESS if share.count else ANY_DECIDED,
+                    standing=RunResult.SUCCESS if share.count else ANY_DECIDED,
                 ),
             ),
             found.undecided[name],
@@ -314,12 +314,12 @@ def _let_through(asked: Asked, found: LetThrough) -> list[tuple[LinkedShare, int
     ]
 
 
-def _runs(asked: Asked, each: Figures, **chosen: object) -> str:
+def _runs(asked: ReportQuery, each: Figures, **chosen: object) -> str:
     return runs_url(asked.scope.experiment, asked.source, agent=each.agent.pk, **chosen)
 
 
 def _pictures(
-    asked: Asked, name: str, pictures: Mapping[int, Any], found: Sequence[Any]
+    asked: ReportQuery, name: str, pictures: Mapping[int, Any], found: Sequence[Any]
 ) -> list[tuple[Figures, Any, str]]:
     """Each configuration with its picture, and where that can be taken away."""
     address = reverse("judging:experiment_picture", args=[asked.scope.experiment.pk, name])
@@ -334,17 +334,17 @@ def _pictures(
     ]
 
 
-def picture_query(asked: Asked, agent: int) -> dict[str, str | int]:
+def picture_query(asked: ReportQuery, agent: int) -> dict[str, str | int]:
     """What the address of a picture says."""
     query: dict[str, str | int] = {"verdict": asked.source.key, "agent": agent}
     return query | ({"selector": asked.selector.key} if asked.selector else {})
 
 
-def _miniwob(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _miniwob(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     return suite_page(asked)
 
 
-def _miniwob_causes(asked: Asked, query: Mapping[str, str]) -> dict[str, Any]:
+def _miniwob_causes(asked: ReportQuery, query: Mapping[str, str]) -> dict[str, Any]:
     return {"samples": causes_of(asked.scope), "published": published}
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from runs.models.run_queries import RunQuerySet
 
 
-class Standing(StrEnum):
+class RunResult(StrEnum):
     """Where a run stands. The first three count; the others are left out, and shown so."""
 
     SUCCESS = SUCCESS
@@ -44,24 +44,24 @@ class Standing(StrEnum):
     HIDDEN = "hidden"
 
 
-DECIDED = (Standing.SUCCESS, Standing.FAILURE)
-COUNTED = (*DECIDED, Standing.NONE)
-LEFT_OUT: Mapping[Standing, Promise] = {
-    Standing.ERROR: _("ended in an error"),
-    Standing.INCOMPLETE: _("broken off"),
-    Standing.NOT_EXECUTABLE: _("not executable"),
-    Standing.INFEASIBLE: _("with an infeasible task"),
-    Standing.WAITING: _("not ended yet"),
-    Standing.SUPERSEDED: _("replaced by a later attempt"),
-    Standing.HIDDEN: _("that you still judge"),
+DECIDED = (RunResult.SUCCESS, RunResult.FAILURE)
+COUNTED = (*DECIDED, RunResult.NONE)
+LEFT_OUT: Mapping[RunResult, Promise] = {
+    RunResult.ERROR: _("ended in an error"),
+    RunResult.INCOMPLETE: _("broken off"),
+    RunResult.NOT_EXECUTABLE: _("not executable"),
+    RunResult.INFEASIBLE: _("with an infeasible task"),
+    RunResult.WAITING: _("not ended yet"),
+    RunResult.SUPERSEDED: _("replaced by a later attempt"),
+    RunResult.HIDDEN: _("that you still judge"),
 }
 """What is said of the runs that no figure counts."""
-TOLD_LEFT_OUT = {each: words for each, words in LEFT_OUT.items() if each is not Standing.HIDDEN}
+TOLD_LEFT_OUT = {each: words for each, words in LEFT_OUT.items() if each is not RunResult.HIDDEN}
 """What may be said of them by configuration."""
-WORDS: Mapping[Standing, Promise] = {
-    Standing.SUCCESS: _("success"),
-    Standing.FAILURE: _("failure"),
-    Standing.NONE: _("no verdict"),
+WORDS: Mapping[RunResult, Promise] = {
+    RunResult.SUCCESS: _("success"),
+    RunResult.FAILURE: _("failure"),
+    RunResult.NONE: _("no verdict"),
     **LEFT_OUT,
 }
 
@@ -79,7 +79,7 @@ class Scope:
         return cast("RunQuerySet[Run]", self.runs.filter(is_hidden=False))
 
     def standing(self, source: Source) -> QuerySet[Any]:
-        """The runs with `standing`, a word of `Standing`, under this source."""
+        """The runs with `standing`, a word of `RunResult`, under this source."""
         said = with_said(self.runs, source)
         standing: QuerySet[Any] = said.annotate(standing=_STANDING).order_by()
         return standing
@@ -98,7 +98,7 @@ def scope_for(user: User, experiment: Experiment) -> Scope:
     # None of a run that is hidden is told, and no other run of its task is either: the same
     # specification, mark as infeasible and kind of evaluation would be told with it.
     hidden = Q(is_blind=True) | Task.objects.is_sealed(user, "task")
-    runs: Any = Run.objects.filter(experiment=experiment).shown_to(user).not_anonymous()
+    runs: Any = Run.objects.filter(experiment=experiment).visible_to(user).not_anonymous()
     return Scope(experiment, _marked(runs, hidden))
 
 
@@ -127,16 +127,16 @@ _NOT_EXECUTABLE = Exists(
 )
 # The order tells which reason is given to a run with several, and hides before it tells.
 _STANDING = Case(
-    When(is_hidden=True, then=Value(Standing.HIDDEN.value)),
-    When(superseded=True, then=Value(Standing.SUPERSEDED.value)),
-    When(Task.objects.is_infeasible("task"), then=Value(Standing.INFEASIBLE.value)),
-    When(status__in=RunStatus.active(), then=Value(Standing.WAITING.value)),
-    When(outcome=Run.Outcome.ERROR, then=Value(Standing.ERROR.value)),
-    When(outcome=Run.Outcome.INCOMPLETE, then=Value(Standing.INCOMPLETE.value)),
-    When(outcome=Run.Outcome.NOT_EXECUTABLE, then=Value(Standing.NOT_EXECUTABLE.value)),
-    When(_NOT_EXECUTABLE, then=Value(Standing.NOT_EXECUTABLE.value)),
-    When(said=SUCCESS, then=Value(Standing.SUCCESS.value)),
-    When(said=FAILURE, then=Value(Standing.FAILURE.value)),
-    default=Value(Standing.NONE.value),
+    When(is_hidden=True, then=Value(RunResult.HIDDEN.value)),
+    When(superseded=True, then=Value(RunResult.SUPERSEDED.value)),
+    When(Task.objects.is_infeasible("task"), then=Value(RunResult.INFEASIBLE.value)),
+    When(status__in=RunStatus.active(), then=Value(RunResult.WAITING.value)),
+    When(outcome=Run.Outcome.ERROR, then=Value(RunResult.ERROR.value)),
+    When(outcome=Run.Outcome.INCOMPLETE, then=Value(RunResult.INCOMPLETE.value)),
+    When(outcome=Run.Outcome.NOT_EXECUTABLE, then=Value(RunResult.NOT_EXECUTABLE.value)),
+    When(_NOT_EXECUTABLE, then=Value(RunResult.NOT_EXECUTABLE.value)),
+    When(said=SUCCESS, then=Value(RunResult.SUCCESS.value)),
+    When(said=FAILURE, then=Value(RunResult.FAILURE.value)),
+    default=Value(RunResult.NONE.value),
     output_field=CharField(),
 )

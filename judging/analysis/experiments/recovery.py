@@ -12,7 +12,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce, Greatest
 
 from judging.analysis.experiments.figures import ExperimentFigures, Figures
-from judging.analysis.experiments.population import DECIDED, Scope, Standing
+from judging.analysis.experiments.population import DECIDED, RunResult, Scope
 from judging.statistics.proportions import Share
 from runs.models import Event
 from runs.viewer.run_list.filters import ANOMALIES
@@ -96,14 +96,14 @@ def _detections(
     won: Counter[int] = Counter()
     lost: Counter[int] = Counter()
     for standing, detections, _recovered, n in own:
-        (won if standing == Standing.SUCCESS else lost)[detections] += n
+        (won if standing == RunResult.SUCCESS else lost)[detections] += n
     won[0] += configuration.successes - won.total()
     lost[0] += configuration.failures - lost.total()
     return Detections(
         configuration=configuration,
         successes=won,
         failures=lost,
-        rescued=sum(n for word, _, again, n in own if again and word == Standing.SUCCESS),
+        rescued=sum(n for word, _, again, n in own if again and word == RunResult.SUCCESS),
         recovered=sum(n for *_, again, n in own if again),
     )
 

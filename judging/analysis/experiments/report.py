@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from judging.analysis.experiments.asked import Asked
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.tables import PER_RUN, TABLES
 from judging.analysis.reports import FORMATS, Table, write_json_of, write_tables, write_text
 
@@ -21,7 +21,7 @@ ENDINGS: Mapping[str, str] = {
 """Endings of files by the name of their format."""
 
 
-def tables_of(asked: Asked) -> list[Table]:
+def tables_of(asked: ReportQuery) -> list[Table]:
     """The tables that fit a document, those without any row left out."""
     made = (make(asked) for name, make in TABLES.items() if name not in PER_RUN)
     return [table for table in made if table.rows]
@@ -32,7 +32,7 @@ def written(table: Table, ending: str) -> str:
     return write_text(table) if ending == "txt" else FORMATS[ending].write(table)
 
 
-def whole_report(asked: Asked, ending: str) -> str:
+def whole_report(asked: ReportQuery, ending: str) -> str:
     """The report as one text.
 
     Raises:
@@ -52,7 +52,7 @@ def whole_report(asked: Asked, ending: str) -> str:
     return write_tables(title, tables, ending)
 
 
-def report_files(asked: Asked, ending: str) -> Iterator[tuple[Path, str]]:
+def report_files(asked: ReportQuery, ending: str) -> Iterator[tuple[Path, str]]:
     """A file for each table, that of the runs too; the whole document beside them but for CSV."""
     for name, make in TABLES.items():
         yield Path(f"{name}.{ending}"), written(make(asked), ending)

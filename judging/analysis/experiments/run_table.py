@@ -8,8 +8,8 @@ from decimal import Decimal
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.experiments.asked import Asked
-from judging.analysis.experiments.population import Standing
+from judging.analysis.experiments.population import RunResult
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.selection import Selection
 from judging.analysis.experiments.table_parts import CONFIGURATION, titled
 from judging.analysis.reports import Column, Table, Value
@@ -41,10 +41,10 @@ _FIELDS: Sequence[tuple[str, str, Promise]] = (
 """Key, where it stands in the database, and name."""
 
 
-def runs_table(asked: Asked, selection: Selection | None = None) -> Table:
+def runs_table(asked: ReportQuery, selection: Selection | None = None) -> Table:
     """One row a run that may be known of: what every other table is counted from."""
     chosen = selection or Selection(
-        asked.source, {"standing": "-".join(each for each in Standing if each != Standing.HIDDEN)}
+        asked.source, {"standing": "-".join(each for each in RunResult if each != RunResult.HIDDEN)}
     )
     columns = [CONFIGURATION, *(Column(key, name) for key, _path, name in _FIELDS)]
     names = {each.agent.pk: each.name for each in asked.figures.configurations}

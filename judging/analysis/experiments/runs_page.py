@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.population import Scope
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.selection import Selection
 
 
@@ -22,7 +22,7 @@ def with_names(runs: Iterable[Any], scope: Scope) -> list[Any]:
     return listed
 
 
-def listed_runs(asked: Asked, selection: Selection) -> QuerySet[Any]:
+def listed_runs(asked: ReportQuery, selection: Selection) -> QuerySet[Any]:
     """The runs of the selection by task, configuration and trial, with all that a row shows."""
     runs: Any = selection.runs(asked.scope)
     listed: QuerySet[Any] = runs.for_list().order_by(

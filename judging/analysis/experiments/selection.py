@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.groups import GROUPINGS, tasks_in
-from judging.analysis.experiments.population import COUNTED, WORDS, Scope, Standing
+from judging.analysis.experiments.population import COUNTED, WORDS, RunResult, Scope
 from judging.analysis.experiments.recovery import with_detections
 from judging.analysis.experiments.sources import Source
 from judging.analysis.failure_modes.told import WHOSE, Word, read_word, showing
@@ -74,7 +74,7 @@ class Selection:
     @property
     def tells_failures(self) -> bool:
         """Whether the list is one of failures, in which it is told how they failed."""
-        return "mode" in self.chosen or self.chosen.get("standing") == Standing.FAILURE
+        return "mode" in self.chosen or self.chosen.get("standing") == RunResult.FAILURE
 
     def chips(self, scope: Scope) -> list[tuple[str, str, str]]:
         """What is chosen: name, value in words, and the query without it."""
@@ -95,7 +95,7 @@ class Selection:
             elif key == "milestones":
                 runs = with_milestones(runs, value)
             elif key == "errors":
-                runs = runs.exclude(~Q(error_origin=value), standing=Standing.ERROR)
+                runs = runs.exclude(~Q(error_origin=value), standing=RunResult.ERROR)
             elif key == "progress":
                 runs = runs.filter(pk__among=runs_of_progress(scope, self.source, value))
             elif key not in ("standing", "by"):
@@ -150,7 +150,7 @@ def runs_url(experiment: Experiment, source: Source, **chosen: object) -> str:
     return f"{reverse('judging:experiment_runs', args=[experiment.pk])}?{selection.query}"
 
 
-def joined(standings: tuple[Standing, ...]) -> str:
+def joined(standings: tuple[RunResult, ...]) -> str:
     """Several standings as one value of an address."""
     return BETWEEN.join(standings)
 
@@ -176,9 +176,9 @@ def _check(key: str, value: str) -> None:
         _condition(key, value)
 
 
-def _standings(value: str) -> list[Standing]:
-    found = [Standing(word) for word in value.split(BETWEEN)] if value else list(COUNTED)
-    if Standing.HIDDEN in found:
+def _standings(value: str) -> list[RunResult]:
+    found = [RunResult(word) for word in value.split(BETWEEN)] if value else list(COUNTED)
+    if RunResult.HIDDEN in found:
         raise ValueError("what is hidden is not listed")
     return found
 

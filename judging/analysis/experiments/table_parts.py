@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.experiments.asked import Asked
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.reports import Column, Table, Value
 
 CONFIGURATION = Column("configuration", gettext_lazy("configuration"))
@@ -41,7 +41,7 @@ TABLE_NAMES: Mapping[str, Promise] = {
 
 
 def titled(
-    asked: Asked,
+    asked: ReportQuery,
     name: str,
     columns: Sequence[Column],
     rows: Iterable[Sequence[Value]],

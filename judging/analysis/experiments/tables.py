@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.course_tables import (
     detections_table,
     endings_table,
@@ -20,6 +19,7 @@ from judging.analysis.experiments.outcome_tables import (
     pairs_table,
     trials_table,
 )
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.run_table import runs_table
 from judging.analysis.miniwob.tables import (
     miniwob_causes_table,
@@ -30,7 +30,7 @@ from judging.analysis.miniwob.tables import (
 )
 from judging.analysis.reports import Table
 
-TABLES: Mapping[str, Callable[[Asked], Table]] = {
+TABLES: Mapping[str, Callable[[ReportQuery], Table]] = {
     "configurations": configurations_table,
     "groups": groups_table,
     "recovery": recovery_table,

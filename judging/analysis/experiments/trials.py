@@ -11,7 +11,7 @@ from django.db.models import CharField, Count, OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from judging.analysis.experiments.figures import ExperimentFigures, Figures
-from judging.analysis.experiments.population import DECIDED, Scope, Standing
+from judging.analysis.experiments.population import DECIDED, RunResult, Scope
 from judging.analysis.experiments.sources import SUCCESS, Source, with_said
 from judging.statistics.success import (
     Picked,
@@ -109,7 +109,7 @@ def _picked(scope: Scope, source: Source, selector: Source) -> dict[int, _Choice
     told: Counter[int] = Counter()
     runs: Counter[int] = Counter()
     for (agent, _task), n in counts.items():
-        won, lost = Standing.SUCCESS.value, Standing.FAILURE.value
+        won, lost = RunResult.SUCCESS.value, RunResult.FAILURE.value
         # A run of which the selector says nothing is none that it passes.
         others = {word for word, _standing in n} - {SUCCESS}
         tasks[agent].append(

@@ -11,13 +11,13 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.views import as_file
 from judging.analysis.experiments.access_views import asked_of, choices_of, for_readers, source_of
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.drawing import QUESTIONS, picture
 from judging.analysis.experiments.freshness import freshness, freshness_since
 from judging.analysis.experiments.page import experiment_page
 from judging.analysis.experiments.parts import PARTS, shown_for
 from judging.analysis.experiments.population import Scope
 from judging.analysis.experiments.report import whole_report
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.run_table import runs_table
 from judging.analysis.experiments.runs_page import listed_runs, with_names
 from judging.analysis.experiments.selection import Selection, read_selection
@@ -39,7 +39,7 @@ PER_PAGE = 100
 def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
     """The figures of every configuration under one source; parts are fetched after the page."""
     choices = choices_of(scope)
-    asked = Asked(scope=scope, source=source_of(request, choices))
+    asked = ReportQuery(scope=scope, source=source_of(request, choices))
     context = {
         "experiment": scope.experiment,
         "page": experiment_page(asked, choices),
@@ -167,7 +167,7 @@ def experiment_picture(request: AppRequest, scope: Scope, name: str) -> HttpResp
     return response
 
 
-def _selection(request: AppRequest, asked: Asked) -> Selection:
+def _selection(request: AppRequest, asked: ReportQuery) -> Selection:
     try:
         return read_selection(request.GET, asked.source)
     except ValueError as error:
@@ -175,7 +175,10 @@ def _selection(request: AppRequest, asked: Asked) -> Selection:
 
 
 def _record(
-    request: AppRequest, asked: Asked, run_ids: Sequence[UUID], selection: Selection | None = None
+    request: AppRequest,
+    asked: ReportQuery,
+    run_ids: Sequence[UUID],
+    selection: Selection | None = None,
 ) -> None:
     """Whoever reads verdicts of runs is noted, as in the lists of an audit."""
     if asked.source.tells_judgements or (selection and selection.tells_judgements):

@@ -42,7 +42,7 @@ PER_PAGE = 100
 @permission_required(AUDIT, raise_exception=True)
 def failure_review(request: AppRequest, run_id: UUID) -> HttpResponse:
     """What is proposed for one run, and the form to confirm, change or reject it."""
-    runs = Run.objects.shown_to(request.user).not_blind().filter(status__in=RunStatus.ended())
+    runs = Run.objects.visible_to(request.user).not_blind().filter(status__in=RunStatus.ended())
     run = get_object_or_404(runs, pk=run_id)
     record_unblindings(
         user=request.user, items=StudyItem.objects.filter(run=run), reason="failure of a run"

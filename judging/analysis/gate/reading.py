@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from judging.analysis.experiments.figures import configuration_names
-from judging.analysis.experiments.population import LEFT_OUT, Scope, Standing, whole_scope
+from judging.analysis.experiments.population import LEFT_OUT, RunResult, Scope, whole_scope
 from judging.analysis.experiments.sources import Source, choices_among, source_named
 from judging.analysis.gate.decision import CannotTellError
 from judging.analysis.gate.trials import Metric, Side, TaskKey, Trials
@@ -21,7 +21,7 @@ from judging.evaluators.progress import MECHANICAL, PROGRESS_EVALUATORS
 from runs.models import AgentConfiguration, Experiment
 from runs.models.parsing import read_number
 
-NO_TRIALS = (Standing.SUPERSEDED, Standing.INFEASIBLE)
+NO_TRIALS = (RunResult.SUPERSEDED, RunResult.INFEASIBLE)
 """An earlier attempt is no trial of its own, and what nobody can do is asked of no side."""
 UNENDED = "not ended yet"
 ALL = "all"
@@ -126,7 +126,7 @@ def read_side(of: Contestant, metric: Metric, source: Source) -> Side:
     silent: defaultdict[TaskKey, Counter[str]] = defaultdict(Counter)
     partial: Counter[TaskKey] = Counter()
     for pk, task_set, task, word in rows:
-        value = value_of(pk, Standing(word))
+        value = value_of(pk, RunResult(word))
         if isinstance(value, str):
             silent[task_set, task][value] += 1
         else:
@@ -145,12 +145,12 @@ class _Value(NamedTuple):
     is_partial: bool = False
 
 
-ValueOf = Callable[[UUID, Standing], _Value | str]
+ValueOf = Callable[[UUID, RunResult], _Value | str]
 """The value of a run, or why it has none."""
 
 
-def _success(_run: UUID, standing: Standing) -> _Value | str:
-    value = {Standing.SUCCESS: 1.0, Standing.FAILURE: 0.0}.get(standing)
+def _success(_run: UUID, standing: RunResult) -> _Value | str:
+    value = {RunResult.SUCCESS: 1.0, RunResult.FAILURE: 0.0}.get(standing)
     return _reason(standing) if value is None else _Value(value)
 
 
@@ -159,7 +159,7 @@ def _progress(runs: QuerySet[Any], source: Source) -> ValueOf:
     tasks = runs.order_by().values("task")
     told = told_by(ProgressSource(source.evaluator), runs, milestones_of(tasks))
 
-    def value_of(run: UUID, standing: Standing) -> _Value | str:
+    def value_of(run: UUID, standing: RunResult) -> _Value | str:
         found = told.get(run)
         if standing in LEFT_OUT or found is None:
             return _reason(standing)
@@ -172,13 +172,13 @@ def _progress(runs: QuerySet[Any], source: Source) -> ValueOf:
     return value_of
 
 
-def _reason(standing: Standing) -> str:
+def _reason(standing: RunResult) -> str:
     """Why a run has no value, in the words of the command, which are English."""
     return {
-        Standing.ERROR: "ended in an error",
-        Standing.INCOMPLETE: "broken off",
-        Standing.NOT_EXECUTABLE: "not executable",
-        Standing.WAITING: UNENDED,
+        RunResult.ERROR: "ended in an error",
+        RunResult.INCOMPLETE: "broken off",
+        RunResult.NOT_EXECUTABLE: "not executable",
+        RunResult.WAITING: UNENDED,
     }.get(standing, "no verdict")
 
 

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.experiments.asked import Asked
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.hint_effects.effects import Cell
 from judging.analysis.hint_effects.reading import HintEffects
 from judging.analysis.hint_effects.words import LEVELS, RELATEDNESSES, difference_words, ends_words
@@ -131,7 +131,7 @@ def heat_map(effects: HintEffects, name: str) -> SafeString:
     )
 
 
-def cell_url(asked: Asked, condition: Condition) -> str:
+def cell_url(asked: ReportQuery, condition: Condition) -> str:
     """Where the tasks behind a cell are listed."""
     pk = asked.scope.experiment.pk
     path = reverse("judging:hint_cell", args=[pk, condition.level, condition.relatedness])

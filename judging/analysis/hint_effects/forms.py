@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.sources import Choice, Source, default_source, read_source
-from judging.analysis.hint_effects.source_runs import Wish
+from judging.analysis.hint_effects.source_runs import SourceRunQuery
 from runs.catalogue.agents.language_models import ModelOffer
 from runs.models import Experiment, HintLevel, TaskSet, User
 from runs.queue.work_forms import CostLimitField
@@ -42,23 +42,23 @@ class HintWritingForm(forms.Form):
     def __init__(self, *args: Any, user: User, models: list[ModelOffer], **options: Any) -> None:
         super().__init__(*args, **options)
         self._user = user
-        experiments = Experiment.objects.shown_to(user).order_by("-created_at")
+        experiments = Experiment.objects.visible_to(user).order_by("-created_at")
         chosen = cast("forms.ModelChoiceField[Experiment]", self.fields["experiment"])
         chosen.queryset = experiments
         names = TaskSet.objects.order_by("name").values_list("name", flat=True).distinct()
         self._offer("task_set", [("", _("all")), *((name, name) for name in names)])
-        agents = Wish(user=user).agents()
+        agents = SourceRunQuery(user=user).agents()
         self._offer("agent", [("", _("anybody")), *((name, name) for name in agents)])
-        sources = Wish(user=user).choices()
+        sources = SourceRunQuery(user=user).choices()
         self._offer("verdict", [(each.source.key, _in_words(each)) for each in sources])
         self.fields["verdict"].initial = default_source(sources).key
         self._offer("model", [(offer.name, offer.name) for offer in models if not offer.missing])
 
     @property
-    def wish(self) -> Wish:
+    def source_query(self) -> SourceRunQuery:
         """Which runs may be sources, of a valid form."""
         asked = self.cleaned_data
-        return Wish(
+        return SourceRunQuery(
             user=self._user,
             task_set=asked["task_set"],
             experiment=asked["experiment"],

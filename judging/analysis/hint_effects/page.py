@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from judging.analysis.experiments.population import Standing
+from judging.analysis.experiments.population import RunResult
 from judging.analysis.hint_effects.drawing import cell_url
 from judging.analysis.hint_effects.effects import MISSING, Cell, TaskEffect
 from judging.analysis.hint_effects.reading import HintEffects, TrialRun
@@ -112,7 +112,7 @@ def baseline_share(effects: HintEffects) -> Share:
     """Successes among the baseline's trials with a verdict."""
     sides = [effect.without for effect in effects.baseline_tasks]
     decided = sum(
-        standing in (Standing.SUCCESS, Standing.FAILURE)
+        standing in (RunResult.SUCCESS, RunResult.FAILURE)
         for side in sides
         for standing in side.trials.values()
     )
@@ -158,7 +158,7 @@ def cell_page(effects: HintEffects, condition: Condition, user: User) -> CellPag
         KeyError: the experiment has no such condition.
     """
     cell = effects.cells[condition]
-    shown = Hint.objects.shown_to(user).filter(pk=OuterRef("hint"))
+    shown = Hint.objects.visible_to(user).filter(pk=OuterRef("hint"))
     choices = HintChoice.objects.filter(
         Exists(shown), hint_set=effects.sets[condition]
     ).select_related("hint__source__task__task_set", "hint__job")

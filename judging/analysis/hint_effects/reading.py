@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from judging.analysis.experiments.asked import Asked
-from judging.analysis.experiments.population import Standing
+from judging.analysis.experiments.population import RunResult
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.hint_effects.effects import Cell, Side, TaskEffect
 from runs.launching.hint_experiments.plans import Condition
 from runs.models import AgentConfiguration, HintSet, Task
@@ -26,7 +26,7 @@ class TrialRun(NamedTuple):
     task: int
     trial: int
     seed: int | None
-    standing: Standing
+    standing: RunResult
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class HintEffects:
     Tasks of which something is hidden from the reader are left out for all conditions alike.
     """
 
-    asked: Asked
+    asked: ReportQuery
     planned: int
     baseline: AgentConfiguration | None
     sets: Mapping[Condition, HintSet]
@@ -106,7 +106,7 @@ class HintEffects:
         return self.runs.get((agent.pk, task), {}) if agent else {}
 
 
-def hint_effects(asked: Asked) -> HintEffects:
+def hint_effects(asked: ReportQuery) -> HintEffects:
     """The effects, in four queries however many runs there are.
 
     Of each trial the last attempt counts, and of several runs of a trial the first, lest somebody
@@ -114,7 +114,7 @@ def hint_effects(asked: Asked) -> HintEffects:
     the hinted ones in nothing but the hints.
     """
     every = _trial_runs(asked)
-    rows = [row for row in every if row.standing is not Standing.HIDDEN]
+    rows = [row for row in every if row.standing is not RunResult.HIDDEN]
     planned = _planned(asked, rows)
     agents = AgentConfiguration.objects.in_bulk({row.agent for row in rows})
     named = {pk: str(agent.config.get(HINTS_KEY) or "") for pk, agent in agents.items()}
@@ -149,7 +149,7 @@ def hint_effects(asked: Asked) -> HintEffects:
         others=[agent for pk, agent in agents.items() if pk not in parts],
         runs=runs,
         tasks=dict(sorted(tasks.items())),
-        hidden_tasks=len({row.task for row in every if row.standing is Standing.HIDDEN}),
+        hidden_tasks=len({row.task for row in every if row.standing is RunResult.HIDDEN}),
         further=further,
     )
 
@@ -159,20 +159,20 @@ def condition_of(hint_set: HintSet) -> Condition:
     return Condition(Level(hint_set.level), Relatedness(hint_set.relatedness))
 
 
-def _trial_runs(asked: Asked) -> list[TrialRun]:
+def _trial_runs(asked: ReportQuery) -> list[TrialRun]:
     standing: Any = asked.scope.standing(asked.source)
     rows = (
-        standing.exclude(standing=Standing.SUPERSEDED)
+        standing.exclude(standing=RunResult.SUPERSEDED)
         .order_by("created_at", "pk")
         .values_list("pk", "agent", "task", "trial", "seed", "standing")
     )
     return [
-        TrialRun(pk, agent, task, trial, seed, Standing(word))
+        TrialRun(pk, agent, task, trial, seed, RunResult(word))
         for pk, agent, task, trial, seed, word in rows
     ]
 
 
-def _planned(asked: Asked, rows: Sequence[TrialRun]) -> int:
+def _planned(asked: ReportQuery, rows: Sequence[TrialRun]) -> int:
     """Trials of each task: as planned, or, of experiments that came in, the most there are."""
     planned = asked.scope.experiment.plan.get("trials")
     return planned if isinstance(planned, int) else max((row.trial for row in rows), default=0)

@@ -35,7 +35,7 @@ MOST = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class SourceRunQuery:
     """Which runs may be sources. Empty values leave all in; without a user nothing is hidden."""
 
     user: User | None
@@ -50,7 +50,7 @@ class Wish:
         """
         runs: Any = Run.objects.all()
         if self.user is not None:
-            runs = Run.objects.shown_to(self.user).not_blind().not_anonymous()
+            runs = Run.objects.visible_to(self.user).not_blind().not_anonymous()
             runs = runs.exclude(Task.objects.is_sealed(self.user, "task"))
         runs = runs.filter(superseded=False, status__in=RunStatus.ended(), n_steps__gt=0)
         runs = runs.exclude(Task.objects.is_infeasible("task"))
@@ -75,10 +75,10 @@ class Wish:
         return sorted(agents.values_list("name", flat=True).distinct())
 
 
-def source_ids(wish: Wish, source: Source) -> list[UUID]:
+def source_ids(source_query: SourceRunQuery, source: Source) -> list[UUID]:
     """One successful run of each task: that with the fewest steps, of equal ones the first."""
     rows = (
-        with_said(wish.runs(), source)
+        with_said(source_query.runs(), source)
         .filter(said=SUCCESS)
         .order_by("n_steps", "created_at", "pk")
         .values_list("pk", "task__task_set__name", "task__external_id")

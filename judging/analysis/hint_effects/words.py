@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.experiments.population import WORDS, Standing
+from judging.analysis.experiments.population import WORDS, RunResult
 from judging.analysis.hint_effects.effects import MISSING
 from judging.analysis.wording import DASH, points_words, why_undefined
 from judging.statistics.differences import Difference
@@ -33,7 +33,7 @@ def standing_words(word: str) -> str:
     """Where a trial stands, in the reader's language."""
     if word == MISSING:
         return _("no run")
-    return str(WORDS[Standing(word)])
+    return str(WORDS[RunResult(word)])
 
 
 def difference_words(found: Difference) -> str:

@@ -63,7 +63,7 @@ def _estimated(request: AppRequest, form: HintWritingForm) -> dict[str, Any]:
     if not form.is_valid():
         name, errors = next(iter(form.errors.items()))
         return {"problem": f"{form[name].label}: {errors[0]}"}
-    run_ids = source_ids(form.wish, form.source)
+    run_ids = source_ids(form.source_query, form.source)
     shown = list(listed(run_ids)[:MOST_LISTED])
     _record(request, form, [run.pk for run in shown])
     entry = usable_entry(form.cleaned_data["model"])
@@ -77,7 +77,7 @@ def _estimated(request: AppRequest, form: HintWritingForm) -> dict[str, Any]:
 
 def _started(request: AppRequest, form: HintWritingForm) -> HttpResponse | None:
     source = form.source
-    run_ids = source_ids(form.wish, source)
+    run_ids = source_ids(form.source_query, source)
     _record(request, form, run_ids)
     with override("en"):
         # Kept as everybody's, and told in each reader's own language.

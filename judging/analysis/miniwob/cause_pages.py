@@ -96,7 +96,7 @@ def scope_to_tag(user: User, experiment_pk: int) -> Scope | None:
 
     Its very name would tell them who acted.
     """
-    experiment = Experiment.objects.shown_to(user).filter(pk=experiment_pk).first()
+    experiment = Experiment.objects.visible_to(user).filter(pk=experiment_pk).first()
     scope = experiment and scope_for(user, experiment)
     return scope if scope and scope.told.exists() else None
 

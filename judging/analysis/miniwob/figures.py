@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
 
 from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.population import COUNTED, Scope, Standing
+from judging.analysis.experiments.population import COUNTED, RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.statistics.figures import Interval, Undefined
 from judging.statistics.proportions import Share
@@ -38,7 +38,7 @@ class Rule(StrEnum):
 
 OF_RULE: Mapping[Rule, Q] = {Rule.POSITIVE: Q(reward__gt=0), Rule.BINARY: Q(reward=1)}
 # An agent that came to no decision failed, as in the source; all other errors say nothing of it.
-COUNTS = Q(standing__in=COUNTED) | Q(standing=Standing.ERROR, error_origin=Run.ErrorOrigin.AGENT)
+COUNTS = Q(standing__in=COUNTED) | Q(standing=RunResult.ERROR, error_origin=Run.ErrorOrigin.AGENT)
 
 
 class _Apart(StrEnum):
@@ -205,9 +205,9 @@ def _task(name: str, runs: int, numbers: Sequence[int | None]) -> TaskFigures:
 
 def _apart(scope: Scope) -> Counter[tuple[int, _Apart]]:
     """How many runs of each configuration are not like the others."""
-    told = (Standing.ERROR, Standing.INCOMPLETE, Standing.NOT_EXECUTABLE, Standing.NONE)
+    told = (RunResult.ERROR, RunResult.INCOMPLETE, RunResult.NOT_EXECUTABLE, RunResult.NONE)
     why = Case(
-        When(standing=Standing.NONE, then=Value(_Apart.UNREWARDED)),
+        When(standing=RunResult.NONE, then=Value(_Apart.UNREWARDED)),
         When(COUNTS, then=Value(_Apart.UNDECIDED)),
         default=Value(_Apart.BROKEN),
     )

@@ -9,8 +9,8 @@ from typing import Any
 from django.utils.functional import Promise
 
 from judging.analysis.audits.triangle_links import Linked, LinkedShare
-from judging.analysis.experiments.asked import Asked
-from judging.analysis.experiments.population import COUNTED, Standing
+from judging.analysis.experiments.population import COUNTED, RunResult
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.selection import joined, runs_url
 from judging.analysis.experiments.sources import Source
 from judging.analysis.miniwob import published
@@ -69,13 +69,13 @@ class ConfigurationShown:
         return [
             (words, Linked(n, self._listed(standing)))
             for n, words, standing in (
-                (self.figures.undecided, UNDECIDED, Standing.ERROR),
-                (self.figures.unrewarded, UNREWARDED, Standing.NONE),
+                (self.figures.undecided, UNDECIDED, RunResult.ERROR),
+                (self.figures.unrewarded, UNREWARDED, RunResult.NONE),
             )
             if n
         ]
 
-    def _listed(self, standing: Standing) -> str:
+    def _listed(self, standing: RunResult) -> str:
         # Only the agent's own errors: others are left out here too.
         return runs_url(
             self.experiment,
@@ -104,7 +104,7 @@ class CellShown:
     mean_steps: float | None
 
 
-def suite_page(asked: Asked) -> dict[str, Any]:
+def suite_page(asked: ReportQuery) -> dict[str, Any]:
     """What the part's template takes."""
     suite, experiment = suite_of(asked.scope), asked.scope.experiment
     return {
@@ -139,7 +139,7 @@ def _cell(experiment: Experiment, one: SuiteFigures, task: str) -> CellShown | N
         Source(),
         agent=one.agent,
         task=f"{TASK_SET}.{task}",
-        standing=joined((*COUNTED, Standing.ERROR)),
+        standing=joined((*COUNTED, RunResult.ERROR)),
         errors=Run.ErrorOrigin.AGENT,
     )
     shares = [LinkedShare(found.share(rule), address) for rule in Rule]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.experiments.asked import Asked
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.table_parts import CONFIGURATION, titled
 from judging.analysis.miniwob import published
 from judging.analysis.miniwob.causes import causes_of
@@ -40,7 +40,7 @@ _MEAN_STEPS = Column("mean_steps", gettext_lazy("mean steps"))
 _EXCLUDED = "excluded"
 
 
-def miniwob_table(asked: Asked) -> Table:
+def miniwob_table(asked: ReportQuery) -> Table:
     """Success rates over all tasks that count: a row a configuration and rule."""
     columns = [_ORIGIN, CONFIGURATION, _RULE, *_RATE]
     suite = suite_of(asked.scope)
@@ -67,7 +67,7 @@ def miniwob_table(asked: Asked) -> Table:
     return titled(asked, "miniwob", columns, rows, notes, counts=rule_note())
 
 
-def miniwob_steps_table(asked: Asked) -> Table:
+def miniwob_steps_table(asked: ReportQuery) -> Table:
     """The same by one-step and many-step tasks, with the steps that successes took."""
     columns = [_ORIGIN, CONFIGURATION, _STEPS, _RULE, *_RATE, _MEAN_STEPS]
     suite = suite_of(asked.scope)
@@ -104,7 +104,7 @@ def miniwob_steps_table(asked: Asked) -> Table:
     return titled(asked, "miniwob_steps", columns, rows, notes, counts=rule_note())
 
 
-def miniwob_tasks_table(asked: Asked) -> Table:
+def miniwob_tasks_table(asked: ReportQuery) -> Table:
     """One row a configuration and task, with both rules."""
     columns = [
         CONFIGURATION,
@@ -142,7 +142,7 @@ def miniwob_tasks_table(asked: Asked) -> Table:
     return titled(asked, "miniwob_tasks", columns, rows, [note], counts=rule_note())
 
 
-def miniwob_excluded_table(asked: Asked) -> Table:
+def miniwob_excluded_table(asked: ReportQuery) -> Table:
     """Every task that the source leaves out, why, and how many runs there are of it here."""
     columns = [
         Column("task", gettext_lazy("task")),
@@ -163,7 +163,7 @@ def miniwob_excluded_table(asked: Asked) -> Table:
     return titled(asked, "miniwob_excluded", columns, rows, counts=rule_note())
 
 
-def miniwob_causes_table(asked: Asked) -> Table:
+def miniwob_causes_table(asked: ReportQuery) -> Table:
     """Why failures of the sample failed: a row a configuration and cause."""
     columns = [
         _ORIGIN,

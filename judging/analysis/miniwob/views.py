@@ -15,7 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.experiments.access import PERMISSIONS
 from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.population import Scope, Standing, scope_for
+from judging.analysis.experiments.population import RunResult, Scope, scope_for
 from judging.analysis.experiments.sources import Source
 from judging.analysis.miniwob.cause_pages import FailureCausePane, failure_cause_pane, scope_to_tag
 from judging.analysis.miniwob.causes import causes_of, failure_rows, next_untold
@@ -62,7 +62,7 @@ def _may_draw(request: AppRequest, scope: Scope) -> bool:
     """Whether the person may read the figures, and judges no run that could be drawn."""
     if not request.user.has_perms(PERMISSIONS):
         return False
-    return not scope.standing(Source()).filter(standing=Standing.HIDDEN).exists()
+    return not scope.standing(Source()).filter(standing=RunResult.HIDDEN).exists()
 
 
 def _draw(request: AppRequest, scope: Scope, form: SampleForm) -> HttpResponse:

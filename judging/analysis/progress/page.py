@@ -12,10 +12,9 @@ from django.utils.translation import gettext as _
 from judging.analysis.audits.triangle_links import Linked
 from judging.analysis.experiments.figures import Figures
 from judging.analysis.experiments.page import left_out_of
-from judging.analysis.experiments.population import DECIDED, Standing
+from judging.analysis.experiments.population import DECIDED, RunResult
 from judging.analysis.experiments.selection import joined
 from judging.analysis.progress import drawing, sentences
-from judging.analysis.progress.asked import ProgressAsked
 from judging.analysis.progress.difficulty import By, part_of
 from judging.analysis.progress.figures import (
     LIMITS,
@@ -30,6 +29,7 @@ from judging.analysis.progress.figures import (
     score_of,
     stops_of,
 )
+from judging.analysis.progress.report_query import ProgressAsked
 from judging.analysis.progress.rows import RunRow
 from judging.analysis.progress.selection import TOLD, stopped_at
 from judging.analysis.progress.sources import ProgressChoice
@@ -170,7 +170,7 @@ class ProgressPage:
     @property
     def undecided(self) -> Linked:
         n = sum(row.found.undecided for row in self.rows)
-        return Linked(n, self.asked.url(found=TOLD, standing=Standing.NONE))
+        return Linked(n, self.asked.url(found=TOLD, standing=RunResult.NONE))
 
 
 def progress_page(asked: ProgressAsked, choices: Sequence[ProgressChoice]) -> ProgressPage:
@@ -217,14 +217,14 @@ def _row(
         part=part,
         found=found,
         known=linked(found.n, ANY_DECIDED),
-        successes=linked(found.success.count, Standing.SUCCESS),
-        failures=linked(found.failures.runs, Standing.FAILURE),
+        successes=linked(found.success.count, RunResult.SUCCESS),
+        failures=linked(found.failures.runs, RunResult.FAILURE),
         silent=[
             (words, Linked(n, asked.url(found=silence, **of_part)))
             for silence, words in SILENCES.items()
             if (n := found.silences.get(silence, 0))
         ],
-        undecided=linked(found.undecided, Standing.NONE),
+        undecided=linked(found.undecided, RunResult.NONE),
         sentence=sentences.of_progress(found),
     )
 
@@ -325,11 +325,11 @@ def _telling(found: Sequence[AtLimit]) -> list[AtLimit]:
 def _score(asked: ProgressAsked, one: Figures) -> ScoreShown:
     rows = asked.rows_of(one)
     found = score_of(rows, k=asked.options.k, alpha=asked.options.alpha)
-    url = asked.url(found=TOLD, standing=Standing.FAILURE, agent=one.agent.pk)
+    url = asked.url(found=TOLD, standing=RunResult.FAILURE, agent=one.agent.pk)
     return ScoreShown(
         configuration=one,
         score=found,
         failures=Linked(found.failures, url),
-        silent=sum(row.standing is Standing.FAILURE and row.told is None for row in rows),
+        silent=sum(row.standing is RunResult.FAILURE and row.told is None for row in rows),
         sentence=sentences.of_score(found),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
-from judging.analysis.experiments.population import Scope, Standing
+from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.analysis.progress.sources import ProgressSource
 from judging.analysis.progress.told import Silence, Told, first_missed, milestones_of, told_by
@@ -33,7 +33,7 @@ class RunRow:
     task_name: str
     task_set: int
     task_set_name: str
-    standing: Standing
+    standing: RunResult
     n_steps: int
     stopped_at: int | None
     """Its step limit, if that ended it: nobody knows what it would have done after."""
@@ -46,11 +46,11 @@ class RunRow:
 
     @property
     def is_success(self) -> bool:
-        return self.standing is Standing.SUCCESS
+        return self.standing is RunResult.SUCCESS
 
     @property
     def is_decided(self) -> bool:
-        return self.standing in (Standing.SUCCESS, Standing.FAILURE)
+        return self.standing in (RunResult.SUCCESS, RunResult.FAILURE)
 
     @property
     def is_told(self) -> bool:
@@ -89,7 +89,7 @@ def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[Ru
                 task_name=name,
                 task_set=in_set,
                 task_set_name=f"{set_name} {version}",
-                standing=Standing(standing),
+                standing=RunResult(standing),
                 n_steps=steps,
                 stopped_at=(limit or steps) if end == Run.EndReason.MAX_STEPS else None,
                 milestones=len(milestones.get(task, ())),

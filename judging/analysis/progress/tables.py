@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.analysis.experiments.table_parts import CONFIGURATION
-from judging.analysis.progress.asked import ProgressAsked
 from judging.analysis.progress.difficulty import part_of
 from judging.analysis.progress.figures import (
     Progressed,
@@ -22,6 +21,7 @@ from judging.analysis.progress.figures import (
     score_of,
     stops_of,
 )
+from judging.analysis.progress.report_query import ProgressAsked
 from judging.analysis.progress.rows import RunRow
 from judging.analysis.progress.told import SILENCES
 from judging.analysis.reports import Column, Table, Value

@@ -8,9 +8,9 @@ from judging.analysis.audits.views import as_file
 from judging.analysis.experiments.access_views import asked_of, choices_of, for_readers
 from judging.analysis.experiments.freshness import freshness
 from judging.analysis.experiments.population import Scope
-from judging.analysis.progress.asked import ProgressAsked, read_options
 from judging.analysis.progress.page import progress_page
 from judging.analysis.progress.published import STEP_LIMITS
+from judging.analysis.progress.report_query import ProgressAsked, read_options
 from judging.analysis.progress.sources import (
     ProgressChoice,
     ProgressSource,

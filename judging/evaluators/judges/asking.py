@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from judging.evaluators.judges.outcome import INVALID_REPLY, Stage, StageName, total_cost
 from judging.evaluators.judges.prompts import Prompt, load_prompt
 from judging.evaluators.matching.outcome import Verdict
+from webagent.field_errors import field_errors
 from webagent.llm.fences import without_fence
 from webagent.llm.interface import (
     LanguageModel,
@@ -20,7 +21,6 @@ from webagent.llm.interface import (
     Reply,
     Request,
 )
-from webagent.misfits import misfits
 
 LONGEST_REPLY = 50_000
 
@@ -94,7 +94,7 @@ def read_json(text: str, form: type[Form]) -> Form:
     try:
         return form.model_validate_json(without_fence(text))
     except ValidationError as error:
-        raise InvalidReplyError("; ".join(map(str, misfits(error)[:5]))) from error
+        raise InvalidReplyError("; ".join(map(str, field_errors(error)[:5]))) from error
 
 
 def _again(request: Request, text: str, problem: str, repair: str) -> Request:

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.pairs import By
 from judging.analysis.experiments.population import Scope, whole_scope
 from judging.analysis.experiments.report import ENDINGS, report_files, whole_report, written
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.sources import Source, choices_among, default_source, source_named
 from judging.analysis.experiments.tables import TABLES
 from runs.models import Experiment
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         self, *, experiment: str, table: str | None, out: Path | None, **options: Any
     ) -> None:
         scope = whole_scope(_experiment(experiment))
-        asked = Asked(
+        asked = ReportQuery(
             scope=scope,
             source=_source(options["verdict"]) or _default(scope),
             selector=_source(options["selector"]),
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         else:
             self.stdout.write(whole_report(asked, ending), ending="")
 
-    def _into_folder(self, asked: Asked, ending: str, out: Path) -> None:
+    def _into_folder(self, asked: ReportQuery, ending: str, out: Path) -> None:
         number = 0
         for path, text in report_files(asked, ending):
             target = out / path

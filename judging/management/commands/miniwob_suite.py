@@ -13,9 +13,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from rich.progress import Progress, TaskID
 
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.report import written
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.sources import Source
 from judging.analysis.experiments.tables import TABLES
 from judging.analysis.miniwob.proposing_causes import propose_causes
@@ -153,7 +153,7 @@ class Command(BaseCommand):
 
 def suite_tables(experiment: Experiment) -> list[Table]:
     """The experiment's tables of the suite, those without any row left out."""
-    asked = Asked(scope=whole_scope(experiment), source=Source())
+    asked = ReportQuery(scope=whole_scope(experiment), source=Source())
     made = [make(asked) for name, make in TABLES.items() if name.startswith(OF_SUITE)]
     return [table for table in made if table.rows]
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.analysis.experiments.sources import Source, source_named
-from judging.analysis.hint_effects.source_runs import Wish, source_ids
+from judging.analysis.hint_effects.source_runs import SourceRunQuery, source_ids
 from judging.management.arguments import dollars
 from runs.knowledge.hints.services import start_hint_writing
 from runs.knowledge.learning.jobs import carry_out
@@ -45,7 +45,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         source = _source(options["verdict"])
-        wish = Wish(
+        source_query = SourceRunQuery(
             user=None,
             task_set=options["task_set"],
             experiment=_experiment(options["experiment"]),
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         try:
             job = start_hint_writing(
                 model=options["model"],
-                run_ids=source_ids(wish, source),
+                run_ids=source_ids(source_query, source),
                 levels=[Level(level) for level in options["level"] or Level],
                 verdict=source.key,
                 verdict_name=source.name,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from runs.interface.spreadsheets import harmless
+from runs.interface.spreadsheets import escape_formula
 from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 RUN = {
@@ -77,11 +77,11 @@ def cell_of_value(name: str, value: Any) -> str:
     if name in LISTS or name in AS_JSON:
         return json.dumps(value, ensure_ascii=False)
     text = str(value)
-    return f"'{text}" if text.startswith("'") else harmless(text)
+    return f"'{text}" if text.startswith("'") else escape_formula(text)
 
 
 def _bare(cell: str) -> str:
     if not cell.startswith("'"):
         return cell
     rest = cell[1:]
-    return rest if rest.startswith("'") or harmless(rest) != rest else cell
+    return rest if rest.startswith("'") or escape_formula(rest) != rest else cell

@@ -20,7 +20,7 @@ from judging.portability.judgements.row_fields import (
 )
 from runs.models import Run
 from runs.storage.records import MAX_INT
-from webagent.misfits import first_misfit
+from webagent.field_errors import first_field_error
 from webagent.trajectory.records import (
     AdjudicationRecord,
     EvaluationRecord,
@@ -90,7 +90,7 @@ def record_of(
             return _label(said)
         return _adjudication(said) if kind == ADJUDICATION else _verdict(said)
     except ValidationError as error:
-        field, reason = first_misfit(error)
+        field, reason = first_field_error(error)
         if VISIBLE in reason:
             reason = "holds characters that cannot be seen"
         short = {"success": "verdict", "failure_types": "causes"}.get(field, field)

@@ -24,7 +24,7 @@ from judging.portability.study_bundles.records import (
     StudyLine,
 )
 from judging.portability.study_bundles.writing import FOLDER, HEAD, file_of
-from webagent.misfits import first_misfit
+from webagent.field_errors import first_field_error
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.native.lines import LineError, read_json, read_lines
 from webagent.trajectory.opening import open_tree
@@ -148,7 +148,7 @@ class StudyBundle:
                 except LineError as error:
                     bad.append(BadLine(file, number, error.field, str(error)))
                 except ValidationError as error:
-                    field, reason = first_misfit(error)
+                    field, reason = first_field_error(error)
                     bad.append(BadLine(file, number, field, reason))
         except LineError as error:
             bad.append(BadLine(file, number + 1, error.field, str(error)))
@@ -201,7 +201,7 @@ class StudyBundle:
                 raise BundleError([BadLine(HEAD, 0, "version", reason)])
             return Head.model_validate(content)
         except ValidationError as error:
-            field, reason = first_misfit(error)
+            field, reason = first_field_error(error)
             raise BundleError([BadLine(HEAD, 0, field, reason)]) from error
         except (LineError, TreeError, BoundError) as error:
             raise BundleError([BadLine(HEAD, 0, "", str(error))]) from error

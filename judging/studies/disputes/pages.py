@@ -116,7 +116,7 @@ def dispute_context(
 ) -> dict[str, Any]:
     """The timeline, both labels, the discussion, and what this person may do about it."""
     item = dispute.item
-    run = Run.objects.shown_to(user, [item.run_id]).select_related("task__task_set").get()
+    run = Run.objects.visible_to(user, [item.run_id]).select_related("task__task_set").get()
     verdict = ReferenceVerdict.objects.filter(item=item).select_related("decided_by").first()
     sides = sides_of(dispute, user, verdict)
     can_act = verdict is None and item.study.is_open

@@ -23,7 +23,7 @@ def annotate_context(
 ) -> dict[str, Any]:
     """The run with its timeline, the form as it stands, and the person's own progress."""
     study = assignment.item.study
-    shown = Run.objects.shown_to(user, [assignment.item.run_id])
+    shown = Run.objects.visible_to(user, [assignment.item.run_id])
     run = shown.select_related("task__task_set").get()
     form = form or LabelForm(for_=assignment, key=str(uuid.uuid4()))
     pictures = run.attachments.filter(role="goal_image").values_list("blob_id", flat=True)

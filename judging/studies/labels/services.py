@@ -22,7 +22,7 @@ from judging.models import (
 )
 from judging.models.labels import UNDO_S
 from judging.studies.audit_kinds import LABEL_CHANGED, LABEL_SUBMITTED, LABEL_UNDONE
-from judging.studies.labels.standing import Standing, standing_of
+from judging.studies.labels.label_state import LabelState, label_state_of
 from judging.studies.labels.ticks import tick_fields
 from judging.studies.queue.assignment import add_active_time, lease_length
 from judging.studies.queue.holding import held_assignment
@@ -127,20 +127,20 @@ def store_label(*, held: Assignment, user: User, submission: Submission) -> Labe
         LabelRefusedError: one of its kinds, with nothing changed.
     """
     item, assignment = held.item, held
-    standing = standing_of(
+    label_state = label_state_of(
         assignment,
         item,
         success=submission.judgement.success,
         guideline=submission.guideline,
     )
-    label = _own_label(assignment) if standing.has_label else None
+    label = _own_label(assignment) if label_state.has_label else None
     if label and label.idempotency_key == submission.key:
         return label
-    if not standing.may_label:
+    if not label_state.may_label:
         raise NotAnnotatorError
     if label:
-        return _change(label, item, assignment, submission, standing)
-    return _first(item, assignment, user, submission, standing)
+        return _change(label, item, assignment, submission, label_state)
+    return _first(item, assignment, user, submission, label_state)
 
 
 def _lock(assignment: Assignment, user: User) -> tuple[StudyItem, Assignment]:
@@ -164,10 +164,14 @@ def _own_label(assignment: Assignment) -> Label | None:
 
 
 def _first(
-    item: StudyItem, assignment: Assignment, user: User, submission: Submission, standing: Standing
+    item: StudyItem,
+    assignment: Assignment,
+    user: User,
+    submission: Submission,
+    label_state: LabelState,
 ) -> Label:
     now = timezone.now()
-    if not standing.has_place:
+    if not label_state.has_place:
         raise PlaceLostError
     add_active_time(assignment, submission.seconds, now)
     label = Label(
@@ -175,7 +179,7 @@ def _first(
         annotator_id=user.pk,
         is_repeat=assignment.is_repeat,
         seconds=assignment.seconds,
-        guideline_id=standing.guideline,
+        guideline_id=label_state.guideline,
         submitted_at=now,
         idempotency_key=submission.key,
         **submission.judgement.columns,
@@ -185,8 +189,8 @@ def _first(
     _finish(assignment)
     if not assignment.is_repeat:
         item.n_labels += 1
-        if item.n_labels >= standing.labels_per_run:
-            agreed = None if standing.is_contradicted else label.success
+        if item.n_labels >= label_state.labels_per_run:
+            agreed = None if label_state.is_contradicted else label.success
             closing_row(item=item, agreed=agreed, now=now).save(force_insert=True)
         item.save(update_fields=["n_labels", "status"])
     _record(LABEL_SUBMITTED, item, user)
@@ -198,18 +202,18 @@ def _change(
     item: StudyItem,
     assignment: Assignment,
     submission: Submission,
-    standing: Standing,
+    label_state: LabelState,
 ) -> Label:
     if submission.version is None or submission.version != label.revisions.count():
         raise LabelledElsewhereError
-    if label.is_repeat or not standing.may_revise:
+    if label.is_repeat or not label_state.may_revise:
         raise LabelClosedError
     LabelRevision.objects.create(label=label, content=content_of(label))
     add_active_time(assignment, submission.seconds, timezone.now())
     for name, value in submission.judgement.columns.items():
         setattr(label, name, value)
     label.seconds = assignment.seconds
-    label.guideline_id = standing.guideline
+    label.guideline_id = label_state.guideline
     label.idempotency_key = submission.key
     label.save()
     label.ticks.all().delete()
@@ -271,12 +275,12 @@ def undo_label(*, label: Label, user: User) -> Assignment:
     current = Label.objects.filter(pk=label.pk, annotator=user).first()
     if current is None:  # undone already, by the other of two clicks
         return assignment
-    standing = standing_of(assignment, item, success=current.success, guideline=None)
-    if not standing.may_label:
+    label_state = label_state_of(assignment, item, success=current.success, guideline=None)
+    if not label_state.may_label:
         raise NotAnnotatorError
     now = timezone.now()
     is_late = now - current.submitted_at > timedelta(seconds=UNDO_S)
-    if is_late or not standing.may_revise or current.revisions.exists():
+    if is_late or not label_state.may_revise or current.revisions.exists():
         raise LabelClosedError
     if not current.is_repeat:
         item.n_labels -= 1

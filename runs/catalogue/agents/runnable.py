@@ -129,7 +129,7 @@ def task_name(task: Task) -> str:
 def why_not_runnable(run: Run, agent: str | AgentChoice | None) -> str | None:
     """What stands against running this again with that agent, or its own; None if nothing.
 
-    The run must come out of `shown_to`: whoever judges a run must not learn from a rerun who
+    The run must come out of `visible_to`: whoever judges a run must not learn from a rerun who
     acted in it.
     """
     shown = cast("ShownRun", run)
@@ -162,7 +162,7 @@ def agent_problem(run: Run, agent: str | AgentChoice | None) -> str | None:
 
 
 def rerun_offer(runs: Sequence[Run]) -> Offer:
-    """What the form can offer for these runs, all out of `shown_to`."""
+    """What the form can offer for these runs, all out of `visible_to`."""
     tasks_can_run = [run for run in runs if why_not_runnable(run, "do_nothing") is None]
     same = [run for run in tasks_can_run if agent_problem(run, None) is None]
     problems = dict.fromkeys(

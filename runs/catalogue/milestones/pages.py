@@ -26,7 +26,7 @@ from runs.models.task_queries import task_key
 
 def edited_tasks(user: User) -> Any:
     """Tasks whose milestones the person may see: not those of runs they still judge."""
-    shown: Any = Task.objects.shown_to(user)
+    shown: Any = Task.objects.visible_to(user)
     return shown.filter(is_sealed=False).select_related("task_set")
 
 

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from runs.catalogue.milestones.definitions import MOST, definition_of, definitions_of
 from runs.models import Milestone, Task
 from runs.signals import announce_milestones
+from webagent.field_errors import first_field_error
 from webagent.milestones.definition import Definition, digest_of
-from webagent.misfits import first_misfit
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.records import MilestoneRecord
 
@@ -72,7 +72,7 @@ def _read(records: Sequence[MilestoneRecord]) -> list[Definition]:
             for record in records
         ]
     except ValidationError as error:
-        raise ValueError(str(first_misfit(error))) from error
+        raise ValueError(str(first_field_error(error))) from error
 
 
 def _problem(bundle: RunBundle, reason: str) -> Problem:

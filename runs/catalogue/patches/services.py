@@ -26,7 +26,7 @@ from runs.models import Task, TaskRevision, TaskSet
 from runs.models.audit_kinds import PATCH_TAKEN_BACK, TASKS_PATCHED
 from runs.models.task_queries import task_key
 from runs.storage.records import stored_json
-from webagent.misfits import first_misfit
+from webagent.field_errors import first_field_error
 from webagent.trajectory.records import TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name
 
@@ -250,7 +250,7 @@ def _checked(content: Content) -> Content:
     try:
         _Content.model_validate(content)
     except ValidationError as error:
-        field, reason = first_misfit(error)
+        field, reason = first_field_error(error)
         place = field.replace(".", "/")
         raise ChangeError(f"/{place}: would no longer fit: {reason}") from error
     return content

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TextIO
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
 from runs.storage.json_arrays import ArrayError, array_items
-from webagent.misfits import first_misfit
+from webagent.field_errors import first_field_error
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name, storable_json
 
@@ -98,7 +98,7 @@ def _checked(item: Any, number: int) -> _WebArenaTask | _VerifiedTask:
             raise ValueError("holds characters or numbers that cannot be stored")
         return _kind(item).model_validate(item)
     except ValidationError as error:
-        raise TaskFileError(f"{where}: {first_misfit(error)}") from error
+        raise TaskFileError(f"{where}: {first_field_error(error)}") from error
     except ValueError as error:
         raise TaskFileError(f"{where}: {error}") from error
 

@@ -22,7 +22,7 @@ YES, NO = "yes", "no"
 
 
 class TaskFilter(AddressFilter):
-    """Filters over tasks that went through `shown_to(user)`; reads only what is shown."""
+    """Filters over tasks that went through `visible_to(user)`; reads only what is shown."""
 
     q = django_filters.CharFilter(method="filter_text", label=_("text"))
     task_set = NumbersFilter(field_name="task_set", label=_("task set"))

@@ -106,7 +106,7 @@ def _of_suite(name: str, user: User | None) -> list[Task]:
 
 def _shown(task_set: TaskSet, user: User | None) -> TaskQuerySet[Task]:
     tasks: TaskQuerySet[Task] = Task.objects.filter(task_set=task_set).select_related("task_set")
-    return tasks if user is None else tasks.shown_to(user)
+    return tasks if user is None else tasks.visible_to(user)
 
 
 def _fits(task: Task, selection: Selection) -> bool:

@@ -48,7 +48,7 @@ def task_context(task: Task, user: User, hosts: Mapping[str, str], page: str) ->
     """Everything on a task's page. The number of queries does not depend on its runs.
 
     Args:
-        task: with its set, its original and that one's set, from `shown_to(user)`.
+        task: with its set, its original and that one's set, from `visible_to(user)`.
     """
     family = [
         row
@@ -56,7 +56,7 @@ def task_context(task: Task, user: User, hosts: Mapping[str, str], page: str) ->
         if row.pk != task.pk
     ][:MOST_VERSIONS]
     runs = (
-        Run.objects.shown_to(user)
+        Run.objects.visible_to(user)
         .filter(task__in=[task.pk, *(row.pk for row in family)], superseded=False)
         .for_list()
         .order_by("-created_at", "-id")
@@ -73,7 +73,7 @@ def task_context(task: Task, user: User, hosts: Mapping[str, str], page: str) ->
 
 def set_context(task_set: TaskSet, user: User, page: str) -> dict[str, Any]:
     """Everything on the page of a task set: what it holds, and what its patch changed."""
-    tasks: Any = Task.objects.shown_to(user).filter(task_set=task_set)
+    tasks: Any = Task.objects.visible_to(user).filter(task_set=task_set)
     counts = tasks.order_by().aggregate(
         every=Count("pk"),
         sealed=Count("pk", filter=Q(is_sealed=True)),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
     class Shown(TypedDict):
-        """What `shown_to` adds to a task."""
+        """What `visible_to` adds to a task."""
 
         is_sealed: bool
         shown_kind: str | None
@@ -100,7 +100,7 @@ class TaskTable(tables.Table):
     def __init__(
         self, tasks: TaskQuerySet[Task], shown: TaskQuerySet[Task], user: User, **options: Any
     ) -> None:
-        """Draw those tasks out of `shown`, which is all of `shown_to(user)`: asked once a page."""
+        """Draw those tasks out of `shown`, all of `visible_to(user)`: asked once a page."""
         rows = (
             shown.select_related("task_set")
             .defer("record", "spec", "reference")

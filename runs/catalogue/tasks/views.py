@@ -21,7 +21,7 @@ from runs.models import Task, TaskSet
 @permission_required("runs.view_task", raise_exception=True)
 def task_list(request: AppRequest) -> HttpResponse:
     """All tasks, filtered and sorted by what the person may see of them."""
-    shown = Task.objects.shown_to(request.user)
+    shown = Task.objects.visible_to(request.user)
     task_filter = TaskFilter(request.GET, queryset=shown)
     table = TaskTable(task_filter.qs.in_order(), shown, request.user)
     RequestConfig(
@@ -41,7 +41,7 @@ def task_list(request: AppRequest) -> HttpResponse:
 @permission_required("runs.view_task", raise_exception=True)
 def task_detail(request: AppRequest, task_id: int) -> HttpResponse:
     """One task: what it asks and expects, what a patch changed, and its runs."""
-    tasks = Task.objects.shown_to(request.user).select_related("task_set", "original__task_set")
+    tasks = Task.objects.visible_to(request.user).select_related("task_set", "original__task_set")
     task = get_object_or_404(tasks, pk=task_id)
     page = request.GET.get("page", "1")
     context = task_context(task, request.user, settings.SITE_HOSTS, page)

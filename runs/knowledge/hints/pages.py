@@ -157,7 +157,7 @@ def job_rows(jobs: Sequence[LearningJob]) -> list[JobRow]:
 
 def job_page(job: LearningJob, user: User) -> JobPage:
     """Everything that came of a job, in a fixed number of queries."""
-    hints = Hint.objects.shown_to(user).for_list().filter(job=job)
+    hints = Hint.objects.visible_to(user).for_list().filter(job=job)
     by_run: dict[UUID, list[Hint]] = {}
     order = HintLevel.values
     for hint in sorted(hints, key=lambda each: order.index(each.level)):
@@ -173,7 +173,7 @@ def uses_of(hint: Hint, user: User) -> list[HintUse]:
     uses = []
     for choice in hint.choices.select_related("hint_set", "task").order_by("pk"):
         runs = (
-            Run.objects.shown_to(user)
+            Run.objects.visible_to(user)
             .not_anonymous()
             .filter(
                 agent__config__hints=choice.hint_set.key,
@@ -199,7 +199,7 @@ def hint_facts(run: Run, user: User) -> dict[str, object]:
     """
     if hides_something(run) or not user.has_perm("runs.view_hint"):
         return {}
-    shown = Hint.objects.shown_to(user)
+    shown = Hint.objects.visible_to(user)
     choice = None
     if key := hint_key(run):
         told = shown.filter(pk=OuterRef("hint"))
@@ -211,6 +211,6 @@ def hint_facts(run: Run, user: User) -> dict[str, object]:
 
 
 def _open_sources(run_ids: set[UUID], user: User) -> set[UUID]:
-    runs = Run.objects.shown_to(user, run_ids).not_blind().not_anonymous().order_by()
+    runs = Run.objects.visible_to(user, run_ids).not_blind().not_anonymous().order_by()
     told = runs.exclude(Task.objects.is_sealed(user, "task"))
     return set(told.values_list("pk", flat=True))

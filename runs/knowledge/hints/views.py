@@ -71,7 +71,7 @@ def hint_job_resume(request: AppRequest, job_id: UUID) -> HttpResponse:
 @may_view
 def hint_detail(request: AppRequest, hint_id: int) -> HttpResponse:
     """One hint: its text, where it comes from, and who was told it."""
-    hint = get_object_or_404(Hint.objects.shown_to(request.user).for_list(), pk=hint_id)
+    hint = get_object_or_404(Hint.objects.visible_to(request.user).for_list(), pk=hint_id)
     context = {
         "hint": hint,
         "tokens": count_tokens(hint.text),

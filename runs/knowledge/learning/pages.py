@@ -41,7 +41,7 @@ def _problems(job: LearningJob, user: User) -> list[JobProblem]:
     items = list(job.items.exclude(problem="")[:PROBLEMS_SHOWN])
     if job.kind != LearningJob.Kind.EXTRACT:
         return [JobProblem(problem=item.problem, run=None) for item in items]
-    shown = Run.objects.shown_to(user).not_blind().select_related("task")
+    shown = Run.objects.visible_to(user).not_blind().select_related("task")
     runs = {run.pk: run for run in shown.filter(pk__in=[UUID(item.key) for item in items])}
     return [
         JobProblem(problem=item.problem, run=runs[UUID(item.key)])

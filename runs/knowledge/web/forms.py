@@ -81,10 +81,12 @@ class ExtractForm(LearnForm):
 
     def _open_runs(self) -> QuerySet[Run]:
         """Whoever judges a run is not to read what a model makes of it."""
-        return runs_to_learn_from(Run.objects.shown_to(self._user).not_blind().not_anonymous())
+        return runs_to_learn_from(Run.objects.visible_to(self._user).not_blind().not_anonymous())
 
     def _sources(self) -> list[tuple[Any, Any]]:
-        experiments = Experiment.objects.shown_to(self._user).order_by("-created_at")[:MOST_OFFERED]
+        experiments = Experiment.objects.visible_to(self._user).order_by("-created_at")[
+            :MOST_OFFERED
+        ]
         open_runs = self._open_runs().order_by().filter(task__task_set=OuterRef("pk"))
         sets = TaskSet.objects.filter(Exists(open_runs)).order_by("name", "version")
         chosen = [(SELECTION, _("the chosen runs"))] if self._run_ids else []

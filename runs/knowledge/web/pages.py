@@ -28,7 +28,7 @@ from runs.models import (
 from runs.models.agents import HINTS_KEY as HINTS
 from runs.models.agents import KNOWLEDGE_KEY
 from runs.models.shown_runs import hides_something
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 from webagent.agents.generic.agent import NAME as GENERIC
 
 PER_PAGE = 50
@@ -83,7 +83,7 @@ def knowledge_list_context(
     """Sets, all of them or those that have to do with a run or an experiment; jobs beside."""
     sets = KnowledgeSet.objects.select_related("created_by")
     had: frozenset[str] = frozenset()
-    about = Run.objects.shown_to(user)
+    about = Run.objects.visible_to(user)
     if run is not None or experiment is not None:
         about = about.filter(pk=run.pk) if run is not None else about.filter(experiment=experiment)
         had = _had(about)
@@ -115,7 +115,7 @@ def listed_sets(
         had: hashes of what agents had that the page is about.
     """
     rows = list(sets)
-    shown = KnowledgeEntry.objects.shown_to(user).filter(knowledge_set__in=rows)
+    shown = KnowledgeEntry.objects.visible_to(user).filter(knowledge_set__in=rows)
     sources = KnowledgeSource.objects.filter(entry__in=shown.values("pk"))
     n_runs: dict[int, int] = dict(
         sources.order_by()
@@ -137,7 +137,7 @@ def listed_sets(
 def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> dict[str, Any]:
     """What the page of one set shows."""
     words = query.get("q", "").strip()
-    mine = knowledge_set.entries.shown_to(user)
+    mine = knowledge_set.entries.visible_to(user)
     found = mine.holding(words) if words else mine
     if run_id := _id(query.get("run", "")):
         found = found.filter(sources__run=run_id)
@@ -149,7 +149,7 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
     runs = runs_with(knowledge_set, user)
     sources = KnowledgeSource.objects.filter(entry__in=mine.order_by().values("pk"))
     keys = list(sources.order_by().values_list("run", flat=True))
-    taught = Run.objects.shown_to(user, keys)
+    taught = Run.objects.visible_to(user, keys)
     return {
         "set": knowledge_set,
         "page": page,
@@ -189,7 +189,7 @@ def _task_set_of(runs: QuerySet[Run]) -> str:
 
 def entries_of_run(run: Run, user: User) -> Any:
     """What the run taught, newest set first."""
-    entries = KnowledgeEntry.objects.shown_to(user).of_run(run.pk)
+    entries = KnowledgeEntry.objects.visible_to(user).of_run(run.pk)
     return _with_sources(entries.select_related("knowledge_set"), user).order_by(
         "-knowledge_set__created_at", "knowledge_set", "position"
     )[:PER_PAGE]
@@ -216,7 +216,7 @@ def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
     hints of an experiment, or one whose model is still to be named.
     """
     config: dict[str, Any] = {"model": "…"}
-    runs = Run.objects.seen_with(sight_of(user)).not_anonymous().filter(agent__name=GENERIC)
+    runs = Run.objects.visible_with(visibility_of(user)).not_anonymous().filter(agent__name=GENERIC)
     last = runs.select_related("agent").order_by("-created_at", "-pk").first()
     if last is not None:
         config = said_settings(last.agent.name, last.agent.config)
@@ -248,7 +248,7 @@ def _used(sets: Iterable[KnowledgeSet], user: User) -> dict[str, int]:
         **{f"config__{KNOWLEDGE_KEY}__sha256__in": list(hashes)}
     )
     by_agent = {row.pk: row.knowledge_hash for row in agents.only("config")}
-    runs = Run.objects.shown_to(user).not_anonymous().filter(agent__in=list(by_agent))
+    runs = Run.objects.visible_to(user).not_anonymous().filter(agent__in=list(by_agent))
     used: dict[str, int] = {}
     for agent, n in runs.order_by().values_list("agent").annotate(n=Count("pk")):
         used[by_agent[agent]] = used.get(by_agent[agent], 0) + n
@@ -260,7 +260,7 @@ def _with_sources(entries: QuerySet[KnowledgeEntry], user: User) -> QuerySet[Kno
     sources = KnowledgeSource.objects.select_related("run__task").only(
         "entry", "steps", "run__goal", "run__task__external_id"
     )
-    parents = KnowledgeEntry.objects.shown_to(user).only("intent", "knowledge_set", "position")
+    parents = KnowledgeEntry.objects.visible_to(user).only("intent", "knowledge_set", "position")
     return entries.prefetch_related(
         Prefetch("sources", queryset=sources), Prefetch("parents", queryset=parents)
     )
@@ -268,7 +268,7 @@ def _with_sources(entries: QuerySet[KnowledgeEntry], user: User) -> QuerySet[Kno
 
 def _taught(runs: QuerySet[Run], user: User) -> QuerySet[Any, Any]:
     """Ids of sets with entries from these runs that the person may read."""
-    shown = KnowledgeEntry.objects.shown_to(user).filter(
+    shown = KnowledgeEntry.objects.visible_to(user).filter(
         sources__run__in=runs.order_by().values("pk")
     )
     return shown.order_by().values("knowledge_set")

@@ -109,7 +109,7 @@ def configurations_with(knowledge_set: KnowledgeSet) -> QuerySet[AgentConfigurat
 
 def runs_with(knowledge_set: KnowledgeSet, user: User) -> QuerySet[Run]:
     """Runs whose agent has this knowledge, as far as the person may know their agents."""
-    shown = Run.objects.shown_to(user).not_anonymous()
+    shown = Run.objects.visible_to(user).not_anonymous()
     # As a list: mostly there is none, and the database would look at every run to find that out.
     agents = list(configurations_with(knowledge_set).values_list("pk", flat=True))
     return shown.filter(agent__in=agents)

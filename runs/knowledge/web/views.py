@@ -83,7 +83,7 @@ def _changed(request: AppRequest, entry: KnowledgeEntry, now: KnowledgeEntry) ->
 
 
 def _entry(request: AppRequest, pk: int) -> KnowledgeEntry:
-    shown = KnowledgeEntry.objects.shown_to(request.user).select_related("knowledge_set")
+    shown = KnowledgeEntry.objects.visible_to(request.user).select_related("knowledge_set")
     return get_object_or_404(shown, pk=pk)
 
 
@@ -94,11 +94,11 @@ def _run(request: AppRequest) -> Run | None:
         run_id = UUID(request.GET["run"])
     except ValueError:
         return None
-    return get_object_or_404(Run.objects.shown_to(request.user, [run_id]).select_related("task"))
+    return get_object_or_404(Run.objects.visible_to(request.user, [run_id]).select_related("task"))
 
 
 def _experiment(request: AppRequest) -> Experiment | None:
     number = read_number(request.GET.get("experiment", ""))
     if number is None:
         return None
-    return get_object_or_404(Experiment.objects.shown_to(request.user), pk=number)
+    return get_object_or_404(Experiment.objects.visible_to(request.user), pk=number)

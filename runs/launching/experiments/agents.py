@@ -15,7 +15,7 @@ from runs.catalogue.tasks.offered import PlanError
 from runs.knowledge.hints.lookup import without_hints
 from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
 from runs.models import AgentConfiguration, Run, User
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 from webagent.agents.agent import Advisable
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
 from webagent.recovery.retry_policy import AgentChoice
@@ -100,7 +100,7 @@ def _made(name: str, config: Json) -> AgentRecord:
 
 def _stored_rows(user: User) -> Iterator[AgentConfiguration]:
     """Configurations of runs that do not hide their agent from the person, newest first."""
-    open_runs = Run.objects.seen_with(sight_of(user)).not_anonymous().order_by()
+    open_runs = Run.objects.visible_with(visibility_of(user)).not_anonymous().order_by()
     acted = open_runs.filter(agent=OuterRef("pk"))
     rows = AgentConfiguration.objects.filter(without_hints(), Exists(acted))
     yield from rows.order_by("-created_at", "-pk")[:MOST_STORED]

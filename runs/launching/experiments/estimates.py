@@ -172,7 +172,7 @@ def _ended_runs(user: User | None) -> QuerySet[Run]:
     """
     runs = Run.objects.all()
     if user is not None:
-        runs = runs.shown_to(user).not_blind().not_anonymous()
+        runs = runs.visible_to(user).not_blind().not_anonymous()
     return (
         runs.filter(status=RunStatus.FINISHED)
         .exclude(outcome=Run.Outcome.ERROR)

@@ -103,7 +103,7 @@ def progress_of_each(experiments: Iterable[Experiment], user: User) -> list[Prog
 
 def _runs(user: User) -> QuerySet[Run]:
     """Runs whose experiment the person may know."""
-    return Run.objects.shown_to(user).latest_attempts().not_anonymous()
+    return Run.objects.visible_to(user).latest_attempts().not_anonymous()
 
 
 def _count(progress: Progress, status: str, outcome: str | None, n: int) -> None:

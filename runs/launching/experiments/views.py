@@ -37,7 +37,7 @@ may_view = permission_required("runs.view_experiment", raise_exception=True)
 @may_view
 def experiment_list(request: AppRequest) -> HttpResponse:
     """Experiments, newest first, each with how far it is."""
-    experiments = Experiment.objects.shown_to(request.user).select_related("created_by")
+    experiments = Experiment.objects.visible_to(request.user).select_related("created_by")
     page = BoundedPaginator(experiments.defer("plan"), PER_PAGE).get_page(request.GET.get("page"))
     rows = progress_of_each(page.object_list, request.user)
     return render(request, "runs/launching/experiment_list.html", {"page": page, "rows": rows})
@@ -91,7 +91,7 @@ def experiment_cancel(request: AppRequest, pk: int) -> HttpResponse:
 
 
 def _experiment(request: AppRequest, pk: int) -> Experiment:
-    return get_object_or_404(Experiment.objects.shown_to(request.user), pk=pk)
+    return get_object_or_404(Experiment.objects.visible_to(request.user), pk=pk)
 
 
 def _controlled(request: AppRequest, pk: int, change: Callable[..., bool]) -> HttpResponse:

@@ -76,7 +76,7 @@ class HintExperimentForm(ExperimentForm):
     def _hint_plan(self, asked: dict[str, Any]) -> HintPlan:
         assert self.plan is not None  # noqa: S101 (mypy; asked by clean)
         job = self._jobs[asked["job"]]
-        hints = Hint.objects.shown_to(self._user).for_list().filter(job=job)
+        hints = Hint.objects.visible_to(self._user).for_list().filter(job=job)
         pool = HintPool(job, list(hints), [Level(each) for each in asked["levels"]])
         relatednesses = [Relatedness(each) for each in asked["relatednesses"]]
         return plan_hints(self.plan, pool, relatednesses)

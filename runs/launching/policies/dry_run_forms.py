@@ -82,7 +82,7 @@ class DryRunForm(forms.Form):
         studies = [(f"{STUDY}:{pk}", name) for pk, name in judgements().studies(self._user)]
         experiments = [
             (f"{EXPERIMENT}:{pk}", name)
-            for pk, name in Experiment.objects.shown_to(self._user).values_list("pk", "name")
+            for pk, name in Experiment.objects.visible_to(self._user).values_list("pk", "name")
         ]
         grouped: list[tuple[str, Any]] = [
             (_("Studies"), studies),

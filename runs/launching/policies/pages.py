@@ -16,7 +16,7 @@ from runs.launching.policies.rule_forms import one_more_rule, rule_forms
 from runs.launching.policies.words import PartInWords, in_words, sentences
 from runs.models import RetryPolicy, Run, RunStatus, User
 from runs.models.policy_documents import body_of
-from runs.models.visibility import Sight, sight_of
+from runs.models.visibility import Visibility, visibility_of
 from webagent.environment.registry import ends_at_first_message, suites
 from webagent.environment.site_benchmarks import SITE_BENCHMARKS
 from webagent.recovery.policy import Answer
@@ -61,7 +61,7 @@ class ListedPolicy:
 
 def listed_policies(user: User) -> list[ListedPolicy]:
     """Every policy by its name, in words."""
-    runs = _shown_runs(sight_of(user))
+    runs = _shown_runs(visibility_of(user))
     versions = defaultdict[str, list[int]](list)
     for pk, name in RetryPolicy.objects.values_list("pk", "name"):
         versions[name].append(pk)
@@ -78,15 +78,15 @@ def listed_policies(user: User) -> list[ListedPolicy]:
 def policy_context(policy: RetryPolicy, user: User) -> dict[str, Any]:
     """What the page of one version shows."""
     body = body_of(policy)
-    sight = sight_of(user)
-    runs = _shown_runs(sight).filter(policy=policy)
+    visibility = visibility_of(user)
+    runs = _shown_runs(visibility).filter(policy=policy)
     return {
         "policy": policy,
         "parts": in_words(body),
         "body": body.model_dump_json(indent=2),
         "versions": versions_of(policy.name),
         "never_noticed": suites_that_end() if watches_for_completion(body) else [],
-        "runs": runs.named(sight).for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
+        "runs": runs.named(visibility).for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
         "usage": _usage(runs.filter(status__in=RunStatus.ended())),
         "has_rules": bool(body.reruns),
     }
@@ -136,9 +136,9 @@ def policy_form(
     return form
 
 
-def _shown_runs(sight: Sight) -> Any:
+def _shown_runs(visibility: Visibility) -> Any:
     """Runs that hide nothing from the person: a policy tells who acts, and its rule how it went."""
-    runs: Any = Run.objects.seen_with(sight).latest_attempts()
+    runs: Any = Run.objects.visible_with(visibility).latest_attempts()
     return runs.filter(is_blind=False, is_anonymous=False)
 
 

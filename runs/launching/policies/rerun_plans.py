@@ -167,7 +167,7 @@ class _Known:
 def _shown(runs: QuerySet[Run], user: User | None) -> QuerySet[Any]:
     shown: QuerySet[Any] = Run.objects.filter(pk__in=runs.values("pk"))
     if user is not None:
-        shown = Run.objects.shown_to(user).filter(pk__in=runs.values("pk"))
+        shown = Run.objects.visible_to(user).filter(pk__in=runs.values("pk"))
     shown = shown.select_related("task__task_set", "agent", "experiment")
     return shown.defer("record", "evidence", "task__record", "task__spec").order_by(
         "task__external_id", "trial", "created_at", "pk"

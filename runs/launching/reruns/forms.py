@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.agents.choices import OfferedAgents
 from runs.interface.number_fields import WholeNumberField
-from runs.launching.reruns.services import Wish
+from runs.launching.reruns.services import RerunRequest
 from runs.models import RetryPolicy, User
 from webagent.agents.generic.benchmarks import MAX_STEPS
 
@@ -94,12 +94,12 @@ class RerunForm(forms.Form):
             self.add_error("seed", _("Say which seed."))
         return cleaned
 
-    def wish(self) -> Wish:
+    def rerun_request(self) -> RerunRequest:
         """What was asked for; the form must be valid."""
         asked = self.cleaned_data
         policy = asked["policy"]
         named = policy not in (SAME, NO_POLICY)
-        return Wish(
+        return RerunRequest(
             token=asked["token"],
             agent=self.offered.get(asked["agent"]),
             policy=RetryPolicy.objects.get(pk=policy) if named else None,

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from runs.interface.ordered_parts import OrderedParts
 from runs.models import Run, RunStatus, Step, User
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
 
 if TYPE_CHECKING:
@@ -61,11 +61,13 @@ def rerun_list_of(user: User) -> OrderedParts[Run]:
         .order_by("-index")
         .values("screenshot__thumbnail")[:1]
     )
-    sight = sight_of(user)
-    runs = Run.objects.seen_with(sight).filter(superseded=False).order_by("-created_at", "-pk")
+    visibility = visibility_of(user)
+    runs = (
+        Run.objects.visible_with(visibility).filter(superseded=False).order_by("-created_at", "-pk")
+    )
 
     def shown(rows: Any) -> Any:
-        named = rows.named(sight).for_list()
+        named = rows.named(visibility).for_list()
         return named.annotate(last_picture=Subquery(last_picture))
 
     under_way = [RunStatus.LEASED, RunStatus.RUNNING]
@@ -88,7 +90,7 @@ def rerun_rows(runs: Iterable[Run]) -> list[RerunRow]:
 
 def counts_of(user: User) -> dict[str, int]:
     """How many of the person's visible runs run and wait."""
-    seen = Run.objects.seen_with(sight_of(user))
+    seen = Run.objects.visible_with(visibility_of(user))
     active = seen.filter(status__in=RunStatus.active()).order_by()
     waiting = Q(status=RunStatus.QUEUED)
     counts: dict[str, int] = active.aggregate(

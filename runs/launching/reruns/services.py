@@ -52,13 +52,13 @@ class RerunError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class RerunRequest:
     """How to run again.
 
     `agent` None keeps each run's own, and so does `own_policy` with policies. `seed` None keeps
     each run's own; further trials then have the same one. A given seed is for the first trial,
     further ones count up.
-    `token` names the form it was asked with: the same wish with the same token is granted once.
+    `token` names the form it was asked with: the same request with the same token is granted once.
     """
 
     token: UUID
@@ -74,39 +74,42 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What became of a wish: the queued runs, and those that could not be rerun, with why."""
+    """What became of a request: the queued runs, and those that could not be rerun, with why."""
 
     queued: list[Run]
     refused: list[tuple[Run, str]]
 
 
 @transaction.atomic
-def launch_reruns(*, runs: Iterable[Run], wish: Wish, user: User) -> Launch:
+def launch_reruns(*, runs: Iterable[Run], rerun_request: RerunRequest, user: User) -> Launch:
     """Queue the wanted trials of every run that can be rerun; asking twice queues them once.
 
     Raises:
         RerunError: none of them can be rerun, or these are too many at once.
     """
     sources = list(runs)
-    if len(sources) * wish.trials > MAX_NEW_RUNS:
+    if len(sources) * rerun_request.trials > MAX_NEW_RUNS:
         raise RerunError(
             _("These would be %(n)d runs; at most %(max)d can be queued at once.")
-            % {"n": len(sources) * wish.trials, "max": MAX_NEW_RUNS}
+            % {"n": len(sources) * rerun_request.trials, "max": MAX_NEW_RUNS}
         )
     refused = [
         (run, why)
         for run in sources
-        if (why := why_not_runnable(run, wish.agent) or _policy_problem(_policy_for(run, wish)))
+        if (
+            why := why_not_runnable(run, rerun_request.agent)
+            or _policy_problem(_policy_for(run, rerun_request))
+        )
     ]
     hopeless = {run.pk for run, _why in refused}
-    experiment = _experiment(wish.experiment, user)
-    is_by_hand = len(sources) * wish.trials <= MOST_BY_HAND
+    experiment = _experiment(rerun_request.experiment, user)
+    is_by_hand = len(sources) * rerun_request.trials <= MOST_BY_HAND
     priority = Run.Priority.BY_HAND if is_by_hand else Run.Priority.EXPERIMENT
     wanted = [
         _rerun(
             run,
             trial,
-            wish=wish,
+            rerun_request=rerun_request,
             agent=agent,
             experiment=experiment,
             user=user,
@@ -114,8 +117,8 @@ def launch_reruns(*, runs: Iterable[Run], wish: Wish, user: User) -> Launch:
         )
         for run in sources
         if run.pk not in hopeless
-        for agent in (agent_for(run, wish.agent),)
-        for trial in range(1, wish.trials + 1)
+        for agent in (agent_for(run, rerun_request.agent),)
+        for trial in range(1, rerun_request.trials + 1)
     ]
     if not wanted:
         raise RerunError(refused[0][1] if refused else _("Select at least one run."))
@@ -220,19 +223,19 @@ def _rerun(
     run: Run,
     trial: int,
     *,
-    wish: Wish,
+    rerun_request: RerunRequest,
     agent: AgentConfiguration,
     experiment: Experiment | None,
     user: User,
     priority: int,
 ) -> Run:
-    """A new row whose id follows from the wish, so that the same wish makes the same row."""
-    pk = uuid.uuid5(wish.token, f"{user.pk} {run.pk} {trial} {wish}")
+    """A new row whose id follows from the request, so that the same request makes the same row."""
+    pk = uuid.uuid5(rerun_request.token, f"{user.pk} {run.pk} {trial} {rerun_request}")
     seed = run.seed
-    if wish.new_seeds:
+    if rerun_request.new_seeds:
         seed = pk.int % 2**31
-    elif wish.seed is not None:
-        seed = wish.seed + trial - 1
+    elif rerun_request.seed is not None:
+        seed = rerun_request.seed + trial - 1
     return Run(
         pk=pk,
         task=run.task,
@@ -241,9 +244,9 @@ def _rerun(
         goal=run.goal if seed == run.seed else "",
         seed=seed,
         trial=trial,
-        max_steps=wish.max_steps or run.max_steps or DEFAULT_MAX_STEPS,
-        policy=_policy_for(run, wish),
-        launch=uuid.uuid5(wish.token, str(user.pk)),
+        max_steps=rerun_request.max_steps or run.max_steps or DEFAULT_MAX_STEPS,
+        policy=_policy_for(run, rerun_request),
+        launch=uuid.uuid5(rerun_request.token, str(user.pk)),
         source_format=OUR_FORMAT,
         rerun_of=run,
         family=run.root,
@@ -253,8 +256,8 @@ def _rerun(
     )
 
 
-def _policy_for(run: Run, wish: Wish) -> RetryPolicy | None:
-    return run.policy if wish.own_policy else wish.policy
+def _policy_for(run: Run, rerun_request: RerunRequest) -> RetryPolicy | None:
+    return run.policy if rerun_request.own_policy else rerun_request.policy
 
 
 def _policy_problem(policy: RetryPolicy | None) -> str | None:

@@ -73,7 +73,7 @@ def run_rerun_selected(request: AppRequest) -> HttpResponse:
 @may_rerun
 def run_cancel(request: AppRequest, run_id: UUID) -> HttpResponse:
     """Ask a run to stop."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]))
+    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]))
     if not cancel_run(run=run):
         messages.info(request, _("The run had ended already."))
     return _back(request)
@@ -102,7 +102,7 @@ def run_retry(request: AppRequest, run_id: UUID) -> HttpResponse:
 
 
 def _sources(request: AppRequest, ids: Sequence[UUID]) -> RunQuerySet[Run]:
-    return Run.objects.shown_to(request.user, ids).select_related("task__task_set", "agent")
+    return Run.objects.visible_to(request.user, ids).select_related("task__task_set", "agent")
 
 
 def _ask_or_launch(
@@ -114,7 +114,7 @@ def _ask_or_launch(
     )
     if is_sent and form.is_valid():
         try:
-            launch = launch_reruns(runs=runs, wish=form.wish(), user=request.user)
+            launch = launch_reruns(runs=runs, rerun_request=form.rerun_request(), user=request.user)
         except RerunError as error:
             form.add_error(None, str(error))
         else:

@@ -9,7 +9,7 @@ from runs.catalogue.sites.readiness import last_known, site_states
 from runs.interface.fragments import AppRequest
 from runs.launching.reruns.views import may_rerun
 from runs.models import Run
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 from runs.operations.health.infrastructure import error_rates
 
 MOST_ATTEMPTS = 10_000
@@ -20,7 +20,7 @@ MOST_ATTEMPTS = 10_000
 @may_rerun
 def infrastructure(request: AppRequest) -> HttpResponse:
     """Rates of infrastructure errors, over the runs of which the person may know all."""
-    runs = Run.objects.seen_with(sight_of(request.user)).not_blind().not_anonymous()
+    runs = Run.objects.visible_with(visibility_of(request.user)).not_blind().not_anonymous()
     newest = runs.attempts().order_by("-created_at", "-pk").values("pk")[:MOST_ATTEMPTS]
     context = {
         "rates": error_rates(Run.objects.filter(pk__in=newest)),

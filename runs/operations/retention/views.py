@@ -99,7 +99,7 @@ def _page(
 
 
 def _experiment(request: AppRequest, experiment_id: int) -> Experiment:
-    return get_object_or_404(Experiment.objects.shown_to(request.user), pk=experiment_id)
+    return get_object_or_404(Experiment.objects.visible_to(request.user), pk=experiment_id)
 
 
 def _runs(experiment: Experiment) -> RunQuerySet[Run]:

@@ -92,7 +92,7 @@ class SpacePage:
     def experiments(self) -> list[ExperimentRow]:
         """The largest first; those whose names are hidden from the person are one row."""
         rows = self.figures.get("by_experiment", ())
-        shown = Experiment.objects.shown_to(self.user).in_bulk(
+        shown = Experiment.objects.visible_to(self.user).in_bulk(
             [row["experiment"] for row in rows if row["experiment"]]
         )
         named = [row for row in rows if row["experiment"] in shown][:SHOWN_EXPERIMENTS]
@@ -108,7 +108,7 @@ class SpacePage:
         """The largest runs of which the person may know the names."""
         rows = {row["run"]: row["total"] for row in self.figures.get("largest", ())}
         keys = [UUID(key) for key in rows]
-        shown = Run.objects.shown_to(self.user, keys).not_anonymous()
+        shown = Run.objects.visible_to(self.user, keys).not_anonymous()
         runs = shown.select_related("task__task_set").only("id", "n_steps", "task")
         found = [LargeRun(run, rows[str(run.pk)]) for run in runs.order_by()]
         return sorted(found, key=lambda row: -row.size)

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from runs.models import Run, Step, User
 from runs.models.shown_runs import hides_something
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 from runs.templatetags.interface import duration, money, verdict
 from runs.viewer.comparison.alignment import Did, Pair, align, first_difference, what_was_done
 from runs.viewer.timeline.step_rows import StepRow
@@ -42,7 +42,7 @@ class Choice:
 
 
 def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[str, Any]:
-    """Everything `runs/viewer/run_compare.html` needs; both runs are out of `shown_to(user)`.
+    """Everything `runs/viewer/run_compare.html` needs; both runs are out of `visible_to(user)`.
 
     Args:
         shows_all: also steps that were given up or replayed; else those that count.
@@ -87,9 +87,13 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
 def choices_for(run: Run, user: User) -> list[Choice]:
     """Runs that are worth comparing with: kin first, then others of the task, newest first."""
     kin = Q(family=run.root) | Q(pk=run.root)
-    newest = Run.objects.seen_with(sight_of(user)).exclude(pk=run.pk).order_by("-created_at", "-id")
+    newest = (
+        Run.objects.visible_with(visibility_of(user))
+        .exclude(pk=run.pk)
+        .order_by("-created_at", "-id")
+    )
     alike = newest.filter(kin | Q(task=run.task_id)).values_list("pk", flat=True)
-    found = Run.objects.shown_to(user, list(alike[:MAX_CHOICES])).for_list()
+    found = Run.objects.visible_to(user, list(alike[:MAX_CHOICES])).for_list()
     found = found.order_by("-created_at", "-id")
     choices = [Choice(other, _relation(run, other)) for other in found]
     return sorted(choices, key=lambda choice: choice.run.root != run.root)

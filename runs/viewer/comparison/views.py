@@ -23,7 +23,7 @@ def run_compare(request: AppRequest) -> HttpResponse:
 @require_safe
 def run_compare_choices(request: AppRequest, run_id: UUID) -> HttpResponse:
     """What the run can be compared with, for the run page's dialog."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]))
+    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]))
     choices = choices_for(run, request.user)
     return render(request, "runs/viewer/_compare_choices.html", {"run": run, "choices": choices})
 
@@ -38,5 +38,5 @@ def _chosen(request: AppRequest, side: str) -> Run:
         pk = UUID(request.GET.get(side, ""))
     except ValueError:
         raise Http404 from None
-    runs = Run.objects.shown_to(request.user, [pk]).select_related("task__task_set", "policy")
+    runs = Run.objects.visible_to(request.user, [pk]).select_related("task__task_set", "policy")
     return get_object_or_404(runs)

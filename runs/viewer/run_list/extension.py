@@ -24,7 +24,7 @@ keeps them too: the list is then read in the order of that table's index.
 class RunListExtension(Protocol):
     """Columns and filters for what only an app above knows of a run.
 
-    It sees runs that went through `shown_to` and must keep to `is_blind` and `is_anonymous`.
+    It sees runs that went through `visible_to` and must keep to `is_blind` and `is_anonymous`.
     """
 
     def annotate(self, runs: RunQuerySet[Run]) -> RunQuerySet[Run]:

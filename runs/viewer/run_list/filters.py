@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from runs.interface.filter_controls import AddressFilter, NumbersFilter, WordsFilter
 from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet
 from runs.models.run_queries import RunQuerySet, shown_status_is
-from runs.models.visibility import Sight
+from runs.models.visibility import Visibility
 from runs.viewer.run_list.extension import run_list_extension
 
 MAX_OPTIONS = 300
@@ -50,7 +50,7 @@ class StatusFilter(WordsFilter):
 
 
 class RunFilter(AddressFilter):
-    """Filters over runs that went through `seen_with(sight)`; reads only what is shown."""
+    """Filters over runs that went through `visible_with(sight)`; reads only what is shown."""
 
     q = django_filters.CharFilter(field_name="goal", lookup_expr="icontains", label=_("goal"))
     task_set = NumbersFilter(field_name="task__task_set", label=_("task set"))
@@ -76,9 +76,9 @@ class RunFilter(AddressFilter):
         data: QueryDict | Mapping[str, Any] | None,
         *,
         queryset: RunQuerySet[Run],
-        sight: Sight,
+        visibility: Visibility,
     ) -> None:
-        self.sight = sight
+        self.visibility = visibility
         self.extension = run_list_extension()
         # Bound even without a query, so that superseded attempts are left out by default.
         super().__init__(data or QueryDict(), self.extension.annotate(queryset))
@@ -131,7 +131,7 @@ class RunFilter(AddressFilter):
             # Only which way is quicker: the runs that are found are the same.
             is_alone = not any(v for k, v in self.form.cleaned_data.items() if k != name)
             joins = connection.vendor == "postgresql"  # SQLite asks of each run apart as it is
-            if joins and is_alone and self.sight.is_whole and _are_common(marks):
+            if joins and is_alone and self.visibility.is_whole and _are_common(marks):
                 return known.filter(_one_by_one(marks))
         return known.filter(Exists(marks))
 
@@ -164,10 +164,14 @@ class RunFilter(AddressFilter):
         """Sites, agents and so on; offered is only what runs show that the person may see."""
         task_sets = TaskSet.objects.order_by("name", "version").only("name", "version")
         sets = [(str(row.pk), str(row)) for row in task_sets]
-        if not self.sight.visible:
-            names = _names_of_all() if self.sight.anonymous is None else _names_known(self.sight)
+        if not self.visibility.visible:
+            names = (
+                _names_of_all()
+                if self.visibility.anonymous is None
+                else _names_known(self.visibility)
+            )
             return {"task_set": sets, **names}
-        runs: Any = Run.objects.seen_with(self.sight).order_by()
+        runs: Any = Run.objects.visible_with(self.visibility).order_by()
         places = set(runs.values_list("task__task_set", "task__site").distinct())
         known = runs.not_anonymous().values_list("experiment__name", "agent__name", "agent__model")
         actors = set(known.distinct())
@@ -195,12 +199,12 @@ def _names_of_all() -> dict[str, list[tuple[str, Any]]]:
     }
 
 
-def _names_known(sight: Sight) -> dict[str, list[tuple[str, Any]]]:
+def _names_known(visibility: Visibility) -> dict[str, list[tuple[str, Any]]]:
     """The same for somebody who sees all runs, but of some must not know who acted.
 
     Asked name by name: for most the first run that is found will do.
     """
-    runs = Run.objects.seen_with(sight).not_anonymous().order_by()
+    runs = Run.objects.visible_with(visibility).not_anonymous().order_by()
     agents = AgentConfiguration.objects.filter(Exists(runs.filter(agent=OuterRef("pk"))))
     known = set(agents.order_by().values_list("name", "model"))
     experiments = Experiment.objects.filter(Exists(runs.filter(experiment=OuterRef("pk"))))

@@ -22,8 +22,8 @@ def run_keyset(
     """The rows in the order of a column.
 
     Args:
-        rows: they went through `shown_to` and the filter.
-        every: all that went through `shown_to`.
+        rows: they went through `visible_to` and the filter.
+        every: all that went through `visible_to`.
         sort: the column's name, with `-` where it falls.
         hidden: what is hidden from the viewer, as the policy has it.
         is_short: the list is short enough to be sorted as a whole.

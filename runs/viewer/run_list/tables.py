@@ -25,7 +25,7 @@ from runs.interface.row_counts import COUNTED_AT_ONCE, count_rows
 from runs.interface.tables import PER_PAGE, hidden
 from runs.models import Event, Run, RunStatus, User
 from runs.models.run_queries import RunQuerySet
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 from runs.templatetags.interface import duration, moment, money, verdict
 from runs.viewer.run_list.extension import run_list_extension
 from runs.viewer.run_list.filters import ANOMALIES
@@ -33,7 +33,7 @@ from runs.viewer.run_list.orders import run_keyset
 
 if TYPE_CHECKING:
     from runs.models.shown_runs import ShownRun
-    from runs.models.visibility import Sight
+    from runs.models.visibility import Visibility
 
 OPTIONAL_COLUMNS = {
     "task_set": _("task set"),
@@ -186,7 +186,11 @@ class RunTable(tables.Table):
     """The page draws count and pages itself."""
 
     def __init__(
-        self, runs: RunQuerySet[Run], every: RunQuerySet[Run], sight: Sight, **options: Any
+        self,
+        runs: RunQuerySet[Run],
+        every: RunQuerySet[Run],
+        visibility: Visibility,
+        **options: Any,
     ) -> None:
         """
         Args:
@@ -195,7 +199,7 @@ class RunTable(tables.Table):
                 everything that the columns read.
             sight: what both were seen with.
         """
-        self.sight, user = sight, sight.user
+        self.visibility, user = visibility, visibility.user
         self.marks: dict[UUID, list[str]] = {}
         extra = run_list_extension().columns()
         chosen = chosen_columns(user)
@@ -213,14 +217,14 @@ class RunTable(tables.Table):
 
     def turn_to(self, query: QueryDict) -> None:
         """Read the page that the address names, and how many rows there are on all."""
-        sight = self.sight
+        visibility = self.visibility
         rows, every = self.data.data, self.data.every
-        self.count = count_rows(rows, may_estimate=sight.is_whole, most=COUNTED_AT_ONCE)
+        self.count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
         found = run_keyset(
             rows,
             every,
             str(self.order_by[0]) if self.order_by else self._meta.order_by[0],
-            hidden=(sight.blind, sight.anonymous),
+            hidden=(visibility.blind, visibility.anonymous),
             is_short=self.count.is_exact,
         ).page(read_cursor(query), PER_PAGE)
         by_key = {row.pk: row for row in self._rows_of(found.keys)}
@@ -235,11 +239,11 @@ class RunTable(tables.Table):
 
     def _rows_of(self, keys: Sequence[UUID]) -> list[ShownRun]:
         """The runs of a page, in no order, with everything that the columns read."""
-        sight, runs = self.sight, self.data.every
-        if not sight.is_whole:
-            sight = sight_of(sight.user, keys)
-            runs = run_list_extension().annotate(Run.objects.seen_with(sight).order_by())
-        rows: Any = runs.named(sight).for_table().filter(pk__among=keys)
+        visibility, runs = self.visibility, self.data.every
+        if not visibility.is_whole:
+            visibility = visibility_of(visibility.user, keys)
+            runs = run_list_extension().annotate(Run.objects.visible_with(visibility).order_by())
+        rows: Any = runs.named(visibility).for_table().filter(pk__among=keys)
         return list(rows)
 
     def render_goal(self, record: Run) -> SafeString:

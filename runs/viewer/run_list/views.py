@@ -13,7 +13,7 @@ from django_tables2 import RequestConfig
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.row_counts import count_rows
 from runs.models import Run, User
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter
 from runs.viewer.run_list.tables import RunTable, all_columns, chosen_columns
 
@@ -22,10 +22,10 @@ from runs.viewer.run_list.tables import RunTable, all_columns, chosen_columns
 @vary_on_headers("HX-Request")
 def run_list(request: AppRequest) -> HttpResponse:
     """Runs that the person may see, filtered and sorted by what they may see of them."""
-    sight = sight_of(request.user)
-    runs = Run.objects.seen_with(sight)
-    run_filter = RunFilter(request.GET, queryset=runs, sight=sight)
-    table = RunTable(run_filter.qs, run_filter.queryset, sight)
+    visibility = visibility_of(request.user)
+    runs = Run.objects.visible_with(visibility)
+    run_filter = RunFilter(request.GET, queryset=runs, visibility=visibility)
+    table = RunTable(run_filter.qs, run_filter.queryset, visibility)
     RequestConfig(request, paginate=False).configure(table)
     table.turn_to(request.GET)
     shows_any = bool(table.page.object_list)
@@ -44,9 +44,9 @@ def run_list(request: AppRequest) -> HttpResponse:
 @require_safe
 def run_count(request: AppRequest) -> HttpResponse:
     """How many runs match, for a page that has counted only so far before it was shown."""
-    sight = sight_of(request.user)
-    runs = Run.objects.seen_with(sight)
-    found = RunFilter(request.GET, queryset=runs, sight=sight).qs
+    visibility = visibility_of(request.user)
+    runs = Run.objects.visible_with(visibility)
+    found = RunFilter(request.GET, queryset=runs, visibility=visibility).qs
     return render(request, "runs/viewer/_run_count.html", {"count": count_rows(found)})
 
 

@@ -36,7 +36,7 @@ def seen_of(run: Run) -> str:
 
 
 def live_context(run: Run, *, first: int | None = None) -> dict[str, Any]:
-    """What `runs/viewer/_run_live.html` needs; the run is one out of `shown_to`.
+    """What `runs/viewer/_run_live.html` needs; the run is one out of `visible_to`.
 
     Args:
         first: steps from this one on go with it; None for a page that has all of them.

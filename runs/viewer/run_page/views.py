@@ -26,7 +26,7 @@ from runs.viewer.timeline.timeline import PART, step_texts, timeline_context
 @require_safe
 def run_detail(request: AppRequest, run_id: UUID) -> HttpResponse:
     """A run from beginning to end. The number of queries does not depend on its length."""
-    runs = Run.objects.shown_to(request.user, [run_id]).select_related(
+    runs = Run.objects.visible_to(request.user, [run_id]).select_related(
         "task__task_set", "retried_by", "policy", "agent"
     )
     run = get_object_or_404(runs)
@@ -36,7 +36,7 @@ def run_detail(request: AppRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 def run_steps(request: AppRequest, run_id: UUID) -> HttpResponse:
     """The texts of the steps from `from` on, as JSON: {"texts": {index: …}}."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).only("id"))
+    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]).only("id"))
     first = read_number(request.GET.get("from", "0"))
     if first is None:
         raise Http404
@@ -46,7 +46,7 @@ def run_steps(request: AppRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 def run_step(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
     """Everything else that was recorded of one step, as a fragment."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]))
+    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]))
     step = get_object_or_404(run.steps, index=index)
     return render(
         request, "runs/viewer/_step.html", {"run": run, "details": step_details(step, run)}
@@ -56,7 +56,7 @@ def run_step(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
 @require_safe
 def run_screen(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
     """What the agent was told of one step's screen, as a fragment: no more than it saw and did."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).defer("record"))
+    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]).defer("record"))
     step = get_object_or_404(run.steps.select_related("screenshot"), index=index)
     return render(request, "runs/viewer/_screen.html", {"run": run, "screen": screen_shown(step)})
 
@@ -64,7 +64,7 @@ def run_screen(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
 @require_safe
 def run_calls(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
     """Prompts and replies of one step, as a fragment; for those from whom nothing is hidden."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]).defer("record"))
+    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]).defer("record"))
     if hides_something(run):
         raise Http404
     step = get_object_or_404(run.steps, index=index)
@@ -74,7 +74,7 @@ def run_calls(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
 @require_safe
 def run_files(request: AppRequest, run_id: UUID) -> HttpResponse:
     """Logs and other files of a run, as a fragment; for those who are not blind on it."""
-    run = get_object_or_404(Run.objects.shown_to(request.user, [run_id]))
+    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]))
     if hides_something(run):
         raise Http404
     files = run.attachments.select_related("blob").order_by("step_index", "role", "name", "id")

@@ -67,7 +67,7 @@ def timeline_context(run: Run, user: User) -> dict[str, Any]:
 def timeline_data(
     run: Run, steps: list[StepRow], events: Sequence[Event], marks: list[Mark]
 ) -> dict[str, Any]:
-    """What the scripts of a timeline read; the run is one out of `shown_to`. One query."""
+    """What the scripts of a timeline read; the run is one out of `visible_to`. One query."""
     return {
         "run": str(run.pk),
         "is_live": run.is_active,
@@ -95,7 +95,7 @@ def step_texts(run: Run, first: int, count: int) -> dict[int, StepTexts]:
 def _shown(run: Run, user: User) -> Run:
     if hasattr(run, "is_blind"):
         return run
-    return Run.objects.shown_to(user, [run.pk]).get()
+    return Run.objects.visible_to(user, [run.pk]).get()
 
 
 def _texts(values: dict[str, Any]) -> StepTexts:

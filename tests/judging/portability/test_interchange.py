@@ -225,7 +225,7 @@ class TestVerdicts:
     def test_nobody_becomes_blind_by_an_import(self):
         ann = make_user("engineer", "ann")
         run, _ = stored(bundle_with(labels=(label("run-1", "ann"),)))
-        shown: Any = Run.objects.shown_to(ann).get(pk=run.pk)
+        shown: Any = Run.objects.visible_to(ann).get(pk=run.pk)
         assert StudyMember.objects.filter(user=ann).exists()
         assert not shown.is_blind
 

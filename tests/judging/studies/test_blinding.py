@@ -20,7 +20,7 @@ from judging.studies.disputes.services import decide
 from judging.studies.queue.assignment import next_assignment
 from judging.studies.services import close_study, remove_member, set_member
 from runs.models import Run, User
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter
 from tests.judging.factories import (
     adjudicators_of,
@@ -53,8 +53,8 @@ def seen(user: User, run: Run) -> tuple[bool, bool] | None:
     However it is asked: of all runs, of this one alone, as a list, from a row that leads to it.
     """
     again = User.objects.get(pk=user.pk)
-    found = Run.objects.shown_to(again).filter(pk=run.pk).first()
-    alone = Run.objects.shown_to(again, [run.pk]).first()
+    found = Run.objects.visible_to(again).filter(pk=run.pk).first()
+    alone = Run.objects.visible_to(again, [run.pk]).first()
     if found is None or alone is None:
         assert found is alone
         return None
@@ -75,10 +75,10 @@ def seen(user: User, run: Run) -> tuple[bool, bool] | None:
 
 def found_by(user: User, run: Run, query: str) -> bool:
     """Whether a filter of the runs table finds the run."""
-    sight = sight_of(user)
-    runs = Run.objects.seen_with(sight)
+    visibility = visibility_of(user)
+    runs = Run.objects.visible_with(visibility)
     asked = QueryDict(f"{query}&superseded=true")
-    return run in RunFilter(asked, queryset=runs, sight=sight).qs
+    return run in RunFilter(asked, queryset=runs, visibility=visibility).qs
 
 
 BLIND, OPEN = (True, True), (False, False)
@@ -241,7 +241,7 @@ def test_the_policy_costs_nothing_per_run(django_assert_max_num_queries: Any) ->
     user = User.objects.get(pk=engineer.pk)
     user.has_perm("runs.view_run")
     with django_assert_max_num_queries(11):  # five about each degree, one for the runs
-        assert len(Run.objects.shown_to(user)) == 5
+        assert len(Run.objects.visible_to(user)) == 5
     assert study.items.count() == 5
 
 
@@ -252,4 +252,4 @@ def test_about_one_run_no_more_is_looked_up_than_its_kin() -> None:
     blind, _anonymous = StudyPolicy().hidden(engineer, [again.pk])
     assert blind is not None
     assert set(Run.objects.filter(blind)) == {again, waiting[0]}
-    assert set(Run.objects.shown_to(engineer, [again.pk])) == {again}
+    assert set(Run.objects.visible_to(engineer, [again.pk])) == {again}

@@ -21,7 +21,7 @@ from runs.launching.carrying_out import running
 from runs.launching.carrying_out.running import execute
 from runs.launching.reruns.services import queue_run
 from runs.models import Run, Task
-from runs.queue.pulse import Pulse
+from runs.queue.lease_renewer import LeaseRenewer
 from tests.runs.factories import make_run, make_task, make_user
 from tests.runs.launching.test_execution import Page
 from tests.webagent.sites import Sites
@@ -53,7 +53,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Page:
         return run_episode(*args, **options, environment=page)
 
     monkeypatch.setattr(running, "run_episode", on_page)
-    monkeypatch.setattr(Pulse, "_beat", lambda self: None)
+    monkeypatch.setattr(LeaseRenewer, "_beat", lambda self: None)
     monkeypatch.setenv(OWNER_VARIABLE, "")
     return page
 

@@ -19,7 +19,7 @@ from judging.studies.run_list import ReferenceVerdictColumn
 from runs.interface.keyset import Cursor, KeyPage, Keyset, read_cursor
 from runs.interface.row_counts import RowCount, count_rows
 from runs.models import Event, Run, RunStatus, User
-from runs.models.visibility import run_policy, sight_of
+from runs.models.visibility import run_policy, visibility_of
 from runs.viewer.run_list.extension import AGE_ELSEWHERE
 from runs.viewer.run_list.filters import RunFilter
 from runs.viewer.run_list.orders import run_keyset
@@ -95,7 +95,7 @@ def world() -> list[Run]:
 
 
 def rows_of(user: User) -> Any:
-    return ReferenceVerdictColumn().annotate(Run.objects.shown_to(user))
+    return ReferenceVerdictColumn().annotate(Run.objects.visible_to(user))
 
 
 def keyset_of(user: User, sort: str, *, is_short: bool = False) -> Keyset:
@@ -169,12 +169,12 @@ def test_runs_with_a_verdict_are_walked_through_once_and_back(
         is_authoritative=False,
         run_created_at=world[3].created_at,
     )
-    sight = sight_of(viewer)
-    every = Run.objects.seen_with(sight)
+    visibility = visibility_of(viewer)
+    every = Run.objects.visible_with(visibility)
     query = QueryDict("reference=success&reference=failure&superseded=true")
     for sort in ("created", "-created", "-cost"):
-        rows = RunFilter(query, queryset=every, sight=sight).qs
-        hidden = (sight.blind, sight.anonymous)
+        rows = RunFilter(query, queryset=every, visibility=visibility).qs
+        hidden = (visibility.blind, visibility.anonymous)
         keyset = run_keyset(rows, every, sort, hidden=hidden, is_short=False)
         order = [str(name) for name in next(keyset.parts(None, back=False)).query.order_by]
         assert (order[-1].strip("-") in AGE_ELSEWHERE) == (are_dated and sort != "-cost")
@@ -186,7 +186,7 @@ def test_runs_with_a_verdict_are_walked_through_once_and_back(
 
 
 def test_every_column_that_sorts_has_an_order() -> None:
-    table = RunTable(Run.objects.all(), Run.objects.all(), sight_of(make_user("engineer")))
+    table = RunTable(Run.objects.all(), Run.objects.all(), visibility_of(make_user("engineer")))
     assert {column.name for column in table.columns.iterall() if column.orderable} <= set(SHOWN)
     assert set(all_columns()) <= set(SHOWN)
 

@@ -264,7 +264,7 @@ def test_a_set_that_is_not_there_is_said_with_those_that_are(model: LLMStub, rec
 def test_entries_of_runs_that_one_judges_are_not_shown(model: LLMStub, recorded, monkeypatch):
     learned(recorded)
     user = make_user()
-    everything = KnowledgeEntry.objects.shown_to(user).count()
+    everything = KnowledgeEntry.objects.visible_to(user).count()
     hidden = recorded[0]
 
     class Policy:
@@ -275,7 +275,7 @@ def test_entries_of_runs_that_one_judges_are_not_shown(model: LLMStub, recorded,
             return Q(pk=hidden)
 
     monkeypatch.setattr("runs.models.knowledge_queries.run_policy", Policy)
-    shown = KnowledgeEntry.objects.shown_to(user)
+    shown = KnowledgeEntry.objects.visible_to(user)
     assert shown.count() == everything - KnowledgeEntry.objects.of_run(hidden).count()
     assert not shown.filter(sources__run=hidden).exists()
 

@@ -21,8 +21,8 @@ from runs.launching.carrying_out.running import execute, execute_next
 from runs.launching.reruns.services import queue_run
 from runs.models import Blob, Run, RunStatus
 from runs.queue import steps
+from runs.queue.lease_renewer import LeaseRenewer
 from runs.queue.leases import Lease, LeaseLostError, claim
-from runs.queue.pulse import Pulse
 from runs.queue.steps import StepStore, patiently
 from runs.storage.blobs import read_blob
 from tests.runs.storage.stores import files_in, use_store
@@ -100,7 +100,7 @@ def in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
     The mark for browsers does not outlast the test.
     """
-    monkeypatch.setattr(Pulse, "_beat", lambda self: None)
+    monkeypatch.setattr(LeaseRenewer, "_beat", lambda self: None)
     monkeypatch.setenv(OWNER_VARIABLE, "")
 
 

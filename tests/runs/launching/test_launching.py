@@ -12,7 +12,7 @@ from runs.launching.reruns import services as reruns
 from runs.launching.reruns.services import (
     MAX_NEW_RUNS,
     RerunError,
-    Wish,
+    RerunRequest,
     cancel_run,
     launch_reruns,
     queue_run,
@@ -42,21 +42,21 @@ def ours(agent: str = "oracle", config: dict[str, Any] | None = None, **fields: 
 
 def shown(run: Run, user: Any = None) -> Run:
     user = user or make_user()
-    return Run.objects.shown_to(user).select_related("task__task_set", "agent").get(pk=run.pk)
+    return Run.objects.visible_to(user).select_related("task__task_set", "agent").get(pk=run.pk)
 
 
-def wish(**asked: Any) -> Wish:
-    return Wish(token=uuid.uuid4(), **asked)
+def rerun_request(**asked: Any) -> RerunRequest:
+    return RerunRequest(token=uuid.uuid4(), **asked)
 
 
 def test_a_full_experiment_takes_no_more_and_what_it_has_is_asked_for_twice():
     Experiment.objects.create(name="small", max_runs=2)
     run, user = ours(), make_user()
-    asked = wish(experiment="small", trials=2)
-    first = launch_reruns(runs=[run], wish=asked, user=user).queued
-    assert launch_reruns(runs=[run], wish=asked, user=user).queued == first
+    asked = rerun_request(experiment="small", trials=2)
+    first = launch_reruns(runs=[run], rerun_request=asked, user=user).queued
+    assert launch_reruns(runs=[run], rerun_request=asked, user=user).queued == first
     with pytest.raises(RerunError, match="holds 2 runs and may hold 2"):
-        launch_reruns(runs=[run], wish=wish(experiment="small"), user=user)
+        launch_reruns(runs=[run], rerun_request=rerun_request(experiment="small"), user=user)
     with pytest.raises(RerunError, match="may hold 2"):
         queue_run(task="miniwob.click-test", agent="oracle", experiment="small")
     assert Experiment.objects.get().runs.count() == 2
@@ -65,7 +65,7 @@ def test_a_full_experiment_takes_no_more_and_what_it_has_is_asked_for_twice():
 def test_the_same_again(told, django_capture_on_commit_callbacks):
     run, user = ours(), make_user()
     with django_capture_on_commit_callbacks(execute=True):
-        (new,) = launch_reruns(runs=[run], wish=wish(), user=user).queued
+        (new,) = launch_reruns(runs=[run], rerun_request=rerun_request(), user=user).queued
     assert (new.status, new.rerun_of_id, new.created_by_id) == ("queued", run.pk, user.pk)
     assert (new.task_id, new.agent_id, new.seed, new.trial) == (run.task_id, run.agent_id, 4, 1)
     assert (new.attempt, new.retry_of_id, new.max_steps) == (1, None, run.max_steps)
@@ -75,24 +75,26 @@ def test_the_same_again(told, django_capture_on_commit_callbacks):
 
 
 def test_the_same_wish_with_the_same_token_is_granted_once():
-    run, user, asked = ours(), make_user(), wish(trials=3)
-    first = launch_reruns(runs=[run], wish=asked, user=user)
-    again = launch_reruns(runs=[run], wish=asked, user=user)
+    run, user, asked = ours(), make_user(), rerun_request(trials=3)
+    first = launch_reruns(runs=[run], rerun_request=asked, user=user)
+    again = launch_reruns(runs=[run], rerun_request=asked, user=user)
     assert {new.pk for new in first.queued} == {new.pk for new in again.queued}
     assert Run.objects.filter(rerun_of=run).count() == 3
 
 
 def test_another_token_or_another_wish_is_granted_too():
-    run, user, asked = ours(), make_user(), wish()
-    launch_reruns(runs=[run], wish=asked, user=user)
-    launch_reruns(runs=[run], wish=wish(), user=user)
-    launch_reruns(runs=[run], wish=Wish(token=asked.token, agent="looping"), user=user)
+    run, user, asked = ours(), make_user(), rerun_request()
+    launch_reruns(runs=[run], rerun_request=asked, user=user)
+    launch_reruns(runs=[run], rerun_request=rerun_request(), user=user)
+    launch_reruns(
+        runs=[run], rerun_request=RerunRequest(token=asked.token, agent="looping"), user=user
+    )
     assert Run.objects.filter(rerun_of=run).count() == 3
 
 
 def test_another_agent_seeds_that_count_up_and_an_experiment():
-    asked = wish(agent="looping", seed=10, trials=3, max_steps=5, experiment=" Loops ")
-    new = launch_reruns(runs=[ours()], wish=asked, user=make_user()).queued
+    asked = rerun_request(agent="looping", seed=10, trials=3, max_steps=5, experiment=" Loops ")
+    new = launch_reruns(runs=[ours()], rerun_request=asked, user=make_user()).queued
     by_trial = sorted(new, key=lambda run: run.trial)
     assert [(run.trial, run.seed) for run in by_trial] == [(1, 10), (2, 11), (3, 12)]
     assert {run.agent.name for run in new} == {"looping"}
@@ -102,10 +104,10 @@ def test_another_agent_seeds_that_count_up_and_an_experiment():
 
 
 def test_new_seeds_differ_and_are_the_same_for_the_same_wish():
-    run, user, asked = ours(), make_user(), wish(new_seeds=True, trials=5)
-    new = launch_reruns(runs=[run], wish=asked, user=user).queued
+    run, user, asked = ours(), make_user(), rerun_request(new_seeds=True, trials=5)
+    new = launch_reruns(runs=[run], rerun_request=asked, user=user).queued
     assert len({run.seed for run in new}) == 5
-    launch_reruns(runs=[run], wish=asked, user=user)
+    launch_reruns(runs=[run], rerun_request=asked, user=user)
     assert Run.objects.filter(rerun_of=run).count() == 5
 
 
@@ -120,8 +122,10 @@ def test_the_replayer_repeats_the_actions_of_the_run():
 def test_an_imported_agent_cannot_run_and_others_are_named():
     run = make_run(task=ours().task, agent=make_agent("GenericAgent", "gpt-x"))
     with pytest.raises(RerunError, match="GenericAgent came with an import"):
-        launch_reruns(runs=[shown(run)], wish=wish(), user=make_user())
-    launched = launch_reruns(runs=[shown(run)], wish=wish(agent="oracle"), user=make_user())
+        launch_reruns(runs=[shown(run)], rerun_request=rerun_request(), user=make_user())
+    launched = launch_reruns(
+        runs=[shown(run)], rerun_request=rerun_request(agent="oracle"), user=make_user()
+    )
     assert [new.agent.name for new in launched.queued] == ["oracle"]
 
 
@@ -131,18 +135,20 @@ def test_a_configuration_that_does_not_fit_our_agent_of_that_name_cannot_run():
     )
     run = make_run(task=ours().task, agent=agent)
     with pytest.raises(RerunError, match="does not fit"):
-        launch_reruns(runs=[shown(run)], wish=wish(), user=make_user())
+        launch_reruns(runs=[shown(run)], rerun_request=rerun_request(), user=make_user())
 
 
 def test_a_missing_environment_is_named():
     run = make_run(task=make_task("webarena.7"))
     with pytest.raises(RerunError, match="browsergym-webarena"):
-        launch_reruns(runs=[shown(run)], wish=wish(agent="oracle"), user=make_user())
+        launch_reruns(
+            runs=[shown(run)], rerun_request=rerun_request(agent="oracle"), user=make_user()
+        )
 
 
 def test_what_can_run_is_queued_and_the_rest_is_said():
     good, bad = ours(), shown(make_run(task=make_task("shopdemo.1")))
-    launch = launch_reruns(runs=[good, bad], wish=wish(), user=make_user())
+    launch = launch_reruns(runs=[good, bad], rerun_request=rerun_request(), user=make_user())
     assert [new.rerun_of_id for new in launch.queued] == [good.pk]
     ((refused, why),) = launch.refused
     assert refused == bad
@@ -151,9 +157,11 @@ def test_what_can_run_is_queued_and_the_rest_is_said():
 
 def test_nothing_selected_and_too_many():
     with pytest.raises(RerunError, match="Select"):
-        launch_reruns(runs=[], wish=wish(), user=make_user())
+        launch_reruns(runs=[], rerun_request=rerun_request(), user=make_user())
     with pytest.raises(RerunError, match=str(MAX_NEW_RUNS)):
-        launch_reruns(runs=[ours()], wish=wish(trials=MAX_NEW_RUNS + 1), user=make_user())
+        launch_reruns(
+            runs=[ours()], rerun_request=rerun_request(trials=MAX_NEW_RUNS + 1), user=make_user()
+        )
     assert Run.objects.filter(rerun_of__isnull=False).count() == 0
 
 

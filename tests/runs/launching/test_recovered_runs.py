@@ -13,7 +13,7 @@ from runs.launching.carrying_out.anomalies import mark_anomalies
 from runs.launching.carrying_out.running import execute
 from runs.launching.reruns.services import queue_run
 from runs.models import Event, Run
-from runs.queue.pulse import Pulse
+from runs.queue.lease_renewer import LeaseRenewer
 from runs.viewer.timeline.timeline import timeline_context
 from tests.runs.exports.test_exporting import read_back, wipe, written
 from tests.runs.factories import make_user
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 def recovered(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> Run:
     """Four steps out, four of a loop, three replayed, two of another agent that solve it."""
     use_store(settings, tmp_path / "blobs")
-    monkeypatch.setattr(Pulse, "_beat", lambda self: None)
+    monkeypatch.setattr(LeaseRenewer, "_beat", lambda self: None)
     monkeypatch.setenv(OWNER_VARIABLE, "")
 
     def in_shop(*args: Any, **options: Any) -> RunRecord:

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from runs.models import Run
-from runs.queue.pulse import Pulse
+from runs.queue.lease_renewer import LeaseRenewer
 from webagent.environment.leftovers import OWNER_VARIABLE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests agents")]
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests agents")]
 @pytest.fixture(autouse=True)
 def in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Heartbeats come from a thread, which does not see what a test has not committed."""
-    monkeypatch.setattr(Pulse, "_beat", lambda self: None)
+    monkeypatch.setattr(LeaseRenewer, "_beat", lambda self: None)
     monkeypatch.setenv(OWNER_VARIABLE, "")
 
 

@@ -21,7 +21,7 @@ from runs.launching.policies.services import save_policy
 from runs.launching.reruns.services import queue_run
 from runs.models import RetryPolicy, Run
 from runs.operations.health.infrastructure import error_rates
-from runs.queue.pulse import Pulse
+from runs.queue.lease_renewer import LeaseRenewer
 from tests.runs.factories import make_user
 from tests.runs.live_workers import attempts_of
 from tests.webagent import moody_suite
@@ -43,7 +43,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
 @pytest.fixture(autouse=True)
 def soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings.ENV, "RETRY_BACKOFF_S", 0.001)
-    monkeypatch.setattr(Pulse, "_beat", lambda self: None)
+    monkeypatch.setattr(LeaseRenewer, "_beat", lambda self: None)
     monkeypatch.setenv(OWNER_VARIABLE, "")
 
 

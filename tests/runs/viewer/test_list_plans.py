@@ -18,7 +18,7 @@ from django.utils import timezone
 from runs.interface.keyset import Keyset
 from runs.interface.ordered_parts import OrderedParts
 from runs.models import Experiment, Run, RunStatus
-from runs.models.visibility import sight_of
+from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter
 from runs.viewer.run_list.orders import run_keyset
 from tests.runs.factories import make_agent, make_run, make_task, make_user
@@ -68,9 +68,9 @@ FOR_WORKERS = re.compile("run_waiting|run_in_lane|run_by_status|run_last_claimed
 def keyset_of(query: str) -> Keyset:
     """The list as the page orders it, for somebody from whom nothing is hidden."""
     user = make_user("engineer")
-    sight = sight_of(user)
-    every = Run.objects.seen_with(sight)
-    found = RunFilter(QueryDict(query), queryset=every, sight=sight).qs
+    visibility = visibility_of(user)
+    every = Run.objects.visible_with(visibility)
+    found = RunFilter(QueryDict(query), queryset=every, visibility=visibility).qs
     sort = QueryDict(query).get("sort", "-created")
     return run_keyset(found, every, sort, hidden=(None, None), is_short=False)
 

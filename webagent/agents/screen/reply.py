@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webagent.agents.generic.reply import UnusableReply, bare
 from webagent.agents.screen.commands import MOST_COMMANDS, Command, Pointer
+from webagent.field_errors import field_errors
 from webagent.knowledge.asking import strict_schema
-from webagent.misfits import misfits
 
 LONGEST_REPLY = 100_000
 MOST_PROBLEMS = 5
@@ -44,7 +44,7 @@ def read_reply(text: str, size: tuple[int, int]) -> ScreenReply:
     try:
         reply = ScreenReply.model_validate_json(bare(text))
     except ValidationError as error:
-        told = "; ".join(map(str, misfits(error)[:MOST_PROBLEMS]))
+        told = "; ".join(map(str, field_errors(error)[:MOST_PROBLEMS]))
         raise UnusableReply(f"it is not the JSON object that is wanted ({told}).") from None
     width, height = size
     for number, command in enumerate(reply.commands):

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from webagent.misfits import first_misfit
+from webagent.field_errors import first_field_error
 from webagent.trajectory.agentlab.attempts import Place, places
 from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE, Ending, ending
 from webagent.trajectory.agentlab.folders import (
@@ -131,7 +131,7 @@ class RunInFolder:
             with noting_refused_numbers():
                 return self._bundle(place)
         except ValidationError as error:
-            return Rejection(source, self.folder.name, *first_misfit(error))
+            return Rejection(source, self.folder.name, *first_field_error(error))
         # One run's odd content must not cost the other runs of an import.
         except Exception as error:
             log.exception("run folder %s could not be read", source)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from webagent.misfits import first_misfit
+from webagent.field_errors import first_field_error
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.cut_archives import CutZipTree
@@ -126,7 +126,7 @@ def _manifest(tree: Tree, root: str, bounds: Bounds) -> Manifest | Rejection | N
         content = read_json(read_file(tree, root + MANIFEST, bounds.json_bytes), bounds)
         manifest = Manifest.model_validate(content)
     except ValidationError as error:
-        return refuse(*first_misfit(error))
+        return refuse(*first_field_error(error))
     except (LineError, TreeError, BoundError) as error:
         return refuse("", str(error))
     if manifest.version > FORMAT_VERSION:
@@ -279,7 +279,7 @@ def _parse(kind: type[R], number: int, line: dict[str, Any]) -> R:
     try:
         return kind.model_validate(line)
     except ValidationError as error:
-        field, reason = first_misfit(error)
+        field, reason = first_field_error(error)
         raise LineError(reason, f"line {number} {field}") from error
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from webagent.misfits import first_misfit
+from webagent.field_errors import first_field_error
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import storable_json
@@ -33,6 +33,6 @@ def cleaned(sent: Sent, redactor: Redactor, bounds: Bounds, *, exclude: Any = No
         storable = storable_json(words, bounds.text_chars, bounds.json_depth)
         return type(sent).model_validate(redactor.json(storable))
     except ValidationError as error:
-        raise PushError(*first_misfit(error)) from None
+        raise PushError(*first_field_error(error)) from None
     except ValueError as error:
         raise PushError("", str(error)) from None

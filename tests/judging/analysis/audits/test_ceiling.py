@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from judging.analysis.audits.ceiling import ceiling_of
-from judging.analysis.audits.voices import voices_of
+from judging.analysis.audits.verdict_sources import voices_of
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval, Reason, Undefined
 from tests.judging.analysis import audited

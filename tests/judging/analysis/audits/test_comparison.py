@@ -16,7 +16,7 @@ from judging.analysis.audits.additions import additions_of
 from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.comparison import compare, compare_all
 from judging.analysis.audits.comparison_tables import comparison_table
-from judging.analysis.audits.voices import voices_of
+from judging.analysis.audits.verdict_sources import voices_of
 from judging.statistics.comparison import holm, mcnemar
 from judging.statistics.confusion import ConfusionMatrix
 from judging.templatetags.audit import p_of, p_said

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from judging.analysis.audits.selection import read_selection, selected_items
 from judging.analysis.audits.triangle import voices_on
-from judging.analysis.audits.voices import voices_of
+from judging.analysis.audits.verdict_sources import voices_of
 from judging.models import Unblinding
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import logged_in, open_page, pk

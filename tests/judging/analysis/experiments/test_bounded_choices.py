@@ -8,7 +8,7 @@ from judging.analysis.experiments.sources import (
     choices_among,
     choices_up_to_a_bound,
 )
-from judging.analysis.hint_effects.source_runs import Wish
+from judging.analysis.hint_effects.source_runs import SourceRunQuery
 from runs.interface import row_counts
 from runs.models import Run
 from tests.judging.analysis import audited
@@ -39,4 +39,4 @@ def test_agents_of_sources_are_those_that_acted_in_them():
     audited.run(n_steps=2)
     audited.run(n_steps=0, agent=audited.agent("took no step"))
     audited.run(n_steps=1, agent=audited.agent("walker", model="another"))
-    assert Wish(user=None).agents() == ["walker"]
+    assert SourceRunQuery(user=None).agents() == ["walker"]

@@ -12,7 +12,7 @@ from django.utils.translation import override
 
 from judging.analysis.experiments.figures import configuration_names, figures_of, names_in
 from judging.analysis.experiments.pairs import By, Cell, Side, pair_up
-from judging.analysis.experiments.population import Standing, whole_scope
+from judging.analysis.experiments.population import RunResult, whole_scope
 from judging.analysis.experiments.recovery import detections_of
 from judging.analysis.experiments.savings import stopped_early
 from judging.analysis.experiments.sources import Source, choices_among, default_source, source_named
@@ -167,15 +167,15 @@ def test_what_is_left_out_and_why() -> None:
     made.settle(runs[-1], "not_executable")
     [found] = figures_of(whole_scope(of), Source()).configurations
     assert found.standings == {
-        Standing.SUCCESS: 1,
-        Standing.FAILURE: 1,
-        Standing.NONE: 1,
-        Standing.ERROR: 1,
-        Standing.INCOMPLETE: 1,
-        Standing.INFEASIBLE: 1,
-        Standing.WAITING: 1,
-        Standing.SUPERSEDED: 1,
-        Standing.NOT_EXECUTABLE: 2,
+        RunResult.SUCCESS: 1,
+        RunResult.FAILURE: 1,
+        RunResult.NONE: 1,
+        RunResult.ERROR: 1,
+        RunResult.INCOMPLETE: 1,
+        RunResult.INFEASIBLE: 1,
+        RunResult.WAITING: 1,
+        RunResult.SUPERSEDED: 1,
+        RunResult.NOT_EXECUTABLE: 2,
     }
     assert (found.accuracy.count, found.accuracy.total) == (1, 2)
 

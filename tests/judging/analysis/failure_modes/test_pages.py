@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from judging.analysis.audits.failure_modes import failure_modes_table
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.population import whole_scope
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.sources import Source
 from judging.analysis.experiments.tables import TABLES
 from judging.analysis.failure_modes.services import Saying, review_runs
@@ -210,7 +210,7 @@ def test_a_study_tells_its_failures_by_reference(client: Client) -> None:
 
 
 def test_tables_say_what_the_pages_say(experiment: Experiment) -> None:
-    asked = Asked(scope=whole_scope(experiment), source=Source())
+    asked = ReportQuery(scope=whole_scope(experiment), source=Source())
     columns = [column.key for column in TABLES["modes"](asked).columns]
     rows = [dict(zip(columns, row, strict=True)) for row in TABLES["modes"](asked).rows]
     [plan] = [row for row in rows if (row["by"], row["mode"]) == ("known", "plan_error")]

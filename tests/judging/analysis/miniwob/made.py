@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.population import whole_scope
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.sources import Source
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, TaskSet
 from tests.judging.analysis.experiments import made
@@ -42,5 +42,5 @@ def suite(name: str = "Suite") -> tuple[Experiment, AgentConfiguration]:
     return of, agent
 
 
-def asked(of: Experiment) -> Asked:
-    return Asked(scope=whole_scope(of), source=Source())
+def asked(of: Experiment) -> ReportQuery:
+    return ReportQuery(scope=whole_scope(of), source=Source())

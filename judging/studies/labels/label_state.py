@@ -57,7 +57,7 @@ FACTS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LabelState:
     """How a person stands to a run at this moment.
 
     Attributes:
@@ -79,9 +79,9 @@ class Standing:
     guideline: int | None
 
 
-def standing_of(
+def label_state_of(
     assignment: Assignment, item: StudyItem, *, success: str, guideline: int | None
-) -> Standing:
+) -> LabelState:
     """How the assignment's person stands to its item, who says `success` of it.
 
     The caller holds the locks of both, and asks only now: what was read with the locks may be as
@@ -107,7 +107,7 @@ def standing_of(
     # Of a repeat that was skipped, the person may have seen the verdict.
     is_held = assignment.state == Assignment.State.LEASED
     may_revise = item.status == StudyItem.Status.OPEN and not has_seen
-    return Standing(
+    return LabelState(
         may_label=bool(is_open and is_member),
         has_label=bool(has_label),
         has_place=is_held

@@ -14,7 +14,7 @@ from judging.analysis.experiments.sources import Source
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportQuery:
     """An experiment as somebody may know it, under one source."""
 
     scope: Scope

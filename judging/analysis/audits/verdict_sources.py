@@ -43,7 +43,7 @@ _ASKS = (EvaluatorVersion.Kind.JUDGE, EvaluatorVersion.Kind.PIPELINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voice:
+class VerdictSource:
     """An annotator, an evaluator, or one step of an evaluator."""
 
     annotator: User | None = None
@@ -79,12 +79,12 @@ class Voice:
 class Voices:
     """Everybody who says something of a study's counted runs."""
 
-    annotators: Sequence[Voice]
-    evaluators: Sequence[Voice]
-    steps: Mapping[int, Sequence[Voice]]
+    annotators: Sequence[VerdictSource]
+    evaluators: Sequence[VerdictSource]
+    steps: Mapping[int, Sequence[VerdictSource]]
     """By evaluator, for those that take several steps."""
 
-    def named(self, key: str) -> Voice:
+    def named(self, key: str) -> VerdictSource:
         """The voice of a key.
 
         Raises:
@@ -96,13 +96,15 @@ class Voices:
         raise ValueError(f"nobody here is {key}")
 
     @property
-    def all(self) -> list[Voice]:
+    def all(self) -> list[VerdictSource]:
         """Annotators, then every evaluator followed by its steps."""
         return [*self.annotators, *self.columns(self.evaluators)]
 
-    def columns(self, evaluators: Sequence[Voice], *, stages_only: bool = False) -> list[Voice]:
+    def columns(
+        self, evaluators: Sequence[VerdictSource], *, stages_only: bool = False
+    ) -> list[VerdictSource]:
         """These evaluators, the steps of each before it."""
-        found: list[Voice] = []
+        found: list[VerdictSource] = []
         for voice in evaluators:
             steps = self.steps.get(voice.evaluator.pk, ()) if voice.evaluator else ()
             found += [step for step in steps if not (stages_only and step.step == MATCHER)]
@@ -115,19 +117,19 @@ def voices_of(study: Study) -> Voices:
     runs = counted_items(study).order_by().values("run")
     said = Evaluation.objects.filter(evaluator=OuterRef("pk"), is_current=True, run__in=runs)
     versions = in_order(of_success().filter(Exists(said)))
-    evaluators = [Voice(evaluator=version) for version in versions]
+    evaluators = [VerdictSource(evaluator=version) for version in versions]
     labels = Label.objects.filter(
         annotator=OuterRef("pk"), is_repeat=False, item__in=counted_items(study).values("pk")
     )
     annotators = User.objects.filter(Exists(labels)).order_by("username")
     return Voices(
-        annotators=[Voice(annotator=user) for user in annotators],
+        annotators=[VerdictSource(annotator=user) for user in annotators],
         evaluators=evaluators,
         steps=_steps(study, evaluators),
     )
 
 
-def _steps(study: Study, evaluators: Sequence[Voice]) -> dict[int, list[Voice]]:
+def _steps(study: Study, evaluators: Sequence[VerdictSource]) -> dict[int, list[VerdictSource]]:
     """Steps by evaluator. Looked for in what is stored, for imported evaluators have them too."""
     asking = [
         voice.evaluator for voice in evaluators if voice.evaluator and _may_step(voice.evaluator)
@@ -148,7 +150,7 @@ def _steps(study: Study, evaluators: Sequence[Voice]) -> dict[int, list[Voice]]:
     for version in versions:
         steps = [name for name in STEPS if getattr(version, name)]
         if len(steps) > 1:
-            found[version.pk] = [Voice(evaluator=version, step=step) for step in steps]
+            found[version.pk] = [VerdictSource(evaluator=version, step=step) for step in steps]
     return found
 
 
@@ -161,7 +163,7 @@ def _may_step(version: EvaluatorVersion) -> bool:
     return not version.config or is_pipeline or EQUIVALENCE in config or INCLUSION in config
 
 
-def with_voices(items: QuerySet[StudyItem], voices: Sequence[Voice]) -> QuerySet[StudyItem]:
+def with_voices(items: QuerySet[StudyItem], voices: Sequence[VerdictSource]) -> QuerySet[StudyItem]:
     """The items with what each voice said, as `said_0`, `said_1` …: passed, failed, or NULL.
 
     A label of success counts as passed, one of failure as failed, all others as no verdict.
@@ -210,7 +212,7 @@ def _is_stage(step: str, details: str) -> Q:
     return Q(**{f"{details}__stages__0__name": step}) | Q(**{f"{details}__stages__1__name": step})
 
 
-def _said(voice: Voice, relation: str) -> Expression:
+def _said(voice: VerdictSource, relation: str) -> Expression:
     verdict: Expression | F
     if voice.annotator is not None:
         verdict = F(f"{relation}__success")

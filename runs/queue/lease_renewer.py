@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection
 logger = logging.getLogger(__name__)
 
 
-class Pulse:
+class LeaseRenewer:
     """Calls `renew` again and again from a thread of its own, with a connection of its own.
 
     Ends with the block around it, when `renew` raises `lost` (then `is_lost` is set and `on_lost`

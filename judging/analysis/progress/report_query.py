@@ -10,10 +10,10 @@ from django.http import QueryDict
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from judging.analysis.experiments.asked import Asked
 from judging.analysis.experiments.figures import Figures
 from judging.analysis.experiments.groups import Placed, placed_tasks
 from judging.analysis.experiments.population import Scope
+from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.selection import runs_url
 from judging.analysis.progress.difficulty import By, Split, default_split
 from judging.analysis.progress.figures import most_trials
@@ -55,7 +55,7 @@ def read_options(query: QueryDict) -> Options:
 class ProgressAsked:
     """An experiment as somebody may know it, under a source of verdicts and one of progress."""
 
-    asked: Asked
+    asked: ReportQuery
     progress: ProgressSource
     options: Options
 

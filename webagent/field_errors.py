@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 
-class Misfit(NamedTuple):
+class FieldError(NamedTuple):
     """One place that is wrong; `field` is empty for the value as a whole."""
 
     field: str
@@ -20,15 +20,15 @@ class Misfit(NamedTuple):
         return f"{self.field}: {self.reason}" if self.field else self.reason
 
 
-def misfits(error: ValidationError) -> list[Misfit]:
+def field_errors(error: ValidationError) -> list[FieldError]:
     """All places that are wrong, in the order in which they were looked at."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     return [
-        Misfit(".".join(map(str, each["loc"])), each["msg"].removeprefix("Value error, "))
+        FieldError(".".join(map(str, each["loc"])), each["msg"].removeprefix("Value error, "))
         for each in found
     ]
 
 
-def first_misfit(error: ValidationError) -> Misfit:
+def first_field_error(error: ValidationError) -> FieldError:
     """The first of them."""
-    return misfits(error)[0]
+    return field_errors(error)[0]
