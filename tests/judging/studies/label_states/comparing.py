@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from django.conf import settings
@@ -27,6 +28,10 @@ ALL = ("judging:", "runs:", "api:list_", "api:read_")
 """Every address that tells anything; `test_blinding_urls.py` visits those of accounts too."""
 
 
+ASSIGNMENT = re.compile(rb'(name="assignment" value=")\d+')
+"""Each visit reserves a run; PostgreSQL counts on although nothing of the visit stays."""
+
+
 class Reader:
     """One person with a session and a token, who opens every address that can be read."""
 
@@ -44,7 +49,8 @@ class Reader:
             client.cookies[settings.SESSION_COOKIE_NAME] = self._session
             headers = {}
         with undone():
-            return whole_answer(respond(client, visit, headers))
+            answer = whole_answer(respond(client, visit, headers))
+        return ASSIGNMENT.sub(rb"\1", answer)
 
 
 def differing_pages(
