@@ -87,7 +87,7 @@ def _hard_bound(seconds: float) -> Iterator[None]:
         raise TooMuchWorkError
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    # The garbage of the whole process is no work of the text, and its callbacks take no interruption.
+    # Collecting the garbage of the whole process is no work of the text.
     gc.disable()
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
