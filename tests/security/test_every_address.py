@@ -235,6 +235,7 @@ NOTHING_FOREIGN = {
     # Our own words, and numbers.
     *(f"errors/{name}.html" for name in ("400", "500", "503", "507", "csrf", "locked")),
     "judging/studies/_time_left.html",
+    "judging/studies/_label_given.html",
     # A frame of two lines around others, which are shown.
     *("_fragments/pagination.html", "_fragments/messages_swap.html"),
 }
