@@ -52,9 +52,9 @@ class RerunFacts:
             known = dict(cause_choices(taxonomy)) | known
         return sorted(known.items(), key=lambda choice: choice[0] not in DEFAULT_CAUSES)
 
-    def studies(self, user: User) -> list[tuple[int, str]]:
+    def studies(self, user: User) -> QuerySet[Study]:
         """Those on the page of studies."""
-        return list(Study.objects.listed_for(user).values_list("pk", "name"))
+        return Study.objects.listed_for(user).order_by("-created_at", "-pk")
 
     def runs_of_study(self, study_id: int, user: User | None) -> QuerySet[Run] | None:
         """The runs of its items."""

@@ -46,6 +46,7 @@ class EvaluationBatch(PaidWork):
             ),
         ]
         indexes = [
+            *PaidWork.Meta.indexes,
             models.Index(fields=["state", "created_at"], name="batch_by_state"),
             models.Index(fields=["-created_at", "-id"], name="batch_newest"),
         ]

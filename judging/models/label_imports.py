@@ -31,6 +31,10 @@ class LabelImport(LeasedWork):
 
     class Meta(LeasedWork.Meta):
         verbose_name = _("import of labels")
+        indexes = [
+            *LeasedWork.Meta.indexes,
+            models.Index(fields=["created_by", "-created_at"], name="label_import_newest"),
+        ]
 
     def __str__(self) -> str:
         return self.file_name

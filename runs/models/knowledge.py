@@ -53,6 +53,9 @@ class KnowledgeSet(models.Model):
                 fields=["name", "site", "kind", "version"], name="one_knowledge_set_version"
             ),
         ]
+        indexes = [
+            models.Index(fields=["site", "name", "kind", "-version"], name="knowledge_in_order"),
+        ]
 
     def __str__(self) -> str:
         site = f" {self.site}" if self.site and self.site != self.name else ""

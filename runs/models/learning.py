@@ -34,7 +34,9 @@ class LearningJob(PaidWork):
             ),
         ]
         indexes = [
+            *PaidWork.Meta.indexes,
             models.Index(fields=["state", "created_at"], name="learning_job_by_state"),
+            models.Index(fields=["kind", "-created_at"], name="learning_job_by_kind"),
         ]
 
     def __str__(self) -> str:

@@ -41,8 +41,8 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
     """The verbs of a queue of work. Generic, since the models are defined above this layer."""
 
     def active(self) -> Self:
-        """What waits or runs."""
-        return self.filter(state__in=(QUEUED, RUNNING))
+        """What waits or runs; in the words of the index `…_active`."""
+        return self.filter(Q(state=QUEUED) | Q(state=RUNNING))
 
     def waiting(self) -> Self:
         """What is to be taken up: new work, and work whose worker let the lease run out."""

@@ -1,6 +1,8 @@
 """Tasks and the versioned sets they come in."""
 
 from django.db import models
+from django.db.models import F
+from django.db.models.functions import Length
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.task_queries import TaskQuerySet
@@ -67,6 +69,16 @@ class Task(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["task_set", "external_id"], name="one_task_per_set"),
+        ]
+        indexes = [
+            # The order of the tasks table, set by set.
+            models.Index(
+                F("task_set"),
+                Length("external_id"),
+                F("external_id"),
+                F("id"),
+                name="task_in_order",
+            ),
         ]
         ordering = ["task_set", "external_id"]
         verbose_name = _("task")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from django import forms
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.sources import Choice, Source, default_source, read_source
@@ -13,6 +14,9 @@ from runs.catalogue.agents.language_models import ModelOffer
 from runs.models import Experiment, HintLevel, TaskSet, User
 from runs.queue.work_forms import CostLimitField
 from webagent.knowledge.levels import Level
+
+MOST_OFFERED = 300
+"""Experiments in the menu."""
 
 
 class HintWritingForm(forms.Form):
@@ -42,9 +46,10 @@ class HintWritingForm(forms.Form):
     def __init__(self, *args: Any, user: User, models: list[ModelOffer], **options: Any) -> None:
         super().__init__(*args, **options)
         self._user = user
-        experiments = Experiment.objects.visible_to(user).order_by("-created_at")
+        experiments = Experiment.objects.visible_to(user).order_by("-created_at", "-pk")
         chosen = cast("forms.ModelChoiceField[Experiment]", self.fields["experiment"])
         chosen.queryset = experiments
+        chosen.choices = self._newest(experiments)
         names = TaskSet.objects.order_by("name").values_list("name", flat=True).distinct()
         self._offer("task_set", [("", _("all")), *((name, name) for name in names)])
         agents = SourceRunQuery(user=user).agents()
@@ -73,6 +78,15 @@ class HintWritingForm(forms.Form):
     @property
     def levels_asked(self) -> list[Level]:
         return [Level(each) for each in self.cleaned_data["levels"]]
+
+    def _newest(self, experiments: QuerySet[Experiment]) -> list[tuple[Any, str]]:
+        """The menu: the newest, and the one that is asked for however old it is."""
+        offered = list(experiments[:MOST_OFFERED])
+        asked = str(self["experiment"].value() or "")
+        if asked.isdecimal() and len(asked) < 18:
+            offered += [row for row in experiments.filter(pk=int(asked)) if row not in offered]
+        nobody = str(self.fields["experiment"].empty_label)  # type: ignore[attr-defined]
+        return [("", nobody), *((row.pk, str(row)) for row in offered)]
 
     def _offer(self, name: str, values: list[Any]) -> None:
         cast("forms.ChoiceField", self.fields[name]).choices = values

@@ -12,6 +12,7 @@ from django.utils.functional import cached_property
 from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 
+from runs.interface.distinct_values import distinct_values
 from runs.interface.filter_controls import AddressFilter, NumbersFilter, WordsFilter
 from runs.models import Task, TaskRevision, TaskSet
 from runs.models.task_queries import TaskQuerySet
@@ -77,15 +78,19 @@ class TaskFilter(AddressFilter):
     @cached_property
     def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
         bare = self.shown.order_by()
-        first = bare.exclude(site="").values_list("site", flat=True).distinct()
-        sites = {*first[:MAX_OPTIONS]}.union(*self._sites_together)
-        kinds = bare.exclude(shown_kind=None).values_list("shown_kind", flat=True).distinct()
+        sites = {*distinct_values(Task, "site", MAX_OPTIONS)}.union(*self._sites_together)
+        unsealed = bare.filter(is_sealed=False)
+        kinds = [
+            kind
+            for kind in distinct_values(Task, "evaluation_kind", MAX_OPTIONS)
+            if unsealed.filter(evaluation_kind=kind).exists()
+        ]
         return {
             "task_set": [
                 (str(row.pk), str(row)) for row in TaskSet.objects.order_by("name", "version")
             ],
             "site": [(site, site) for site in sorted(sites)],
-            "kind": [(kind, kind) for kind in sorted(kinds[:MAX_OPTIONS]) if kind],
+            "kind": [(kind, kind) for kind in kinds],
             "template": self._templates(),
             "patched": [
                 (YES, _("in any way")),
@@ -105,7 +110,7 @@ class TaskFilter(AddressFilter):
         """Templates by number, with the beginning of their words."""
         rows = (
             self.shown.order_by()
-            .exclude(template="")
+            .filter(template__gt="")
             .values_list("template", "intent_template")
             .distinct()
         )

@@ -13,6 +13,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 
 from runs.catalogue.agents.words import said_settings, value_in_words
 from runs.catalogue.tasks.offered import task_set_choices
+from runs.interface.distinct_values import distinct_values
 from runs.interface.row_counts import BoundedPaginator
 from runs.knowledge.web.sets import BUDGET, HURT_AT, runs_with
 from runs.models import (
@@ -34,6 +35,9 @@ from webagent.agents.generic.agent import NAME as GENERIC
 PER_PAGE = 50
 MOST_RUNS = 50
 MOST_JOBS = 10
+MOST_SITES = 300
+LOOKED_AT = 500
+"""Runs, the newest, among which the last one of the generic agent is looked for."""
 KINDS = (LearningJob.Kind.EXTRACT, LearningJob.Kind.SUMMARISE)
 
 
@@ -98,12 +102,19 @@ def knowledge_list_context(
         "rows": listed_sets(page.object_list, user, had),
         "run": run,
         "experiment": experiment,
-        "sites": KnowledgeSet.objects.order_by("site").values_list("site", flat=True).distinct(),
+        "sites": distinct_values(KnowledgeSet, "site", MOST_SITES),
         "site": site or "",
         "budget": BUDGET,
-        "jobs": LearningJob.objects.filter(kind__in=KINDS).select_related("created_by")[:MOST_JOBS],
+        "jobs": _newest_jobs(),
         "entries": entries_of_run(run, user) if run is not None else [],
     }
+
+
+def _newest_jobs() -> list[LearningJob]:
+    """The newest of each kind by an index, then of both."""
+    jobs = LearningJob.objects.select_related("created_by").order_by("-created_at")
+    found = [job for kind in KINDS for job in jobs.filter(kind=kind)[:MOST_JOBS]]
+    return sorted(found, key=lambda job: job.created_at, reverse=True)[:MOST_JOBS]
 
 
 def listed_sets(
@@ -167,7 +178,7 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
         "versions": KnowledgeSet.objects.filter(
             name=knowledge_set.name, site=knowledge_set.site, kind=knowledge_set.kind
         ).select_related("created_by"),
-        "summaries": knowledge_set.children.exclude(kind=knowledge_set.kind),
+        "summaries": _summaries_of(knowledge_set),
         "used_by": _used_rows(runs, taught),
         "n_used": runs.count(),
         "n_taught": taught.count(),
@@ -175,6 +186,15 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
         "config_line": config_line(knowledge_set, user),
         "task_set": _task_set_of(taught),
     }
+
+
+def _summaries_of(raw: KnowledgeSet) -> list[KnowledgeSet]:
+    """What was made of the set, of another kind than itself."""
+    made = raw.children.order_by()
+    return sorted(
+        (each for each in made if each.kind != raw.kind),
+        key=lambda each: (each.site, each.name, each.kind, -each.version),
+    )
 
 
 def _task_set_of(runs: QuerySet[Run]) -> str:
@@ -213,13 +233,16 @@ def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
     """An agent with this knowledge, as the form of an experiment takes it.
 
     It is the generic agent that ran here last, as far as the person may know and without the
-    hints of an experiment, or one whose model is still to be named.
+    hints of an experiment; where none of the newest runs has one, one whose model is still to be
+    named.
     """
     config: dict[str, Any] = {"model": "…"}
-    runs = Run.objects.visible_with(visibility_of(user)).not_anonymous().filter(agent__name=GENERIC)
-    last = runs.select_related("agent").order_by("-created_at", "-pk").first()
+    generic = AgentConfiguration.objects.filter(name=GENERIC).in_bulk()
+    runs = Run.objects.visible_with(visibility_of(user)).not_anonymous()
+    newest = runs.order_by("-created_at", "-pk").values_list("agent", flat=True)[:LOOKED_AT]
+    last = next((generic[agent] for agent in newest if agent in generic), None)
     if last is not None:
-        config = said_settings(last.agent.name, last.agent.config)
+        config = said_settings(last.name, last.config)
         config.pop(HINTS, None)
     config[KNOWLEDGE_KEY] = str(knowledge_set)
     if knowledge_set.n_tokens > BUDGET:

@@ -19,6 +19,8 @@ from runs.models.policy_documents import body_of
 
 SELECTED = "selected"
 STUDY, EXPERIMENT = "study", "experiment"
+MOST_OFFERED = 300
+"""Studies, and experiments, in the menu: the newest, and the one that the address names."""
 
 
 class DryRunForm(forms.Form):
@@ -47,7 +49,7 @@ class DryRunForm(forms.Form):
         self._user = user
         self._policies = {str(row.pk): row for row in with_rules}
         self._choose("policy", [(pk, str(row)) for pk, row in self._policies.items()])
-        self._choose("source", self._sources())
+        self._choose("source", self._sources(data.get("source", "")))
 
     @property
     def asked(self) -> RetryPolicy:
@@ -78,15 +80,12 @@ class DryRunForm(forms.Form):
         cleaned["runs"] = runs.filter(superseded=False)
         return cleaned
 
-    def _sources(self) -> list[tuple[str, Any]]:
-        studies = [(f"{STUDY}:{pk}", name) for pk, name in judgements().studies(self._user)]
-        experiments = [
-            (f"{EXPERIMENT}:{pk}", name)
-            for pk, name in Experiment.objects.visible_to(self._user).values_list("pk", "name")
-        ]
+    def _sources(self, asked: str) -> list[tuple[str, Any]]:
+        studies = judgements().studies(self._user)
+        experiments = Experiment.objects.visible_to(self._user).order_by("-created_at", "-pk")
         grouped: list[tuple[str, Any]] = [
-            (_("Studies"), studies),
-            (_("Experiments"), experiments),
+            (_("Studies"), _offered(STUDY, studies, asked)),
+            (_("Experiments"), _offered(EXPERIMENT, experiments, asked)),
         ]
         if self.selected:
             return [(SELECTED, _("the selected runs")), *grouped]
@@ -96,6 +95,16 @@ class DryRunForm(forms.Form):
         field = self.fields[name]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
         field.choices = choices
+
+
+def _offered(kind: str, rows: QuerySet[Any], asked: str) -> list[tuple[str, str]]:
+    """The newest of the rows, and the one that is asked for however old it is."""
+    pairs = rows.values_list("pk", "name")
+    offered = list(pairs[:MOST_OFFERED])
+    named, _colon, key = asked.partition(":")
+    if named == kind and key.isdecimal() and len(key) < 18:
+        offered += [pair for pair in pairs.filter(pk=int(key)) if pair not in offered]
+    return [(f"{kind}:{pk}", name) for pk, name in offered]
 
 
 def policy_numbered(words: str) -> RetryPolicy | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from runs.models.hooks import Hook
@@ -40,8 +40,8 @@ class Judgements(Protocol):
         """Causes of failure that studies offer, by key, with words for each."""
         ...
 
-    def studies(self, user: User) -> list[tuple[int, str]]:
-        """Studies that the person may open, with their names, newest first."""
+    def studies(self, user: User) -> QuerySet[Any]:
+        """Studies that the person may open, newest first; each has a `name`."""
         ...
 
     def runs_of_study(self, study_id: int, user: User | None) -> QuerySet[Run] | None:

@@ -15,6 +15,7 @@ from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
+from runs.interface.distinct_values import distinct_values
 from runs.interface.filter_controls import AddressFilter, NumbersFilter, WordsFilter
 from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet
 from runs.models.run_queries import RunQuerySet, shown_status_is
@@ -187,15 +188,13 @@ class RunFilter(AddressFilter):
 
 def _names_of_all() -> dict[str, list[tuple[str, Any]]]:
     """What is offered to somebody who may know everything of all runs."""
-    names: dict[str, list[str]] = {"site": [], "agent": [], "model": []}
-    for kind, name in _all_names():
-        names[kind].append(name)
-    experiments = Experiment.objects.values_list("name", flat=True)[:MAX_OPTIONS]
+    agents = list(AgentConfiguration.objects.order_by().values_list("name", "model").distinct())
+    newest = Experiment.objects.order_by("-created_at", "-pk").values_list("name", flat=True)
     return {
-        "site": _pairs(names["site"]),
-        "experiment": _pairs(experiments, is_sorted=True),
-        "agent": _pairs(names["agent"]),
-        "model": _pairs(names["model"]),
+        "site": _pairs(distinct_values(Task, "site", MAX_OPTIONS)),
+        "experiment": _pairs(dict.fromkeys(newest[:MAX_OPTIONS]), is_sorted=True),
+        "agent": _pairs({name for name, _model in agents}),
+        "model": _pairs({model for _name, model in agents}),
     }
 
 
@@ -208,25 +207,13 @@ def _names_known(visibility: Visibility) -> dict[str, list[tuple[str, Any]]]:
     agents = AgentConfiguration.objects.filter(Exists(runs.filter(agent=OuterRef("pk"))))
     known = set(agents.order_by().values_list("name", "model"))
     experiments = Experiment.objects.filter(Exists(runs.filter(experiment=OuterRef("pk"))))
+    newest = experiments.order_by("-created_at", "-pk").values_list("name", flat=True)
     return {
-        "site": _pairs(set(Task.objects.order_by().values_list("site", flat=True))),
-        "experiment": _pairs(set(experiments.order_by().values_list("name", flat=True))),
+        "site": _pairs(distinct_values(Task, "site", MAX_OPTIONS)),
+        "experiment": _pairs(dict.fromkeys(newest[:MAX_OPTIONS]), is_sorted=True),
         "agent": _pairs({name for name, _model in known}),
         "model": _pairs({model for _name, model in known}),
     }
-
-
-def _all_names() -> QuerySet[Any, tuple[str, str]]:
-    """Sites, agents and models of all runs: which of these, and the name."""
-    agents = AgentConfiguration.objects.order_by()
-    return (
-        Task.objects.order_by()
-        .values_list(Value("site"), "site")
-        .union(
-            agents.values_list(Value("agent"), "name"),
-            agents.values_list(Value("model"), "model"),
-        )
-    )
 
 
 def _one_by_one(marks: QuerySet[Any]) -> Subquery:

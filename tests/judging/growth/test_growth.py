@@ -19,13 +19,18 @@ from django.test import Client
 from django.utils import timezone
 
 from judging.analysis.experiments import compare_views as experiment_compare
+from judging.analysis.hint_effects import forms as hint_forms
 from runs.accounts import audit_log_views as acts
+from runs.catalogue.tasks import filters as task_filters
 from runs.interface import row_counts
 from runs.knowledge.web import forms as knowledge_forms
+from runs.knowledge.web import pages as knowledge_pages
+from runs.launching.policies import dry_run_forms
 from runs.launching.policies import pages as policy_pages
 from runs.launching.reruns import pages as rerun_page
 from runs.models import User
 from runs.operations.health import infrastructure_views as infrastructure
+from runs.viewer.run_list import filters as run_filters
 from tests.judging.api.test_blinding import QUERIES
 from tests.judging.growth.growing_world import GrowingWorld
 from tests.judging.growth.work_count import Work, counted_work
@@ -51,21 +56,11 @@ TRIED = 2
 UNKNOWN = "still to be found out"
 GROWS: Mapping[str, str] = {
     "judging:dispute_list": "sorts all decided disputes",
-    "judging:hint_write": UNKNOWN,
     "judging:home": UNKNOWN,
     "judging:label_import_list": "its menu names every study",
-    "judging:milestone_proposals": UNKNOWN,
-    "judging:study_create": "looks for the choices of its menus",
     "judging:study_list": UNKNOWN,
     "runs:act_list": "looks for entries of a kind of which the viewer may read none",
-    "runs:job_count": UNKNOWN,
-    "runs:job_drawer": UNKNOWN,
-    "runs:knowledge_detail": UNKNOWN,
-    "runs:knowledge_list": "looks for the newest version of every set",
     "runs:policy_list": UNKNOWN,
-    "runs:policy_reruns": "its menu names every study and experiment",
-    "runs:rerun_list": UNKNOWN,
-    "runs:run_list": "looks for the choices of its menus",
     "runs:task_list": "sorts all tasks",
 }
 """Addresses that grow all the same, and why; whichever is mended goes from here."""
@@ -78,6 +73,11 @@ BOUNDS = (
     (knowledge_forms, "MOST_OFFERED", 40),
     (acts, "DOWNLOADED", 100),
     (rerun_page, "MOST_LISTED", 60),
+    (dry_run_forms, "MOST_OFFERED", 40),
+    (hint_forms, "MOST_OFFERED", 40),
+    (knowledge_pages, "LOOKED_AT", 100),
+    (run_filters, "MAX_OPTIONS", 40),
+    (task_filters, "MAX_OPTIONS", 15),
 )
 IDS = re.compile(r"/(?:[0-9a-f]{64}|[0-9a-f]{8}-[0-9a-f-]{27}|\d+)(?=/|$)")
 IDS_ASKED = re.compile(r"=(?:[0-9a-f]{8}-[0-9a-f-]{27}|\d+)(?=&|$)")
