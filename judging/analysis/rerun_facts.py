@@ -17,6 +17,8 @@ from judging.studies.taxonomy import DEFAULT_CAUSES, cause_choices
 from runs.launching.policies.judged import Judged
 from runs.models import Run, User
 
+MOST_STUDIES = 300
+"""Studies whose causes of failure rules may name in words."""
 DECIDED = (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED)
 
 
@@ -45,10 +47,11 @@ class RerunFacts:
         return [(name, name) for name in dict.fromkeys([*known, *stored])]
 
     def causes(self) -> list[tuple[str, str]]:
-        """The built-in causes, and those that studies name beside them."""
+        """The built-in causes, and those that the newest studies name beside them."""
         builtin = [{"key": key, "name": name} for key, name in DEFAULT_CAUSES.items()]
         known = dict(cause_choices(builtin))
-        for taxonomy in Study.objects.values_list("taxonomy", flat=True):
+        newest = Study.objects.order_by("-created_at", "-pk")[:MOST_STUDIES]
+        for taxonomy in newest.values_list("taxonomy", flat=True):
             known = dict(cause_choices(taxonomy)) | known
         return sorted(known.items(), key=lambda choice: choice[0] not in DEFAULT_CAUSES)
 

@@ -8,12 +8,14 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, Max, Q, QuerySet, Window
+from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery, Window
 from django.db.models.functions import RowNumber
 
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.studies.access import studies_hidden_from
 from judging.studies.queue.progress import Progress, progress_of, progress_of_each
+from runs.interface import row_counts
+from runs.interface.row_counts import RowCount
 from runs.models import Milestone, User
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class StudyRow:
     study: Study
     part: str
     own: Progress | None
-    counts: dict[str, int] | None
+    counts: dict[str, RowCount] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def study_rows(user: User, studies: Sequence[Study]) -> list[StudyRow]:
         user.study_parts.filter(left_at=None, study__in=studies).values_list("study", "part")
     )
     sees_counts = user.has_perm("judging.view_study")
-    counts = _counts(studies) if sees_counts else {}
+    counts = _bounded_counts(studies) if sees_counts else {}
     annotated = [study for study in studies if parts.get(study.pk) == StudyMember.Part.ANNOTATOR]
     own = progress_of_each(annotated, user)
     return [
@@ -77,7 +79,7 @@ def own_progress(study: Study, user: User, part: str) -> Progress | None:
 
 def item_counts(study: Study) -> dict[str, int]:
     """How many runs of the study are open, in dispute, settled."""
-    return _counts([study])[study.pk]
+    return _with_total(_counts(Q(study=study), [study.pk])[study.pk])
 
 
 def items_page(study: Study, number: str | None) -> Page[StudyItem]:
@@ -94,17 +96,52 @@ def runs_with_milestones(study: Study) -> int:
     return study.items.filter(run__task__in=in_force).count()
 
 
-def _counts(studies: Iterable[Study]) -> dict[int, dict[str, int]]:
-    keys = [study.pk for study in studies]
+def _counts(wanted: Q, keys: Iterable[int]) -> dict[int, dict[str, int]]:
+    """By study and status: how many of the wanted items."""
     counts = {pk: {status.value: 0 for status in StudyItem.Status} for pk in keys}
-    found = StudyItem.objects.filter(study__in=keys).values_list("study", "status")
-    for pk, status, n in (
-        found.order_by().annotate(n=Count("pk")).values_list("study", "status", "n")
-    ):
+    found = StudyItem.objects.filter(wanted).order_by().values_list("study", "status")
+    for pk, status, n in found.annotate(n=Count("pk")):
         counts[pk][status] = n
-    for count in counts.values():
-        count["total"] = sum(count.values())
     return counts
+
+
+def _with_total(counts: dict[str, int]) -> dict[str, int]:
+    return {**counts, "total": sum(counts.values())}
+
+
+def _bounded_counts(studies: Iterable[Study]) -> dict[int, dict[str, RowCount]]:
+    """By study and status, and in all; of no status more items are read than lists count."""
+    keys = [study.pk for study in studies]
+    beyond = _beyond(keys)
+    wanted = Q(study__in=[pk for pk in keys if not beyond[pk]])
+    for pk in keys:
+        if beyond[pk]:
+            rest = [status for status in StudyItem.Status.values if status not in beyond[pk]]
+            wanted |= Q(study=pk, status__in=rest)
+    found = {}
+    for pk, counts in _counts(wanted, keys).items():
+        for status in beyond[pk]:
+            counts[status] = row_counts.COUNTED
+        total = {*beyond[pk], "total"} if beyond[pk] else set()
+        found[pk] = {
+            name: RowCount(n, is_more=name in total) for name, n in _with_total(counts).items()
+        }
+    return found
+
+
+def _beyond(keys: Sequence[int]) -> dict[int, list[str]]:
+    """By study: the statuses of which it has more items than lists count."""
+    most, statuses = row_counts.COUNTED, StudyItem.Status.values
+    items = StudyItem.objects.filter(study=OuterRef("pk")).order_by().values("pk")
+    one_more = {
+        f"beyond_{status}": Subquery(items.filter(status=status)[most : most + 1])
+        for status in statuses
+    }
+    rows = Study.objects.filter(pk__in=keys).annotate(**one_more).values_list("pk", *one_more)
+    return {
+        pk: [status for status, item in zip(statuses, found, strict=True) if item is not None]
+        for pk, *found in rows.order_by()
+    }
 
 
 def shows_label_times(study: Study, user: User) -> bool:

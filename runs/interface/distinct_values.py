@@ -6,14 +6,17 @@ an index, so the column must be the first of one.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import connection
 from django.db.models import Model
 
 
 def distinct_values(model: type[Model], field: str, most: int) -> list[str]:
     """The different texts of an indexed column in order, at most so many; empty ones left out."""
-    names = connection.ops.quote_name
-    table, column = names(model._meta.db_table), names(model._meta.get_field(field).column)
+    quoted = connection.ops.quote_name
+    known: Any = model._meta.get_field(field)
+    table, column = quoted(model._meta.db_table), quoted(known.column)
     statement = (
         "WITH RECURSIVE known(value) AS ("  # noqa: S608 (names of the project's own columns)
         f" SELECT MIN({column}) FROM {table} WHERE {column} > ''"

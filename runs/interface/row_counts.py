@@ -31,6 +31,9 @@ class RowCount:
     is_about: bool = False
     is_more: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.number}+" if self.is_more else str(self.number)
+
     @property
     def is_exact(self) -> bool:
         return not (self.is_about or self.is_more)

@@ -15,6 +15,14 @@ class Migration(migrations.Migration):
 
     operations = [
         AddLiveIndex(
+            model_name="act",
+            index=models.Index(fields=["user", "kind", "id"], name="acts_by_person_and_kind"),
+        ),
+        AddLiveIndex(
+            model_name="act",
+            index=models.Index(fields=["name", "id"], name="acts_by_name"),
+        ),
+        AddLiveIndex(
             model_name="importjob",
             index=models.Index(
                 condition=models.Q(("state", "queued"), ("state", "running"), _connector="OR"),

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.models import LabelImport
+from judging.models import LabelImport, Study
 from judging.portability.label_imports.forms import STUDIES, LabelImportForm
 from judging.portability.label_imports.importing import NEEDED
 from judging.portability.label_imports.pages import COLUMNS, label_import_context
@@ -30,6 +30,8 @@ from runs.storage.file_storage import StoreUnavailableError
 SHOWN = 50
 MOST_NAMES = 200
 """Studies to pick from by name."""
+LOOKED_THROUGH = 1_000
+"""Studies, the newest, among which those are looked for."""
 
 may_import = permission_required(NEEDED, raise_exception=True)
 
@@ -65,7 +67,7 @@ def label_import_list(request: AppRequest) -> HttpResponse:
         "moves": any(row.is_active for row in rows),
         "columns": COLUMNS,
         "studies_list": STUDIES,
-        "studies": studies.values_list("name", flat=True)[:MOST_NAMES],
+        "studies": _names(studies),
     }
     return render(
         request, f"judging/portability/{name}.html", context, status=422 if form.errors else 200
@@ -99,6 +101,13 @@ def label_import_decide(request: AppRequest, import_id: UUID) -> HttpResponse:
     except StoreUnavailableError:
         messages.error(request, _("The file storage does not answer. Try again in a while."))
     return redirect("judging:label_import_detail", sent.pk)
+
+
+def _names(studies: QuerySet[Study]) -> list[str]:
+    """To pick from: the imported ones among the newest studies."""
+    newest = Study.objects.order_by("-created_at", "-pk").values_list("pk", flat=True)
+    among_newest = studies.filter(pk__among=list(newest[:LOOKED_THROUGH]))
+    return list(among_newest.values_list("name", flat=True)[:MOST_NAMES])
 
 
 def _own(request: AppRequest) -> QuerySet[LabelImport]:

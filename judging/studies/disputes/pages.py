@@ -22,6 +22,7 @@ from judging.models import (
 )
 from judging.models.dispute_queries import DisputeQuerySet
 from judging.models.label_queries import LabelQuerySet
+from judging.studies.access import AUDIT
 from judging.studies.blinding.policy import disputes_open_to, is_blind_on
 from judging.studies.disputes.forms import DecisionForm, MessageForm
 from judging.studies.disputes.services import is_adjudicator
@@ -29,6 +30,8 @@ from judging.studies.taxonomy import cause_choices
 from runs.models import Run, User
 from runs.models.visibility import run_policy
 from runs.viewer.timeline.timeline import timeline_context
+
+Status = StudyItem.Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,30 @@ def own_disputes(user: User) -> DisputeQuerySet[Dispute]:
     # A list of the person's own, and no choice between two: that would be asked of every dispute.
     own = labelled.order_by().values("item").union(in_judged.order_by().values("item"), all=True)
     return disputes_open_to(user).filter(item__in=own)
+
+
+def waiting_disputes(user: User, most: int) -> DisputeQuerySet[Dispute]:
+    """Disputes that wait and that the person may open, the oldest first.
+
+    Args:
+        most: for whoever may open those of all studies, so many of the oldest are looked through.
+    """
+    if not user.has_perm(AUDIT):
+        return own_disputes(user).waiting()
+    keys = list(Dispute.objects.waiting().values_list("pk", flat=True)[:most])
+    return disputes_open_to(user).filter(pk__among=keys).order_by("opened_at")
+
+
+def decided_disputes(user: User, most: int) -> list[Dispute]:
+    """The latest decided ones that the person may open, at most so many."""
+    if not user.has_perm(AUDIT):
+        return list(own_disputes(user).decided().for_list()[:most])
+    # Begins with the latest verdicts and asks of each: sorting disputes would read them all.
+    of_verdict = disputes_open_to(user).filter(item=OuterRef("item"), item__status=Status.SETTLED)
+    latest = ReferenceVerdict.objects.filter(Exists(of_verdict)).order_by("-decided_at", "-pk")
+    items = list(latest.values_list("item", flat=True)[:most])
+    rows = {row.item_id: row for row in Dispute.objects.for_list().filter(item__among=items)}
+    return [rows[item] for item in items]
 
 
 def overruled_labels(user: User) -> LabelQuerySet[Label]:

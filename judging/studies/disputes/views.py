@@ -15,7 +15,12 @@ from judging.models import Dispute
 from judging.studies.blinding.policy import disputes_open_to
 from judging.studies.blinding.unblinding import record_unblinding, record_unblindings
 from judging.studies.disputes.forms import DecisionForm, MessageForm
-from judging.studies.disputes.pages import dispute_context, overruled_labels
+from judging.studies.disputes.pages import (
+    decided_disputes,
+    dispute_context,
+    overruled_labels,
+    waiting_disputes,
+)
 from judging.studies.disputes.services import (
     ClosedStudyError,
     DecidedMeanwhileError,
@@ -28,15 +33,18 @@ from runs.interface.fragments import AppRequest
 from runs.interface.row_counts import BoundedPaginator
 
 PER_PAGE = 50
+MOST_WAITING = 1_000
+"""Disputes that wait, of all studies, the oldest: so many are looked through for a list."""
 
 
 @require_safe
 def dispute_list(request: AppRequest) -> HttpResponse:
     """Disputes that wait, then decided ones; those that the person may open."""
-    waiting = disputes_open_to(request.user).waiting().for_list()
+    user = request.user
+    waiting = waiting_disputes(user, MOST_WAITING).for_list()
     context = {
         "waiting": BoundedPaginator(waiting, PER_PAGE).get_page(request.GET.get("page")),
-        "decided": disputes_open_to(request.user).decided().for_list()[:PER_PAGE],
+        "decided": decided_disputes(user, PER_PAGE),
         "n_overruled": overruled_labels(request.user).count(),
     }
     return render(request, "judging/studies/dispute_list.html", context)

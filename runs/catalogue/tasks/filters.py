@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import django_filters
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.text import Truncator
@@ -18,6 +18,8 @@ from runs.models import Task, TaskRevision, TaskSet
 from runs.models.task_queries import TaskQuerySet
 
 MAX_OPTIONS = 300
+LOOKED_AT = 10_000
+"""Tasks, the newest, among which sites are looked for that tasks go to only later on."""
 TEMPLATE_CHARS = 70
 YES, NO = "yes", "no"
 
@@ -78,7 +80,7 @@ class TaskFilter(AddressFilter):
     @cached_property
     def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
         bare = self.shown.order_by()
-        sites = {*distinct_values(Task, "site", MAX_OPTIONS)}.union(*self._sites_together)
+        sites = {*distinct_values(Task, "site", MAX_OPTIONS)}.union(*self._sites_together_lately())
         unsealed = bare.filter(is_sealed=False)
         kinds = [
             kind
@@ -103,8 +105,12 @@ class TaskFilter(AddressFilter):
     @cached_property
     def _sites_together(self) -> list[list[str]]:
         """The sites of tasks that go to several."""
-        lists = self.shown.order_by().values_list("sites", flat=True).distinct()
-        return [sites for sites in lists[:MAX_OPTIONS] if len(sites) > 1]
+        return _several(self.shown)
+
+    def _sites_together_lately(self) -> list[list[str]]:
+        """The same of the newest tasks, for the menu: no index tells such tasks from others."""
+        newest = Task.objects.aggregate(last=Max("pk"))["last"] or 0
+        return _several(self.shown.filter(pk__gt=newest - LOOKED_AT))
 
     def _templates(self) -> list[tuple[str, str]]:
         """Templates by number, with the beginning of their words."""
@@ -119,3 +125,8 @@ class TaskFilter(AddressFilter):
             words.setdefault(template, Truncator(text).chars(TEMPLATE_CHARS))
         ordered = sorted(words, key=lambda name: (len(name), name))
         return [(name, f"{name}  {words[name]}".strip()) for name in ordered[:MAX_OPTIONS]]
+
+
+def _several(tasks: QuerySet[Task]) -> list[list[str]]:
+    lists = tasks.order_by().values_list("sites", flat=True).distinct()
+    return [sites for sites in lists[:MAX_OPTIONS] if len(sites) > 1]
