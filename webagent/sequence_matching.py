@@ -7,11 +7,12 @@ one word or runs that do the same step over and over.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
+Item = TypeVar("Item", bound=Hashable)
 MOST_PAIRS = 3_000_000
 """Pairs of equal items that are looked at; what is left beyond it counts as different."""
 
@@ -84,3 +85,8 @@ def likeness(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
     """The share of items that both have in common, from 0 to 1, as `SequenceMatcher.ratio`."""
     length = len(a) + len(b)
     return 2 * sum(block.size for block in common_blocks(a, b)) / length if length else 1.0
+
+
+def first_repeated(items: Iterable[Item]) -> Item | None:
+    """The first item that occurs more than once; None if none does."""
+    return next((item for item, times in Counter(items).items() if times > 1), None)

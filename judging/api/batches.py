@@ -1,7 +1,6 @@
 """Having runs evaluated: launch, watch, stop."""
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -25,6 +24,7 @@ from runs.api.idempotency import Answer, once
 from runs.api.paging import Page, Paged, Paging, page_of
 from runs.api.problems import Problem, form_errors, invalid, not_found
 from runs.queue.paid_work import WorkRefusedError
+from webagent.trajectory.amounts import Money
 
 router = Router(tags=["evaluations"])
 Name = Annotated[str, Field(max_length=200)]
@@ -59,7 +59,7 @@ class BatchIn(BaseModel):
         EvaluationBatch.Again.NEVER, description="Which runs although they have an evaluation."
     )
     limit: int | None = Field(None, ge=1, le=10_000_000, description="At most so many runs.")
-    max_cost: Decimal | None = Field(
+    max_cost: Money | None = Field(
         None, ge=0, max_digits=14, decimal_places=6, description="In US dollars."
     )
 

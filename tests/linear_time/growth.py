@@ -5,17 +5,21 @@ cancels out: only the growth of the cost per character is looked at.
 """
 
 import gc
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 SHORT, LONG = 500, 4_000
 # The second look, beyond the bounds up to which more than linear work is allowed.
 SHORTER, LONGER = 25_000, 200_000
 # Cost per character may grow this much over eight times the length; quadratic work grows 8-fold.
 ALLOWED_GROWTH = 3.0
+# What grows by items has a constant part, which hides growth.
+ALLOWED_GROWTH_OF_SIZES = 2.0
 # Below this the clock and the cost of a call say more than the work does.
 NEGLIGIBLE_S = 0.000_2
 # Ends work that would not end by itself: linear work at these lengths takes milliseconds.
@@ -42,6 +46,14 @@ class Hostile:
 
 
 Work = Callable[[str], object]
+Given = TypeVar("Given")
+
+
+class Sizes(NamedTuple):
+    """Two sizes of something that grows; the longer one is eight times the shorter."""
+
+    short: int
+    long: int
 
 
 def grows_too_fast(work: Work, text: Hostile, *, up_to_a_bound: bool = False) -> str | None:
@@ -60,25 +72,55 @@ def grows_too_fast(work: Work, text: Hostile, *, up_to_a_bound: bool = False) ->
     return f"{text}: {growth:.1f} times per character"
 
 
+def size_grows_too_fast(
+    work: Callable[[Given], object], make: Callable[[int], Given], sizes: Sizes
+) -> str | None:
+    """The same for anything that `make` makes in a size; making it is not measured."""
+    short, long = make(sizes.short), make(sizes.long)
+    for tries in (1, 3):
+        growth = _growth_between(work, (short, long), sizes, tries, 10 * HARD_BOUND_S)
+        if growth <= ALLOWED_GROWTH_OF_SIZES:
+            return None
+    return f"{growth:.1f} times per item from {sizes.short} to {sizes.long} items"
+
+
 def _growth(work: Work, text: Hostile, shorter: int, longer: int, tries: int) -> float:
+    texts = text.of_length(shorter), text.of_length(longer)
+    return _growth_between(work, texts, Sizes(shorter, longer), tries, HARD_BOUND_S)
+
+
+def _growth_between(
+    work: Callable[[Given], object],
+    given: tuple[Given, Given],
+    sizes: Sizes,
+    tries: int,
+    bound_s: float,
+) -> float:
+    longer = sizes.long / sizes.short
     try:
-        short = _cost(work, text.of_length(shorter), tries, HARD_BOUND_S)
-        at_most = max(short, NEGLIGIBLE_S) * ALLOWED_GROWTH * 2 * longer / shorter
-        long = _cost(work, text.of_length(longer), tries, min(at_most, HARD_BOUND_S))
+        short = _cost(work, given[0], tries, bound_s / longer)
+        at_most = max(short, NEGLIGIBLE_S) * ALLOWED_GROWTH * 2 * longer
+        long = _cost(work, given[1], tries, min(at_most, bound_s))
     except TooMuchWorkError:
         return float("inf")
-    return 1.0 if long < NEGLIGIBLE_S else long / short / (longer / shorter)
+    return 1.0 if long < NEGLIGIBLE_S else long / short / longer
 
 
-def _cost(work: Work, text: str, tries: int, at_most_s: float) -> float:
-    return min(_seconds(work, text, at_most_s) for _ in range(tries))
+def _cost(work: Callable[[Given], object], given: Given, tries: int, at_most_s: float) -> float:
+    return min(_seconds(work, given, at_most_s) for _ in range(tries))
 
 
-def _seconds(work: Work, text: str, at_most_s: float) -> float:
+def _seconds(work: Callable[[Given], object], given: Given, at_most_s: float) -> float:
     with _hard_bound(at_most_s):
-        begun = time.thread_time()
-        work(text)
-        return max(time.thread_time() - begun, 1e-7)
+        begun = _processor_time()
+        work(given)
+        return max(_processor_time() - begun, 1e-7)
+
+
+def _processor_time() -> float:
+    """Of this thread, and of processes that it started and that have ended."""
+    children = os.times()
+    return time.thread_time() + children.children_user + children.children_system
 
 
 @contextmanager

@@ -22,7 +22,7 @@ OWN_TEXTS = {
     "runs.operations.backups.postgresql._run": "the name of a program",
 }
 # They act on what they are given a name of.
-ACT = ("register", "on_", "sweep", "_hold", "forget", "drop", "beat")
+ACT = ("register", "on_", "sweep", "_hold", "forget", "drop", "beat", "prepare_")
 
 FUNCTIONS = {
     one.name: one

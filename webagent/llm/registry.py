@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from webagent.llm.interface import FailureKind, ModelFailure
+from webagent.sequence_matching import first_repeated
 
 Price = Annotated[Decimal, Field(ge=0, allow_inf_nan=False)]
 SAMPLING_VERSION = "2023-06-01"
@@ -233,9 +234,8 @@ def _document(path: Path) -> dict[str, object]:
 
 def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
     table = dict(pairs)
-    if len(table) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)} appears twice")
+    if (twice := first_repeated(name for name, _ in pairs)) is not None:
+        raise ValueError(f"{twice} appears twice")
     return table
 
 

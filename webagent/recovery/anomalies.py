@@ -47,11 +47,14 @@ def loop_at_end(actions: Sequence[Hashable], settings: LoopSettings) -> Span | N
 
     This is the live detector: ask it after every step.
     """
-    n = len(actions)
-    for length in range(min(settings.longest, n), settings.shortest - 1, -1):
-        period = repeating_period(actions[n - length :])
+    return _loop_before(len(actions), actions, settings)
+
+
+def _loop_before(end: int, actions: Sequence[Hashable], settings: LoopSettings) -> Span | None:
+    for length in range(min(settings.longest, end), settings.shortest - 1, -1):
+        period = repeating_period(actions[end - length : end])
         if period is not None:
-            return Span(n - length, n - 1, period)
+            return Span(end - length, end - 1, period)
     return None
 
 
@@ -62,7 +65,7 @@ def find_loops(
     settings = settings or LoopSettings()
     found: list[Span] = []
     for end in range(settings.shortest, len(actions) + 1):
-        span = loop_at_end(actions[:end], settings)
+        span = _loop_before(end, actions, settings)
         if span is None:
             continue
         if found and span.first <= found[-1].last + 1:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from webagent.recovery.policy import RecoveryPolicy
+from webagent.trajectory.amounts import Money
 from webagent.trajectory.canonical import hashed_json, plain_decimal
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import Json
@@ -218,7 +219,7 @@ class Spent(_Part):
 
     runs: int = 0
     tokens: int = 0
-    dollars: Decimal = Decimal(0)
+    dollars: Money = Decimal(0)
     seconds: float = 0.0
 
 

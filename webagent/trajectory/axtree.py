@@ -48,12 +48,16 @@ def subtree(nodes: Sequence[Node], index: int) -> tuple[Node, ...]:
     return tuple(_below(nodes, index))
 
 
-def role_and_text(nodes: Sequence[Node], bid: str) -> tuple[str | None, str | None]:
-    """Role and visible text of an element; its parts' text where it has no name of its own."""
-    for index, node in enumerate(nodes):
-        if node.bid == bid:
-            return node.role, text_at(nodes, index)
-    return None, None
+def places_of(nodes: Sequence[Node]) -> dict[str, int]:
+    """Where each element stands among the nodes, by its id; the first of several."""
+    return {
+        node.bid: index for index, node in reversed([*enumerate(nodes)]) if node.bid is not None
+    }
+
+
+def role_and_text(nodes: Sequence[Node], index: int | None) -> tuple[str | None, str | None]:
+    """Role and visible text of the element at `index`; None for one that is not there."""
+    return (None, None) if index is None else (nodes[index].role, text_at(nodes, index))
 
 
 def text_at(nodes: Sequence[Node], index: int) -> str | None:

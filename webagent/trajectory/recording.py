@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from webagent.trajectory import live
 from webagent.trajectory.actions import ActionKind, action_kind, parse_browsergym_actions
-from webagent.trajectory.axtree import role_and_text, text_at
+from webagent.trajectory.axtree import places_of, role_and_text, text_at
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.images import ImageError, look_at_image
 from webagent.trajectory.records import (
@@ -247,19 +247,22 @@ def recorded_actions(
     """
     calls = parse_browsergym_actions(action)
     known = [*outcomes, *[None] * (len(calls) - len(outcomes))]
+    places = places_of(before.nodes)
     return tuple(
-        call.model_copy(update={**_aim(call, before), **_went(outcome)})
+        call.model_copy(update={**_aim(call, before, places), **_went(outcome)})
         for call, outcome in zip(calls, known, strict=False)
     )
 
 
-def _aim(call: ActionRecord, before: live.Observation) -> dict[str, object]:
+def _aim(
+    call: ActionRecord, before: live.Observation, places: Mapping[str, int]
+) -> dict[str, object]:
     """Target, point and coordinate space, as far as they can be known."""
     found: dict[str, object] = {}
     point, target = call.point, call.target
     if target is not None and target.bid is not None:
         box = before.boxes.get(target.bid)
-        role, text = role_and_text(before.nodes, target.bid)
+        role, text = role_and_text(before.nodes, places.get(target.bid))
         found["target"] = Target(bid=target.bid, role=role, text=text, box=box)
         if box is not None and action_kind(call) in {ActionKind.CLICK, ActionKind.POINT}:
             point = _centre_in_sight(box, before)
@@ -272,7 +275,7 @@ def _aim(call: ActionRecord, before: live.Observation) -> dict[str, object]:
 def _focused(seen: live.Observation) -> Target | None:
     if seen.focused is None:
         return None
-    role, text = role_and_text(seen.nodes, seen.focused)
+    role, text = role_and_text(seen.nodes, places_of(seen.nodes).get(seen.focused))
     return Target(bid=seen.focused, role=role, text=text)
 
 
@@ -294,10 +297,10 @@ def _element_at(point: Point, before: live.Observation) -> Target | None:
         for bid, box in before.boxes.items()
         if box.x <= point.x <= box.x + box.width and box.y <= point.y <= box.y + box.height
     ]
-    known = {node.bid for node in before.nodes}
+    places = places_of(before.nodes)
     for _, bid in sorted(hit):
-        if bid in known:  # Others are mere layout.
-            role, text = role_and_text(before.nodes, bid)
+        if bid in places:  # Others are mere layout.
+            role, text = role_and_text(before.nodes, places[bid])
             return Target(bid=bid, role=role, text=text)
     return None
 

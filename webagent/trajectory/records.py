@@ -11,12 +11,12 @@ left out of the JSON. Keys that a record does not know are kept and written back
 
 from __future__ import annotations
 
-from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
+from webagent.trajectory.amounts import Money
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.moments import Moment
 from webagent.trajectory.texts import NAME_CHARS
@@ -203,7 +203,7 @@ class HintRecord(Record):
     """What was wrong with the texts before."""
     input_tokens: int = Field(ge=0)
     output_tokens: int = Field(ge=0)
-    cost: Decimal | None = None
+    cost: Money | None = None
     seconds: float = Field(ge=0)
     at: Moment | None = None
 
@@ -258,7 +258,7 @@ class Totals(Record):
     cached_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
-    cost: Decimal | None = None
+    cost: Money | None = None
     currency: str | None = None
     llm_calls: int | None = None
     retries: int | None = None
@@ -417,7 +417,7 @@ class LlmCall(Record):
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
     output_tokens: int | None = None
-    cost: Decimal | None = None
+    cost: Money | None = None
     seconds: float | None = None
     request: BlobRecord | None = None
     response: BlobRecord | None = None
@@ -485,7 +485,7 @@ class EvaluationRecord(Record):
     checks: tuple[CheckRecord, ...] = ()
     rationale: str | None = None
     raw: BlobRecord | None = None
-    cost: Decimal | None = None
+    cost: Money | None = None
     at: Moment | None = None
     extra: Json | None = None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints, ValidationError
@@ -21,6 +20,7 @@ from judging.portability.judgements.row_fields import (
 from runs.models import Run
 from runs.storage.records import MAX_INT
 from webagent.field_errors import first_field_error
+from webagent.trajectory.amounts import Money
 from webagent.trajectory.records import (
     AdjudicationRecord,
     EvaluationRecord,
@@ -65,7 +65,7 @@ class _Evaluator(EvaluatorRecord):
 class _Verdict(EvaluationRecord):
     evaluator: _Evaluator
     score: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    cost: Annotated[Decimal, Field(ge=0, lt=10**8)] | None = None
+    cost: Annotated[Money, Field(ge=0, lt=10**8)] | None = None
 
 
 class _Adjudication(AdjudicationRecord):

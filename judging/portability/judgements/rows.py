@@ -17,6 +17,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 
 from judging.portability.judgements.row_fields import CONTENT_HASH, KNOWN, RUN_ID, value_of_cell
+from webagent.sequence_matching import first_repeated
 from webagent.trajectory.texts import storable_json
 
 LONGEST_LINE = 4_000_000
@@ -184,7 +185,7 @@ def _header(cells: list[str], line: int) -> list[str]:
     if not {RUN_ID, CONTENT_HASH, "task"} & set(names):
         why = _("the first line names no column that tells the run: run_id, content_hash or task")
         raise UnreadableError(line, why)
-    if twice := next((name for name in names if name and names.count(name) > 1), ""):
+    if twice := first_repeated(name for name in names if name):
         raise UnreadableError(line, _("the column stands there twice"), twice)
     return names
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -21,6 +20,7 @@ from judging.portability.study_bundles.records import (
     Whole,
 )
 from webagent.knowledge.entries import LONGEST_TEXT
+from webagent.trajectory.amounts import Money
 
 Level = Literal["concrete", "abstract", "insights"]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=100)]
@@ -65,8 +65,8 @@ class LearningPart(Line):
     n_total: Whole | None = None
     n_done: Whole
     n_problems: Whole
-    max_cost: Annotated[Decimal, Field(ge=0, lt=10**8)] | None = None
-    spent: Annotated[Decimal, Field(ge=0, lt=10**8)]
+    max_cost: Annotated[Money, Field(ge=0, lt=10**8)] | None = None
+    spent: Annotated[Money, Field(ge=0, lt=10**8)]
     n_unpriced: Whole
     input_tokens: Count
     output_tokens: Count

@@ -7,12 +7,12 @@ evaluators by the hash of their configuration, milestones by a key of the file.
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints
 
+from webagent.trajectory.amounts import Money
 from webagent.trajectory.records import Record, Sha256
 
 FORMAT = "crosscheck-study"
@@ -258,7 +258,7 @@ class EvaluationLine(Line):
     reason: Short = ""
     details: Object = {}
     rationale: str = ""
-    cost: Annotated[Decimal, Field(ge=0, lt=10**8)] | None = None
+    cost: Annotated[Money, Field(ge=0, lt=10**8)] | None = None
     seconds: Finite | None = None
     record: Object = {}
     task: TaskRef | None = None

@@ -19,6 +19,7 @@ from runs.catalogue.milestones.faults import first_fault
 from runs.models import Milestone, Task
 from webagent.milestones.definition import Definition, digest_of
 from webagent.placeholders import resolve
+from webagent.sequence_matching import first_repeated
 
 FORMAT: Literal["crosscheck-milestones"] = "crosscheck-milestones"
 MOST = 100
@@ -48,8 +49,7 @@ class TaskMilestones(BaseModel):
     @model_validator(mode="after")
     def _named_once(self) -> TaskMilestones:
         names = [one.name for one in self.milestones]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+        if (twice := first_repeated(names)) is not None:
             raise ValueError(_("Two of its milestones have the name “%(name)s”.") % {"name": twice})
         return self
 
@@ -68,8 +68,7 @@ class MilestoneFile(BaseModel):
     @classmethod
     def _told_once(cls, tasks: tuple[TaskMilestones, ...]) -> tuple[TaskMilestones, ...]:
         ids = [entry.task for entry in tasks]
-        if len(set(ids)) < len(ids):
-            twice = next(one for one in ids if ids.count(one) > 1)
+        if (twice := first_repeated(ids)) is not None:
             raise ValueError(_("It says twice what task %(id)s has.") % {"id": twice})
         return tasks
 

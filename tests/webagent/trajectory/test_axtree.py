@@ -1,7 +1,7 @@
 import pytest
 
 from tests.webagent.pages import LOGIN_TREE
-from webagent.trajectory.axtree import parse_axtree, role_and_text, subtree
+from webagent.trajectory.axtree import parse_axtree, places_of, role_and_text, subtree
 
 
 def test_lines_become_nodes():
@@ -52,7 +52,7 @@ def test_the_part_of_the_tree_below_a_node():
     ],
 )
 def test_role_and_text_of_an_element(bid, expected):
-    assert role_and_text(parse_axtree(LOGIN_TREE), bid) == expected
+    assert _role_and_text(LOGIN_TREE, bid) == expected
 
 
 def test_the_text_of_many_parts_is_cut_where_one_text_would_be():
@@ -60,7 +60,7 @@ def test_the_text_of_many_parts_is_cut_where_one_text_would_be():
     tree = "\n".join(("[1] generic", "\t[2] generic", *parts, "\t[3] button 'After'"))
     whole = " ".join(f"{number:09}" for number in range(40))
     for bid in ("1", "2"):
-        assert role_and_text(parse_axtree(tree), bid) == ("generic", whole[:300])
+        assert _role_and_text(tree, bid) == ("generic", whole[:300])
     few = "\n".join(("[1] generic", *parts[:3], "[2] button 'After'"))
     assert role_and_text(parse_axtree(few), "1") == ("generic", whole[:29])
 
@@ -68,3 +68,8 @@ def test_the_text_of_many_parts_is_cut_where_one_text_would_be():
 def test_a_long_line_is_read_in_time_linear_to_its_length():
     text = "[1] button '" + "\\'" * 200_000 + "', a=" + "b" * 200_000
     assert len(parse_axtree(text)) == 1
+
+
+def _role_and_text(tree, bid):
+    nodes = parse_axtree(tree)
+    return role_and_text(nodes, places_of(nodes).get(bid))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -11,6 +10,7 @@ from webagent.agents.generic.action_space import Action, chosen_actions
 from webagent.agents.generic.benchmarks import BENCHMARK_ACTIONS, DEFAULT_ACTIONS, MAX_STEPS
 from webagent.agents.generic.knowledge import KnowledgeSettings
 from webagent.agents.generic.wording import Wording, Words, load_wording
+from webagent.trajectory.amounts import Money
 from webagent.trajectory.records import Json
 
 ADDED_LATER = ("hints", "knowledge", "knowledge_tokens")
@@ -50,7 +50,7 @@ class AgentSettings(BaseModel):
     max_parse_retries: int = Field(default=3, ge=0, le=10)
     after_parse_failure: Literal["stop", "wait"] = "stop"
     ends_with_message: bool = False
-    max_cost: Decimal | None = Field(default=None, gt=0, allow_inf_nan=False)
+    max_cost: Money | None = Field(default=None, gt=0, allow_inf_nan=False)
 
     max_prompt_tokens: int = Field(default=40_000, ge=500)
     page_tokens: int = Field(default=30_000, ge=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from functools import cached_property
 from typing import Literal, Self
 
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from webagent.agents.generic.wording import Wording
 from webagent.agents.screen.examples import Examples, WorkedExample, load_examples
 from webagent.agents.screen.wording import ScreenWords, screen_wording
+from webagent.trajectory.amounts import Money
 from webagent.trajectory.records import Json
 
 MAX_COMPLETIONS = 10
@@ -56,7 +56,7 @@ class ScreenSettings(SightSettings):
     temperature: float | None = Field(default=0.0, ge=0, le=2)
     max_reply_tokens: int = Field(default=1500, ge=64)
     max_parse_retries: int = Field(default=2, ge=0, le=10)
-    max_cost: Decimal | None = Field(default=None, gt=0, allow_inf_nan=False)
+    max_cost: Money | None = Field(default=None, gt=0, allow_inf_nan=False)
 
     max_prompt_tokens: int = Field(default=16_000, ge=500)
     screen_tokens: int = Field(default=10_000, ge=0)

@@ -144,7 +144,6 @@ def _viewport(trace: TraceEvents, frame: Frame | None) -> Size | None:
         return Size(width=frame.width, height=frame.height)
     viewport = mapping(mapping(trace.context.get("options")).get("viewport"))
     width, height = number(viewport.get("width")), number(viewport.get("height"))
-    if not width or not height:
-        sizes = [(f.width, f.height) for f in trace.frames if f.width and f.height]
-        width, height = max(sizes, default=(None, None), key=lambda size: size[1] or 0)
+    if (not width or not height) and trace.largest:
+        width, height = trace.largest.width, trace.largest.height
     return Size(width=width, height=height) if width and height else None

@@ -85,6 +85,19 @@ class TraceEvents:
     n_console: int = 0
     bad_lines: int = 0
     bad_numbers: int = 0
+    tied: Call | None = None
+    """The first that tells the time of day: it ties the clocks together."""
+    largest: Frame | None = None
+    """Of the pages whose size is told, the highest."""
+
+    def put_in_order(self) -> None:
+        """Sort what was taken by its time, and find what is asked for at every call."""
+        self.calls.sort(key=lambda call: call.start)
+        self.frames.sort(key=lambda frame: frame.at)
+        self.seen.sort(key=lambda seen: seen.at)
+        self.tied = next((call for call in self.calls if call.wall_ms is not None), None)
+        sized = (frame for frame in self.frames if frame.width and frame.height)
+        self.largest = max(sized, default=None, key=lambda frame: frame.height or 0)
 
     def wall_seconds(self, at: float | None) -> float | None:
         """Seconds since 1970 of a moment on the trace's clock; None if the clocks are not tied."""
@@ -94,9 +107,8 @@ class TraceEvents:
         if wall is not None:
             monotonic = number(self.context.get("monotonicTime"))
         if monotonic is None:
-            tied = next((call for call in self.calls if call.wall_ms is not None), None)
-            if tied is not None:
-                wall, monotonic = tied.wall_ms, tied.start
+            if self.tied is not None:
+                wall, monotonic = self.tied.wall_ms, self.tied.start
             elif self.calls:
                 monotonic = self.calls[0].start
         if wall is None or monotonic is None:
@@ -129,9 +141,8 @@ def read_events(lines: Iterable[bytes | str]) -> TraceEvents:
         _take(events, calls, event)
     if not events.version:
         raise TraceError("no line with the context's options")
-    events.calls = sorted(calls.values(), key=lambda call: call.start)
-    events.frames.sort(key=lambda frame: frame.at)
-    events.seen.sort(key=lambda seen: seen.at)
+    events.calls = list(calls.values())
+    events.put_in_order()
     return events
 
 

@@ -145,7 +145,5 @@ def _together(found: list[TraceEvents]) -> TraceEvents:
             first.seen += other.seen
             first.console += other.console
             first.n_snapshots += other.n_snapshots
-    first.calls.sort(key=lambda call: call.start)
-    first.frames.sort(key=lambda frame: frame.at)
-    first.seen.sort(key=lambda seen: seen.at)
+    first.put_in_order()
     return first

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
 from webagent.trajectory.assembling import URL_CHARS, UnreadableError, clean
 from webagent.trajectory.playwright.calls import action_of, looked, only_looks
-from webagent.trajectory.playwright.events import Call, Frame, TraceEvents
+from webagent.trajectory.playwright.events import Call, Frame, Seen, TraceEvents
 from webagent.trajectory.records import BlobRecord, Observation, StepRecord
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.untyped import moment
+
+OfPage = TypeVar("OfPage", Frame, Seen)
 
 
 class Steps:
@@ -22,6 +25,8 @@ class Steps:
         self._trace = trace
         self._run_id = run_id
         self._pictures: dict[str, BlobRecord | None] = {}
+        self._frames_of = _by_page(trace.frames)
+        self._seen_of = _by_page(trace.seen)
 
     def records(self) -> Iterator[StepRecord]:
         """A step for each call that does something; the calls that only look are its events."""
@@ -79,7 +84,7 @@ class Steps:
         """The last picture of a page before a moment, or the first one after it."""
         if at is None:
             return None
-        frames = [f for f in self._trace.frames if page is None or f.page == page]
+        frames = self._trace.frames if page is None else self._frames_of[page]
         place = (
             bisect_right(frames, at, key=lambda f: f.at) - 1
             if before
@@ -93,7 +98,7 @@ class Steps:
         """Address and picture of a page right before or right after a call."""
         if at is None:
             return None
-        urls = [s for s in self._trace.seen if page is None or s.page == page]
+        urls = self._trace.seen if page is None else self._seen_of[page]
         # What a call left is told a moment after it has ended.
         until = at if before or frame is None else frame.at
         last = bisect_right(urls, until, key=lambda s: s.at) - 1
@@ -109,3 +114,11 @@ class Steps:
         if name not in self._pictures:
             self._pictures[name] = self._files.picture(name, "screenshot")
         return self._pictures[name]
+
+
+def _by_page(found: Iterable[OfPage]) -> defaultdict[str | None, list[OfPage]]:
+    """Frames or addresses by their page, in their order."""
+    grouped: defaultdict[str | None, list[OfPage]] = defaultdict(list)
+    for one in found:
+        grouped[one.page].append(one)
+    return grouped

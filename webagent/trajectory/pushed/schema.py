@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from webagent.trajectory.actions import DIALECT
+from webagent.trajectory.amounts import Money
 from webagent.trajectory.moments import Moment
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
 
@@ -15,7 +15,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whit
 Address = Annotated[str, StringConstraints(max_length=4_000)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Seconds = Annotated[float, Field(ge=0, le=10**9)]
-Dollars = Annotated[Decimal, Field(ge=0, lt=10**8)]
+Dollars = Annotated[Money, Field(ge=0, lt=10**8)]
 Length = Annotated[float, Field(ge=-(10**7), le=10**7)]
 BoxSides = tuple[Length, Length, Length, Length]
 

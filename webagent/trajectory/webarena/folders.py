@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,6 @@ _TRACE = re.compile(r"^traces/(?P<task>[^/]+)\.zip$")
 _HEAD_BYTES = 4_096
 _LIST_BYTES = 1 << 16
 _MOST_LOGS = 100
-"""Each is looked for among all files."""
 
 
 @dataclass(slots=True)
@@ -101,22 +100,33 @@ def find_result_folders(tree: Tree) -> list[ResultFolder]:
                 task = _TASK.match(path)
                 if task and path != SETTINGS:
                     holds.tasks.setdefault(task["task"], path)
-    for folder in folders.values():
-        _add_listed_logs(tree, folder)
+    listing = [folder for folder in folders.values() if LISTED_LOGS in folder.files]
+    by_ending = _by_ending(tree.names) if listing else {}
+    for folder in listing:
+        _add_listed_logs(tree, folder, by_ending)
     return [folders[path] for path in sorted(folders)]
 
 
-def _add_listed_logs(tree: Tree, folder: ResultFolder) -> None:
+def _by_ending(names: Iterable[str]) -> dict[str, str]:
+    """The first name that ends with these last parts of a path."""
+    found: dict[str, str] = {}
+    for name in names:
+        ending = name
+        while ending:
+            found.setdefault(ending, name)
+            _, _, ending = ending.partition("/")
+    return found
+
+
+def _add_listed_logs(tree: Tree, folder: ResultFolder, by_ending: Mapping[str, str]) -> None:
     """Logs that the folder names and that lie elsewhere in the upload."""
-    if LISTED_LOGS not in folder.files:
-        return
     lines = _head(tree, folder.files[LISTED_LOGS], _LIST_BYTES).splitlines()
     for line in lines[:_MOST_LOGS]:
         named = line.strip().replace("\\", "/").removeprefix("./")
         path = f"log_files/{named.rpartition('/')[2]}"
         if path in folder.files or not _LOG.match(path):
             continue
-        there = next((n for n in tree.names if n == named or n.endswith(f"/{named}")), None)
+        there = by_ending.get(named)
         if there is not None:
             folder.files[path] = there
 
