@@ -8,9 +8,11 @@ undone by a recovery and replayed ones do not count.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from itertools import accumulate
 
 from webagent.recovery.failure_kinds import Mode
 from webagent.trajectory.actions import ActionKind
@@ -155,11 +157,7 @@ def _all(run: RunSeen, settings: DetectorSettings) -> Iterator[Found]:
 
 
 def _repetitive(run: RunSeen, settings: DetectorSettings) -> Iterator[Found]:
-    marked = [
-        step.index
-        for step in run.done
-        if any(first <= step.index <= last for first, last in run.anomalies)
-    ]
+    marked = _within(run.anomalies, [step.index for step in run.done])
     if marked:
         yield _found(Mode.REPETITIVE, Rule.ANOMALY, marked)
     if run.end_reason in STUCK:
@@ -169,6 +167,14 @@ def _repetitive(run: RunSeen, settings: DetectorSettings) -> Iterator[Found]:
         first, last = span
         repeated = [step.index for step in done[first : last + 1]]
         yield _found(Mode.REPETITIVE, Rule.REPEATED_BLOCK, repeated)
+
+
+def _within(spans: Sequence[tuple[int, int]], places: Sequence[int]) -> list[int]:
+    """The places that lie in one of the spans, both ends included."""
+    ordered = sorted(spans)
+    firsts = [first for first, _ in ordered]
+    reached = [-1, *accumulate((last for _, last in ordered), max)]
+    return [place for place in places if reached[bisect_right(firsts, place)] >= place]
 
 
 def _early_stop(run: RunSeen) -> Iterator[Found]:

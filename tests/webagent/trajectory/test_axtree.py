@@ -62,7 +62,7 @@ def test_the_text_of_many_parts_is_cut_where_one_text_would_be():
     for bid in ("1", "2"):
         assert _role_and_text(tree, bid) == ("generic", whole[:300])
     few = "\n".join(("[1] generic", *parts[:3], "[2] button 'After'"))
-    assert role_and_text(parse_axtree(few), "1") == ("generic", whole[:29])
+    assert _role_and_text(few, "1") == ("generic", whole[:29])
 
 
 def test_a_long_line_is_read_in_time_linear_to_its_length():
