@@ -16,6 +16,7 @@ from webagent.sequence_matching import pieces
 # They are given no text from outside.
 OWN_TEXTS = {
     "judging.evaluators.matching.repaired.literal._pattern": "a reference up to LONGEST_ANSWER",
+    "webagent.trajectory.webarena.folders._by_ending": "names of files, of 32 parts at most",
     "judging.analysis.audits.views._attached": "the name of a file that the page names",
     "runs.api.idempotency._response": "an address of this site",
     "runs.operations.backups.postgresql._find": "the name of a program",
