@@ -207,7 +207,7 @@ def _numbered(value: Any, more: int) -> Any:
     """Numbers and ids of a repeated item, so that no two are the same."""
     if not isinstance(value, dict):
         return value
-    found = {}
+    found: dict[str, Any] = {}
     for key, item in value.items():
         if key in _NUMBERS and isinstance(item, int):
             found[key] = item + more

@@ -20,6 +20,7 @@ from webagent.llm import anthropic_messages, openai_chat, openai_responses
 from webagent.recovery import anomalies
 from webagent.trajectory import axtree, fingerprint, inert_pickle, live, recording
 from webagent.trajectory.playwright import events
+from webagent.trajectory.records import Box
 
 Make = Callable[[int], Callable[[], object]]
 
@@ -62,7 +63,7 @@ def _tree(n: int) -> str:
 
 
 def _observation(n: int) -> live.Observation:
-    boxes = {str(i): live.Box(x=0, y=0, width=1, height=1) for i in range(n)}
+    boxes = {str(i): Box(x=0, y=0, width=1, height=1) for i in range(n)}
     at = datetime(2026, 1, 1, tzinfo=UTC)
     return live.Observation(
         at=at, goal="", url="", title="", screenshot=b"", width=9, height=9, axtree=_tree(n),

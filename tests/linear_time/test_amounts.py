@@ -5,6 +5,7 @@ from typing import Annotated, Any, get_args
 
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
 from tests.linear_time.sources import modules
 
@@ -16,8 +17,16 @@ def _types(annotation: Any) -> set[Any]:
 
 # Written by an operator, in the file that names the models.
 OF_OPERATORS = {"ModelEntry", "Prices"}
-FIELDS = {
-    f"{model.__name__}.{name}": TypeAdapter(Annotated[field.annotation, *field.metadata, None])
+
+
+def _adapter(field: FieldInfo) -> TypeAdapter[Any]:
+    """What takes a value of this field alone."""
+    annotated: Any = Annotated[field.annotation, *field.metadata, None]
+    return TypeAdapter(annotated)
+
+
+FIELDS: dict[str, TypeAdapter[Any]] = {
+    f"{model.__name__}.{name}": _adapter(field)
     for module in modules()
     for model in vars(module).values()
     if isinstance(model, type) and issubclass(model, BaseModel)

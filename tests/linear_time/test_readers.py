@@ -124,7 +124,7 @@ def _unexpected(problem: Problem) -> bool:
     return "unexpected" in problem.reason
 
 
-def _runs(found):
+def _runs(found: list[RunBundle | Problem]) -> list[RunBundle]:
     return [item for item in found if isinstance(item, RunBundle)]
 
 

@@ -6,14 +6,14 @@ hostile value in `structures`, or because it is given rows or files of this inst
 
 import inspect
 import re
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
 from django import forms
 
 from tests.linear_time.functions import text_functions
-from tests.linear_time.growth import Sizes, grows_too_fast, size_grows_too_fast
-from tests.linear_time.hostile import Hostile
+from tests.linear_time.growth import Hostile, Sizes, grows_too_fast, size_grows_too_fast
 from tests.linear_time.sources import modules
 from tests.linear_time.structures import WORKS
 
@@ -94,11 +94,11 @@ def test_a_field_of_a_form_takes_linear_time(field):
     assert not [one for one in TEXTS if grows_too_fast(clean, one, up_to_a_bound=True)]
 
 
-def _call(work):
+def _call(work: Callable[[], object]) -> object:
     return work()
 
 
-def _that_read():
+def _that_read() -> Iterator[tuple[str, str]]:
     for module in modules():
         for name, function in sorted(vars(module).items()):
             own = inspect.isfunction(function) and function.__module__ == module.__name__
