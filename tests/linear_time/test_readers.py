@@ -23,7 +23,7 @@ FORMATS = (
     "inspect_ai", "native", "online_mind2web_v1", "online_mind2web_v2", "playwright_trace", UNTIED,
     "webarena", "webarena_verified", "webvoyager", "wonderbread",
 )  # fmt: skip
-# Their texts lie in pickles, which `test_pickles` of the trajectories grows.
+# Their texts lie in pickles, which `test_structures` grows by themselves.
 WITHOUT_FREE_TEXTS = {"agentlab"}
 _WALL_TIME = re.compile(rb',"wallTime":\d+(?=,"(?:before|page))')
 STEPS = Sizes(125, 1_000)
