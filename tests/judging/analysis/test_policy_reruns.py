@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from judging.analysis.rerun_facts import RerunFacts
 from judging.models import ReferenceVerdict
+from runs.launching.policies import dry_run_forms
 from runs.launching.policies import rerun_services as policy_reruns
 from runs.launching.policies.rerun_plans import Answer, plan_reruns
 from runs.launching.policies.rerun_services import launch_by_policy
@@ -251,6 +252,19 @@ def test_the_page_says_what_would_be_rerun_and_a_double_click_launches_once() ->
         assert response["Location"] == reverse("runs:rerun_list")
     assert Run.objects.get(rerun_of=run).launch is not None
     assert "on its way already" in client.get(url, asked).content.decode()
+
+
+def test_an_older_source_than_the_menu_offers_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dry_run_forms, "MOST_OFFERED", 1)
+    client, older = browser_of(make_user("engineer")), make_experiment("Hoses")
+    study = make_study(runs=[ended(experiment=older)])
+    make_experiment("Newer"), make_study(name="Newer", runs=[make_run(pictures=False)])
+    policy = make_policy({"when": "failed_outcome"})
+    url = reverse("runs:policy_reruns")
+    assert "Hoses" not in client.get(url, {"policy": policy.pk}).content.decode()
+    for source in (f"experiment:{older.pk}", f"study:{study.pk}"):
+        text = client.get(url, {"policy": policy.pk, "source": source}).content.decode()
+        assert "1 of 1 runs would be rerun" in text, source
 
 
 def test_the_page_takes_a_study_and_selected_runs() -> None:

@@ -10,6 +10,8 @@ from django.urls import reverse
 
 from judging.models import Dispute, DisputeMessage, ReferenceVerdict, StepComment, Unblinding
 from judging.studies.blinding import policy as blinding
+from judging.studies.blinding.policy import disputes_open_to
+from judging.studies.disputes.pages import decided_disputes, waiting_disputes
 from judging.studies.disputes.services import add_message, decide
 from judging.studies.services import close_study
 from runs.models import User
@@ -19,6 +21,7 @@ from tests.judging.factories import (
     make_dispute,
     make_study,
 )
+from tests.judging.studies.blind_world import make_world
 from tests.runs.factories import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
@@ -216,3 +219,17 @@ def test_the_list_says_what_waits(dispute: Dispute) -> None:
     for user in (judge(dispute), *annotators_of(dispute.item.study)):
         listed = as_(user).get(address).content.decode()
         assert reverse("judging:dispute_detail", args=[dispute.pk]) in listed
+
+
+@pytest.mark.parametrize(
+    "viewer", ["engineer", "annotator", "adjudicator", "admin", "stranger", "others"]
+)
+def test_both_lists_hold_the_disputes_that_the_person_may_open(viewer: str) -> None:
+    world = make_world()
+    found = getattr(world, viewer)
+    for user in found if viewer == "others" else [found]:
+        opened = disputes_open_to(user)
+        assert set(waiting_disputes(user, 9)) == set(opened.waiting())
+        assert decided_disputes(user, 9) == list(opened.decided())
+    assert Dispute.objects.waiting().exists()
+    assert Dispute.objects.decided().exists()

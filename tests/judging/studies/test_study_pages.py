@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from judging.models import Label, Study, StudyMember
 from judging.studies.markdown import render_markdown
-from judging.studies.pages import items_page, member_rows
+from judging.studies.pages import items_page, member_rows, study_rows
 from judging.studies.services import close_study
+from runs.interface import row_counts
 from runs.models import User
 from tests.judging.factories import annotators_of, label_next, make_study
 from tests.judging.studies.crawling import whole_answer
@@ -265,3 +266,25 @@ def test_runs_of_a_study_are_paged_in_its_order(monkeypatch: pytest.MonkeyPatch)
     study = make_study(runs=3)
     pages = [items_page(study, number) for number in ("1", "2", "9")]
     assert [[item.position for item in page] for page in pages] == [[1, 2], [3], [3]]
+
+
+def test_a_large_study_is_counted_no_further_than_lists_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engineer = make_user("engineer")
+    large = make_study(runs=[make_run(pictures=False) for _ in range(3)], name="Large")
+    small = make_study(runs=[make_run(pictures=False) for _ in range(2)], name="Small")
+    settled = large.items.order_by("position")[0]
+    settled.status = settled.Status.SETTLED
+    settled.save()
+    for most, open_, total in ((2, "2", "3"), (1, "1+", "2+")):
+        monkeypatch.setattr(row_counts, "COUNTED", most)
+        rows = {row.study.pk: row.counts for row in study_rows(engineer, [large, small])}
+        counts = rows[large.pk]
+        assert counts is not None
+        told = {name: str(count) for name, count in counts.items()}
+        assert told == {"open": open_, "disputed": "0", "settled": "1", "total": total}
+    monkeypatch.setattr(row_counts, "COUNTED", 2)
+    [row] = study_rows(engineer, [small])
+    assert row.counts is not None
+    assert str(row.counts["total"]) == "2"
