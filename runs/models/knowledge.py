@@ -62,6 +62,14 @@ class KnowledgeSet(models.Model):
         return f"{self.name}{site} {self.kind} v{self.version}"
 
     @property
+    def place(self) -> tuple[str, str, str, int]:
+        """Where it stands in the order of sets, for few that are at hand.
+
+        Asked for the few of a job in order, SQLite reads all sets there are in theirs.
+        """
+        return self.site, self.name, self.kind, -self.version
+
+    @property
     def is_raw(self) -> bool:
         return self.kind == self.Kind.RAW
 

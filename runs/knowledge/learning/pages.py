@@ -30,7 +30,9 @@ def learning_context(job: LearningJob, user: User) -> dict[str, Any]:
         "progress": progress,
         "cost": cost_in_words(job),
         "resume_form": ResumeForm(work=job) if progress.needs_budget else None,
-        "sets": KnowledgeSet.objects.filter(job=job),
+        "sets": sorted(
+            KnowledgeSet.objects.filter(job=job).order_by(), key=lambda made: made.place
+        ),
         "raw": KnowledgeSet.objects.filter(pk=raw).first() if raw else None,
         "problems": _problems(job, user),
     }

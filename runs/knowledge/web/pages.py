@@ -190,11 +190,8 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
 
 def _summaries_of(raw: KnowledgeSet) -> list[KnowledgeSet]:
     """What was made of the set, of another kind than itself."""
-    made = raw.children.order_by()
-    return sorted(
-        (each for each in made if each.kind != raw.kind),
-        key=lambda each: (each.site, each.name, each.kind, -each.version),
-    )
+    made = [each for each in raw.children.order_by() if each.kind != raw.kind]
+    return sorted(made, key=lambda each: each.place)
 
 
 def _task_set_of(runs: QuerySet[Run]) -> str:

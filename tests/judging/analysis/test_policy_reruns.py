@@ -263,7 +263,7 @@ def test_an_older_source_than_the_menu_offers_can_be_named(monkeypatch: pytest.M
     url = reverse("runs:policy_reruns")
     assert "Hoses" not in client.get(url, {"policy": policy.pk}).content.decode()
     for source in (f"experiment:{older.pk}", f"study:{study.pk}"):
-        text = client.get(url, {"policy": policy.pk, "source": source}).content.decode()
+        text = client.get(url, {"policy": str(policy.pk), "source": source}).content.decode()
         assert "1 of 1 runs would be rerun" in text, source
 
 
