@@ -70,6 +70,6 @@ def test_a_long_line_is_read_in_time_linear_to_its_length():
     assert len(parse_axtree(text)) == 1
 
 
-def _role_and_text(tree, bid):
+def _role_and_text(tree: str, bid: str) -> tuple[str | None, str | None]:
     nodes = parse_axtree(tree)
     return role_and_text(nodes, places_of(nodes).get(bid))
