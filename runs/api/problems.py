@@ -9,7 +9,7 @@ from typing import Any
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.forms import BaseForm
 from django.http import HttpResponse
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:crosscheck:problem:"
@@ -96,18 +96,6 @@ def invalid(*errors: tuple[str, str], detail: str = "") -> Problem:
         kind="invalid",
         errors=errors,
     )
-
-
-def read_as(model: type[BaseModel], value: Any, field: str = "body") -> Any:
-    """The value as the model.
-
-    Raises:
-        Problem: 422, with every field that is wrong under `field`.
-    """
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        raise invalid(*field_errors(error.errors(include_url=False), field)) from None
 
 
 def form_errors(form: BaseForm) -> list[tuple[str, str]]:

@@ -42,7 +42,6 @@ BOUNDED = {
     "judging.evaluators.judges.asking.read_json": "a judge's reply, of few tokens",
     "judging.evaluators.matching.repaired.mentions.find_mentions": "an answer of bounded length",
     "runs.api.bodies.read_json": "one document, read by pydantic",
-    "runs.api.problems.read_as": "one document, read by pydantic",
 }
 SIZES = Sizes(500, 4_000)
 # Beyond the bound up to which sequences are compared.
