@@ -39,8 +39,8 @@ class SpreadTriesBackend:
         address = client_address(request)
         wait = _lock_of_address(address) or _pause_of_name(username, address)
         if wait is not None:
-            request.axes_locked_out = True  # type: ignore[attr-defined]
-            request.log_in_wait = wait  # type: ignore[attr-defined]
+            request.axes_locked_out = True  # type: ignore[attr-defined]  # axes reads it
+            request.log_in_wait = wait  # type: ignore[attr-defined]  # for the page
             raise PermissionDenied
 
 
