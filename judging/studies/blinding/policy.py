@@ -43,22 +43,26 @@ class StudyPolicy:
     def visible(self, user: User, only: Collection[UUID] | None = None) -> Q:
         """Everything for those who may view runs; for others the runs of their own work.
 
-        An annotator sees the runs that were handed to them, an adjudicator those in dispute
-        or settled, both only while they are part of the study.
+        An annotator sees the runs that were handed to them or that they labelled elsewhere (an
+        import brought the label), an adjudicator those in dispute or settled, all only while they
+        are part of the study.
         """
         if user.has_perm("runs.view_run"):
             return Q()
         present = StudyMember.objects.filter(user=user, left_at=None)
         handed_out = Assignment.objects.filter(user=user, item__study__in=present.values("study"))
+        labelled = Label.objects.filter(annotator=user, item__study__in=present.values("study"))
         adjudicated = StudyItem.objects.filter(
             study__in=present.filter(part=StudyMember.Part.ADJUDICATOR).values("study")
         ).exclude(status=StudyItem.Status.OPEN)
         if only is not None:
             handed_out = handed_out.filter(item__run__among=only)
+            labelled = labelled.filter(item__run__among=only)
             adjudicated = adjudicated.filter(run__among=only)
         # One list and no choice between lists, which would have the database look at every run.
         listed = handed_out.order_by().values("item__run")
-        return Q(pk__in=listed.union(adjudicated.order_by().values("run"), all=True))
+        own = labelled.order_by().values("item__run"), adjudicated.order_by().values("run")
+        return Q(pk__in=listed.union(*own, all=True))
 
     def blind(self, user: User) -> Q | None:
         """Runs under judgement, their retries and reruns, and what they were retried or rerun of.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from judging.models import Dispute, DisputeMessage, ReferenceVerdict, StepComment, Unblinding
+from judging.portability.judgements.label_files import import_labels
 from judging.studies.blinding import policy as blinding
 from judging.studies.blinding.policy import disputes_open_to
 from judging.studies.disputes.pages import decided_disputes, waiting_disputes
@@ -22,7 +24,7 @@ from tests.judging.factories import (
     make_study,
 )
 from tests.judging.studies.blind_world import make_world
-from tests.runs.factories import make_user
+from tests.runs.factories import make_run, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -219,6 +221,16 @@ def test_the_list_says_what_waits(dispute: Dispute) -> None:
     for user in (judge(dispute), *annotators_of(dispute.item.study)):
         listed = as_(user).get(address).content.decode()
         assert reverse("judging:dispute_detail", args=[dispute.pk]) in listed
+
+
+def test_who_labelled_a_run_elsewhere_reads_the_dispute_about_it() -> None:
+    """An import brings the labels of people with an account, whom the run was never handed."""
+    ann, run = make_user("annotator", "ann"), make_run(pictures=False)
+    table = f"run_id,annotator,verdict\n{run.pk},ann,success\n{run.pk},zoe,failure\n"
+    import_labels(io.BytesIO(table.encode()), study="Elsewhere")
+    imported = Dispute.objects.get()
+    assert imported in disputes_open_to(ann)
+    assert page(ann, imported)
 
 
 @pytest.mark.parametrize(
