@@ -26,6 +26,8 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 
+CUT_SHORT = "cut short: what is missing of this run is not known; send the whole file"
+
 HELD_BYTES = 8_000_000
 """Of a run's files in memory: as much as most runs have. Few runs are in hand at a time."""
 

@@ -15,7 +15,7 @@ from webagent.trajectory.agentrewardbench.reader import AgentRewardBenchReader
 from webagent.trajectory.atif.reader import AtifReader
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.browser_use.reader import BrowserUseReader
-from webagent.trajectory.bundles import BlobError, Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import CUT_SHORT, BlobError, Problem, Rejection, RunBundle
 from webagent.trajectory.checking import why_refused
 from webagent.trajectory.computer_use.reader import ComputerUseReader
 from webagent.trajectory.cut_archives import CutZipTree
@@ -51,8 +51,6 @@ __all__ = [
 AUTO = "auto"
 QUESTIONS: Mapping[str, Question] = {LABEL_QUESTION.key: LABEL_QUESTION}
 """All that readers may ask, by key."""
-
-CUT_SHORT = "cut short: what is missing of this run is not known; send the whole archive"
 
 Found = RunBundle | Problem
 """A run; the `Rejection` of one; or a `Problem` that belongs to no single run."""

@@ -264,7 +264,7 @@ def test_whole_responses_a_line_each(tmp_path):
         {"object": "response", "model": "m", "output": [say], "usage": usage},
     ]
     text = "\n".join(json.dumps(line) for line in lines)
-    (tmp_path / "log.jsonl").write_text(text + '\n{"object": "resp')
+    (tmp_path / "log.jsonl").write_text(text.replace("\n", '\n{"object": "resp\n'))
     [bundle] = runs(tmp_path).values()
     assert [action.name for action in bundle.steps[0].actions] == ["click"]
     assert bundle.run.final_answer == "Done."

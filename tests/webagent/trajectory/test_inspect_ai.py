@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import struct
 import zipfile
 import zlib
@@ -18,7 +19,7 @@ from tests.webagent.trajectory.formats import DATA, blind_text, read, rejections
 from tests.webagent.trajectory.samples import png
 from webagent.trajectory.archives import ZipTree
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.inspect_ai.scores import ending, score_number
 from webagent.trajectory.records import EndReason, Outcome
 from webagent.trajectory.trees import TreeError, read_file
@@ -82,6 +83,29 @@ def test_chunked_samples_read_as_whole_ones(found):
     assert [s.model_dump(exclude={"run_id"}) for s in chunked.steps] == [
         s.model_dump(exclude={"run_id"}) for s in found["new_zstd.eval find-price"].steps
     ]
+
+
+def test_a_chunk_that_is_missing_is_told(tmp_path):
+    tree = ZipTree(SAMPLES / "chunked.eval", Bounds(), "log")
+    members = {name: read_file(tree, name, 1 << 20) for name in tree.names}
+    tree.close()
+    for name, content in members.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    chunks = [name for name in members if re.fullmatch(r"samples/.+/\d+\.json", name)]
+    assert len(chunks) == 11
+    for name in chunks:
+        (tmp_path / name).unlink()
+        (item,) = (one for one in read(tmp_path) if isinstance(one, RunBundle | Rejection))
+        assert isinstance(item, Rejection) or item.run.gaps, name
+        (tmp_path / name).write_bytes(members[name])
+
+
+def test_a_sample_that_the_log_counts_and_does_not_hold_is_told(tmp_path):
+    header = {"version": 2, "eval": {}, "plan": {}, "results": {"total_samples": 2}}
+    path = written(tmp_path, {"header.json": header, "samples/1_epoch_2.json": SAMPLE})
+    told = [item for item in read(path) if not isinstance(item, RunBundle)]
+    assert [(item.field, item.reason) for item in told] == [("samples", "1 of 2")]
 
 
 def test_a_document_holds_the_same(found, tmp_path):

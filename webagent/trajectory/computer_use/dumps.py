@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import CUT_SHORT
 from webagent.trajectory.encodings import decoded
 from webagent.trajectory.outlines import outline
 from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError, read_file
@@ -93,22 +94,29 @@ def _messages(document: dict[str, Any]) -> list[Any] | None:
 
 
 def _from_lines(content: str) -> Dump:
-    """One message or one whole response a line."""
+    """One message or one whole response a line.
+
+    Raises:
+        ValueError: no line is JSON, or the last one is cut.
+    """
     found = Dump([])
-    for line in content.splitlines():
-        if not line.strip():
-            continue
+    is_cut = False
+    for line in filter(str.strip, content.split("\n")):
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
             found.bad_lines += 1
+            is_cut = True
             continue
+        is_cut = False
         found.lines += 1
         found.messages.append(value)
         found.model = found.model or text(mapping(value).get("model"))
         found.tools = found.tools or items(mapping(value).get("tools"))
     if not found.lines:
         raise ValueError("neither a JSON document nor lines of JSON")
+    if is_cut:
+        raise ValueError(CUT_SHORT)
     return found
 
 

@@ -78,7 +78,7 @@ def _bundle(tree: Tree, files: RunFiles, name: str) -> RunBundle:
     except ValueError as error:
         raise UnreadableError(name, "", str(error)) from error
     if dump.bad_lines:
-        files.note("line", name, f"{dump.bad_lines} lines are no JSON, or cut short")
+        files.note("line", name, f"{dump.bad_lines} lines are no JSON")
     files.check_numbers(dump.messages, "messages")
     files.check_numbers(dump.usage, "usage")
     files.check_numbers(dump.tools, "tools")

@@ -143,12 +143,29 @@ def read_sample(log: Log, key: str, bounds: Bounds) -> dict[str, Any]:
     folder = name.removesuffix(SHELL)
     messages = _sequence(log, f"{folder}messages", bounds)
     attachments = _sequence(log, f"{folder}attachments", bounds)
-    sample["messages"] = _referred(items(sample.pop("message_refs", None)), messages)
-    sample["events"] = _sequence(log, f"{folder}events", bounds)
+    sample["messages"] = _referred(
+        items(sample.pop("message_refs", None)), messages, f"{folder}messages"
+    )
+    sample["events"] = _counted_events(log, folder, bounds)
     sample["attachments"] = {str(place): text for place, text in enumerate(attachments)}
     if f"{folder}metadata.json" in log.tree:
         sample["metadata"] = _read(log.tree, f"{folder}metadata.json", bounds)
     return sample
+
+
+def _counted_events(log: Log, folder: str, bounds: Bounds) -> list[Any]:
+    """All events of a chunked sample.
+
+    Raises:
+        LogError: there are fewer than the sample's skeleton counts, or they cannot be read.
+    """
+    found = _sequence(log, f"{folder}events", bounds)
+    skeleton = f"{folder}skeleton.json"
+    if skeleton in log.tree:
+        due = whole(mapping(_read(log.tree, skeleton, bounds).get("counts")).get("events")) or 0
+        if due > len(found):
+            raise LogError(f"{folder}events", f"{len(found)} where {due} were due")
+    return found
 
 
 def _key(sample: dict[str, Any], position: int) -> str:
@@ -157,12 +174,18 @@ def _key(sample: dict[str, Any], position: int) -> str:
     return f"{position if sample_id is None else sample_id}_epoch_{epoch}"
 
 
-def _referred(refs: list[Any], messages: list[Any]) -> list[Any]:
-    """The messages that half-open ranges name, in their order."""
+def _referred(refs: list[Any], messages: list[Any], folder: str) -> list[Any]:
+    """The messages that half-open ranges name, in their order.
+
+    Raises:
+        LogError: there are not so many.
+    """
     found: list[Any] = []
     for ref in refs:
         ends = [whole(end) for end in items(ref)]
         if len(ends) == 2 and ends[0] is not None and ends[1] is not None and ends[0] >= 0:
+            if ends[1] > len(messages):
+                raise LogError(folder, f"{len(messages)} where {ends[1]} were due")
             found += messages[ends[0] : ends[1]]
     return found
 

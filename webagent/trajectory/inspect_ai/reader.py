@@ -90,8 +90,10 @@ class InspectReader:
             except LogError as error:
                 yield Rejection(source, error.file, "", str(error))
                 continue
-            if not log.samples:
-                yield Problem(source, place.path or source, "samples", "none in this log")
+            listed = whole(mapping(log.header.get("results")).get("total_samples")) or 0
+            if not log.samples or len(log.samples) < listed:
+                reason = f"{len(log.samples)} of {listed}" if listed else "none in this log"
+                yield Problem(source, place.path or source, "samples", reason)
             for key in log.samples:
                 files = RunFiles(log.tree, "", {}, bounds)
                 files.source = f"{source}#{key}"

@@ -180,6 +180,7 @@ class _NativeFile:
 
     def _lines(self, name: str) -> Lines:
         def report(number: int, error: LineError) -> None:
+            self._has_all_steps = self._has_all_steps and name != STEPS
             if len(self._problems) < self._bounds.problems:
                 where = f"line {number} {error.field}".rstrip()
                 self._problems.append(Problem(self._source, self._root + name, where, str(error)))

@@ -21,7 +21,7 @@ def by_task(content: str) -> tuple[dict[str, list[dict[str, Any]]], int]:
     """What a judge wrote of each task, and how many lines are no JSON."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     bad_lines = 0
-    for line in content.splitlines():
+    for line in content.split("\n"):
         try:
             entry = mapping(json.loads(line))
         except (ValueError, RecursionError):

@@ -84,6 +84,8 @@ class TraceEvents:
     n_snapshots: int = 0
     n_console: int = 0
     bad_lines: int = 0
+    is_cut: bool = False
+    """Whether the last line is no JSON: the file was cut in it."""
     bad_numbers: int = 0
     tied: Call | None = None
     """The first that tells the time of day: it ties the clocks together."""
@@ -129,6 +131,7 @@ def read_events(lines: Iterable[bytes | str]) -> TraceEvents:
             event = json.loads(line)
         except (ValueError, RecursionError):
             event = None
+        events.is_cut = events.is_cut if not line.strip() else event is None
         if not isinstance(event, dict):
             events.bad_lines += bool(line.strip())
             continue

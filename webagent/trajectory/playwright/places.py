@@ -145,5 +145,6 @@ def _together(found: list[TraceEvents]) -> TraceEvents:
             first.seen += other.seen
             first.console += other.console
             first.n_snapshots += other.n_snapshots
+            first.is_cut |= other.is_cut
     first.put_in_order()
     return first

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
+    UnreadableError,
     clean,
     clean_name,
     guarded,
@@ -14,7 +15,7 @@ from webagent.trajectory.assembling import (
     source_record,
 )
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import CUT_SHORT, Problem, Rejection, RunBundle
 from webagent.trajectory.nested import open_inner
 from webagent.trajectory.playwright.calls import learn_passwords
 from webagent.trajectory.playwright.events import TraceEvents
@@ -85,6 +86,8 @@ def _read(tree: Tree, place: Place, bounds: Bounds) -> RunBundle | Rejection:
 
 def _bundle(tree: Tree, files: RunFiles, path: str, shown: str) -> RunBundle:
     trace = events_of(tree, files, shown)
+    if trace.is_cut:
+        raise UnreadableError(shown, "trace", CUT_SHORT)
     learn_passwords(files, trace.calls)
     run_id = bounded_name(shown)
     title = text(trace.context.get("title"))
