@@ -67,13 +67,6 @@ def child_exit(server: object, worker: Worker) -> None:
     mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
-def post_worker_init(worker: Worker) -> None:
-    """The site is loaded: say what is wrong with what it was given."""
-    from runs.operations.health.checks import warn_of_eviction
-
-    warn_of_eviction()
-
-
 def on_exit(server: object) -> None:
     """With the last process."""
     shutil.rmtree(os.environ.pop(COUNTS, ""), ignore_errors=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -13,9 +13,7 @@ from runs.telemetry import counters
 from runs.telemetry.actors import client_address, request_id
 from webagent.logs.context import logged_with
 
-if TYPE_CHECKING:
-    from runs.operations.requests.middleware import GetResponse
-
+GetResponse = Callable[[HttpRequest], HttpResponse]
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 access = logging.getLogger("access")
 

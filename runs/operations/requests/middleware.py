@@ -2,7 +2,6 @@
 
 import logging
 import sys
-from collections.abc import Callable
 
 from csp.utils import build_policy
 from django.conf import settings
@@ -16,6 +15,7 @@ from runs.accounts.audit_log import record_download
 from runs.operations.health.probes import PROBES
 from runs.operations.requests.error_views import bad_request, not_found, server_error
 from runs.telemetry.actors import acting_as, of_request
+from runs.telemetry.request_log import GetResponse
 
 logger = logging.getLogger("django.request")
 
@@ -27,8 +27,6 @@ NO_DEVICES = ", ".join(
     )
 )
 """No page of ours uses a device, and nothing that is slipped into one may."""
-
-GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class ActingMiddleware:
