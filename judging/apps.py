@@ -14,13 +14,13 @@ class JudgingConfig(AppConfig):
 
     def ready(self) -> None:
         """Listen to what happens to runs; keep roles and what is derived in every database."""
-        import_module("judging.receivers")
+        import_module("judging.evaluating.receivers")
         # Models are loaded only now.
         from judging.extension import JudgingExtension
         from runs.extension import register
 
         register(JudgingExtension())
-        roles = import_module("judging.studies.roles")
+        roles = import_module("judging.studies.accounts")
         post_migrate.connect(roles.sync_roles, sender=self, dispatch_uid="judging.sync_roles")
-        ages = import_module("judging.studies.verdicts.verdict_ages")
+        ages = import_module("judging.studies.settlement")
         post_migrate.connect(ages.date_verdicts, sender=self, dispatch_uid="judging.date_verdicts")

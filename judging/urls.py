@@ -1,6 +1,6 @@
 """Addresses of judging, gathered from the parts of the app."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 
 from judging.analysis.audits import urls as audit_urls
 from judging.analysis.audits import whatif_urls
@@ -9,7 +9,7 @@ from judging.analysis.experiments import urls as experiment_urls
 from judging.analysis.failure_modes import urls as failure_urls
 from judging.analysis.hint_effects import urls as hint_urls
 from judging.analysis.milestone_proposals import urls as milestone_proposal_urls
-from judging.api import page_urls as api_urls
+from judging.api.reference import api_reference
 from judging.evaluating import urls as batch_urls
 from judging.portability import urls as export_urls
 from judging.portability.label_imports import urls as label_import_urls
@@ -28,5 +28,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *failure_urls.urlpatterns,
     *hint_urls.urlpatterns,
     *label_import_urls.urlpatterns,
-    *api_urls.urlpatterns,
+    path("api/", api_reference, name="api_reference"),
 ]

@@ -12,8 +12,8 @@ from judging.analysis.audits.order import of_success
 from judging.evaluators.failure_modes import TELL_MODES
 from judging.evaluators.registry import REGISTRY
 from judging.models import Evaluation, Label, ReferenceVerdict, Study
-from judging.studies.blinding.policy import items_with_open_labels
-from judging.studies.taxonomy import DEFAULT_CAUSES, cause_choices
+from judging.studies.blinding import items_with_open_labels
+from judging.studies.protocols import DEFAULT_CAUSES, cause_choices
 from runs.launching.policies.judged import Judged
 from runs.models import Run, User
 

@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 
 from judging.analysis.reports import Column, Value
 from judging.analysis.wording import why_undefined
-from judging.statistics.differences import Difference
+from judging.statistics.comparison import Difference
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
 

@@ -9,14 +9,12 @@ from django.urls import reverse
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from judging.api.access import LAUNCHES, READS, audited_study
-from judging.api.studies import EvaluatorOut, evaluator_out
-from judging.evaluating.batch_services import cancel_batch
-from judging.evaluating.forms import EvaluateForm
+from judging.api.studies import LAUNCHES, READS, EvaluatorOut, audited_study, evaluator_out
+from judging.evaluating.forms import MOST_SELECTED, EvaluateForm, EvaluationRequest, selected_runs
 from judging.evaluating.pages import batches_shown_to
-from judging.evaluating.requests import MOST_SELECTED, EvaluationRequest, selected_runs
-from judging.evaluators.choices import evaluator_choices
+from judging.evaluating.services import cancel_batch
 from judging.evaluators.language_models import ModelUnavailableError, offered_models
+from judging.evaluators.registry import evaluator_choices
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from runs.api.authentication import ApiRequest
 from runs.api.filtering import known_only

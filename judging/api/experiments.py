@@ -13,7 +13,7 @@ from judging.analysis.experiments.sources import Choice, Source
 from judging.analysis.experiments.tables import TABLES
 from judging.api.figures import FigureOut, TableOut, figure_out, table_out
 from judging.models import StudyItem
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import record_unblindings
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.filtering import known_only
 from runs.api.paging import RowId

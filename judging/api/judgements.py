@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from judging.analysis.audits.judgements import judgements_of, opened_items
 from judging.api.studies import EvaluationOut, evaluation_out
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import record_unblindings
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.filtering import known_only
 from runs.api.run_reads import run_of

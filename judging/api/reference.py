@@ -7,6 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from judging.api.urls import api
+from runs.interface.fragments import AppRequest
+
 Schema = Mapping[str, Any]
 DEEPEST = 3
 """Objects within objects that are spelled out."""
@@ -138,3 +145,10 @@ def _kind(document: Schema, schema: Schema) -> str:
     if schema.get("type") == "array":
         return f"{_kind(document, schema.get('items', {}))}[]"
     return str(schema.get("format") or schema.get("type", "any"))
+
+
+@require_safe
+def api_reference(request: AppRequest) -> HttpResponse:
+    """Every operation, made of the description that programs read."""
+    subjects = operations_by_subject(api.get_openapi_schema())
+    return render(request, "judging/api/api_reference.html", {"subjects": subjects})

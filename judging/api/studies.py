@@ -1,5 +1,7 @@
 """Studies, their reference verdicts, and what evaluators said of their runs."""
 
+from __future__ import annotations
+
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -8,15 +10,36 @@ from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from judging.analysis.audits.tables import PER_RUN, TABLES
-from judging.api.access import READS, audited_study
 from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict, Study
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import AUDIT, EVALUATE, record_unblindings, studies_hidden_from
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.filtering import known_only
 from runs.api.paging import Page, Paged, Paging, RowId, page_of
-from runs.api.problems import not_found
+from runs.api.problems import Problem, not_found
 from runs.models import Scope
+
+READS = Bearer(Scope.VERDICTS_READ, AUDIT)
+LAUNCHES = Bearer(Scope.EVALUATIONS_LAUNCH, AUDIT, EVALUATE)
+
+
+def audited_study(request: ApiRequest, study_id: int) -> Study:
+    """The study, for a caller who is blind on no run of it.
+
+    Raises:
+        Problem: 404 where there is none, 403 while the caller still judges a run of it.
+    """
+    study = Study.objects.filter(pk=study_id).first()
+    if study is None:
+        raise not_found("study")
+    if studies_hidden_from(request.user).filter(pk=study_id).exists():
+        raise Problem(
+            403,
+            "You still judge a run of this study, so no figure of it is told to you yet.",
+            kind="blind",
+        )
+    return study
+
 
 router = Router(tags=["studies"])
 READS_STUDIES = Bearer(Scope.RUNS_READ)

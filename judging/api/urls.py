@@ -1,6 +1,25 @@
-"""Addresses of the API, version 1."""
+"""Version 1 of the API: the endpoints over runs, and those over judgements."""
 
-from judging.api.version_1 import api
+from judging.api import batches, experiments, judgements, matrices, studies
+from runs.api.assembly import Api
+from runs.api.routers import ROUTERS
+
+api = Api(
+    title="Crosscheck",
+    version="1",
+    description="Review web-agent runs, judge them blind, audit the evaluators, rerun what failed.",
+    urls_namespace="api",
+)
+for router in (
+    *ROUTERS,
+    judgements.router,
+    studies.router,
+    matrices.router,
+    batches.router,
+    experiments.router,
+):
+    api.add_router("", router)
+
 
 app_name = "api"
 urlpatterns = api.addresses()

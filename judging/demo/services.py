@@ -40,12 +40,12 @@ from judging.models import (
     StudyMember,
     Success,
 )
-from judging.studies.accounts import create_user
+from judging.studies.accounts import Role, create_user
 from judging.studies.disputes.services import decide
-from judging.studies.labels.services import Judgement, Submission, submit_label
-from judging.studies.roles import Role
+from judging.studies.labels.judgement import Judgement, Submission
+from judging.studies.labels.services import submit_label
+from judging.studies.protocols import DEFAULT_CAUSES
 from judging.studies.services import Protocol, create_study, set_member
-from judging.studies.taxonomy import DEFAULT_CAUSES
 from runs.catalogue.milestones.definitions import MilestoneFileError, read_file
 from runs.catalogue.milestones.services import UnknownTasksError, import_milestones
 from runs.catalogue.patches.reading import PatchFileError, read_patch

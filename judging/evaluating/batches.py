@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from decimal import Decimal
+from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.utils import timezone
 
 from judging.evaluating.evaluating import (
     BATCH,
@@ -15,15 +21,58 @@ from judging.evaluating.evaluating import (
     runs_to_evaluate,
     store_evaluations,
 )
-from judging.evaluating.replies import StoredReplies
 from judging.evaluators.language_models import usable_entry
 from judging.evaluators.registry import UnknownEvaluatorError, evaluator_of
-from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem
+from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem, JudgeReply
 from runs.models import Run
 from runs.queue.paid_work import Watcher, Worker, WorkRefusedError
+from runs.queue.steps import patiently
 from webagent.llm.cache import ReplyCache
-from webagent.llm.interface import LanguageModel
+from webagent.llm.interface import LanguageModel, Reply, Usage
 from webagent.llm.registry import ModelEntry
+
+
+class StoredReplies:
+    """Replies by key, shared by all threads and workers.
+
+    Of two that come for the same key at the same time the later one stays; both were paid.
+
+    Args:
+        since: replies from before that are not used, so that models are asked anew.
+    """
+
+    def __init__(self, since: datetime | None = None) -> None:
+        self._since = since
+
+    def get(self, key: str) -> Reply | None:
+        """The reply as it was put, or None."""
+        found = JudgeReply.objects.filter(pk=key)
+        if self._since is not None:
+            found = found.filter(created_at__gte=self._since)
+        stored = patiently(found.values_list("reply", flat=True).first)
+        return None if stored is None else _reply(stored)
+
+    def put(self, key: str, reply: Reply) -> None:
+        """Keep it. It was paid, so this waits for a database that is away."""
+        stored = asdict(reply) | {"cost": None if reply.cost is None else str(reply.cost)}
+        row = JudgeReply(key=key, reply=stored, created_at=timezone.now())
+        patiently(
+            partial(
+                JudgeReply.objects.bulk_create,
+                [row],
+                update_conflicts=True,
+                unique_fields=["key"],
+                update_fields=["reply", "created_at"],
+            )
+        )
+
+
+def _reply(stored: dict[str, Any]) -> Reply:
+    cost = stored["cost"]
+    return Reply(
+        **stored
+        | {"usage": Usage(**stored["usage"]), "cost": None if cost is None else Decimal(cost)}
+    )
 
 
 def carry_out(batch_id: UUID, watcher: Watcher[EvaluationBatch] | None = None) -> bool:

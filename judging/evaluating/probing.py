@@ -16,13 +16,13 @@ from uuid import UUID
 
 from django.db import connection
 
-from judging.evaluating.replies import StoredReplies
+from judging.evaluating.batches import StoredReplies
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.judges.injections import Attack, Way
 from judging.evaluators.judges.outcome import MANIPULATED, total_cost
 from judging.evaluators.language_models import ModelUnavailableError, model_registry, usable_entry
 from judging.evaluators.registry import evaluator_named
-from judging.evaluators.trajectories import TrajectoryJudgeEvaluator
+from judging.evaluators.whole_runs import TrajectoryJudgeEvaluator
 from judging.models import Evaluation
 from judging.models.evaluations import SETTLED
 from judging.statistics.proportions import Share

@@ -1,71 +1,163 @@
-"""Having runs evaluated: when they end, and when somebody asks for it."""
+"""Having an evaluator judge many runs in the background: start, cancel, resume."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from kombu.exceptions import OperationalError
+from django.utils import timezone
 
-from judging.evaluating.evaluating import evaluation_of, version_of
-from judging.evaluating.tasks import evaluate_run
-from judging.evaluators.contract import Evaluator, having_read
-from judging.evaluators.registry import predefined_evaluators
-from judging.models import Evaluation, EvaluatorVersion
-from runs.models import Run
+from judging.evaluating.batches import add_items
+from judging.evaluating.cost_estimates import Estimate, estimate
+from judging.evaluating.evaluating import Again, runs_of, runs_to_evaluate, version_of
+from judging.evaluating.tasks import dispatch_batches
+from judging.evaluators.contract import Evaluator
+from judging.evaluators.language_models import usable_entry
+from judging.evaluators.registry import model_asked_by
+from judging.models import EvaluationBatch, EvaluatorVersion, Study
+from judging.studies.audit_kinds import EVALUATION_CANCELLED, EVALUATION_RESUMED, EVALUATION_STARTED
+from runs.accounts.audit_log import record_act
+from runs.models import Run, RunStatus, User
+from runs.queue.paid_work_services import check_limits, limit_to_resume, under_way
 
-logger = logging.getLogger(__name__)
+
+def runs_to_choose_from(study: Study | None, run_ids: Sequence[UUID]) -> list[UUID]:
+    """The runs of a study in its order, or those of a selection that have ended."""
+    if study is not None:
+        return list(runs_of(study).values_list("pk", flat=True))
+    ended = Run.objects.filter(pk__among=run_ids, status__in=RunStatus.ended())
+    found = set(ended.values_list("pk", flat=True))
+    return [run_id for run_id in dict.fromkeys(run_ids) if run_id in found]
 
 
-def evaluate_ended_runs(*, run_ids: Sequence[UUID]) -> None:
-    """Evaluate runs that have just ended by the evaluators that have something to say of them.
+def chosen_runs(
+    evaluator: Evaluator,
+    *,
+    study: Study | None = None,
+    run_ids: Sequence[UUID] = (),
+    again: Again = Again.NEVER,
+    limit: int | None = None,
+) -> list[UUID]:
+    """The runs that a batch would evaluate now, in order."""
+    offered = runs_to_choose_from(study, run_ids)
+    version = EvaluatorVersion.objects.filter(config_hash=evaluator.identity.config_hash).first()
+    if version is None:
+        return offered[:limit]
+    wanted = runs_to_evaluate(version, Run.objects.filter(pk__among=offered), again)
+    left = set(wanted.order_by().values_list("pk", flat=True))
+    return [run_id for run_id in offered if run_id in left][:limit]
 
-    The cheap ones at once, the others in the background. Those that ask a model cost money, and
-    run only where somebody asks for it. Runs together cost as many queries as one, but for what
-    evaluators read of each.
+
+def estimate_batch(
+    evaluator: Evaluator,
+    *,
+    study: Study | None = None,
+    run_ids: Sequence[UUID] = (),
+    again: Again = Again.NEVER,
+    limit: int | None = None,
+) -> Estimate:
+    """What the batch would take.
+
+    Raises:
+        ModelUnavailableError: its model cannot be asked.
     """
-    runs = list(Run.objects.select_related("task").filter(pk__in=run_ids))
-    at_once = [having_read(each, runs) for each in predefined_evaluators(immediate=True)]
-    asked = [
-        (evaluator, applying)
-        for evaluator in at_once
-        if (applying := [run for run in runs if evaluator.applies_to(run)])
-    ]
-    versions = _versions_of([evaluator for evaluator, _ in asked])
-    said = Evaluation.objects.filter(run__in=run_ids, is_current=True)
-    known = set(said.values_list("run", "evaluator"))
-    rows = [
-        evaluation_of(run, evaluator, version)
-        for (evaluator, applying), version in zip(asked, versions, strict=True)
-        for run in applying
-        if (run.pk, version.pk) not in known
-    ]
-    Evaluation.objects.bulk_create(rows, ignore_conflicts=True)
-    for each in predefined_evaluators(immediate=False):
-        evaluator = having_read(each, runs)
-        if applying := [run for run in runs if evaluator.applies_to(run)]:
-            version_id = version_of(evaluator).pk
-            for run in applying:
-                transaction.on_commit(partial(_dispatch_run, str(run.pk), version_id))
+    chosen = chosen_runs(evaluator, study=study, run_ids=run_ids, again=again, limit=limit)
+    model = model_asked_by(evaluator)
+    return estimate(evaluator, chosen, usable_entry(model) if model else None)
 
 
-def _versions_of(evaluators: Sequence[Evaluator]) -> list[EvaluatorVersion]:
-    """Their stored versions, in one query where all have been seen before."""
-    hashes = [evaluator.identity.config_hash for evaluator in evaluators]
-    stored = EvaluatorVersion.objects.in_bulk(hashes, field_name="config_hash")
-    return [
-        stored.get(config_hash) or version_of(evaluator)
-        for config_hash, evaluator in zip(hashes, evaluators, strict=True)
-    ]
+def start_batch(
+    *,
+    evaluator: Evaluator,
+    study: Study | None = None,
+    run_ids: Sequence[UUID] = (),
+    again: Again = Again.NEVER,
+    limit: int | None = None,
+    max_cost: Decimal | None = None,
+    expected: Estimate | None = None,
+    user: User | None = None,
+    is_told: bool = False,
+) -> EvaluationBatch:
+    """Queue a batch over a study or, without one, over these runs.
+
+    Whoever sends the same twice, by a double click, gets the one under way.
+
+    Args:
+        is_told: somebody takes it up at once, so no worker is told.
+
+    Raises:
+        WorkRefusedError: its model cannot be asked, or its limit of costs could not hold. Nothing
+            is stored then, the evaluator's version included.
+    """
+    model = model_asked_by(evaluator)
+    check_limits(model, max_cost, usable_entry)
+    version = version_of(evaluator)
+    wish: dict[str, Any] = {
+        "study": study,
+        "evaluator": version,
+        "model": model,
+        "again": again,
+        "limit": limit,
+        "max_cost": max_cost if model else None,
+    }
+    chosen = None
+    if study is None:
+        chosen = chosen_runs(evaluator, run_ids=run_ids, again=again, limit=limit)
+    with transaction.atomic():
+        if user and (there := _under_way(user, wish, chosen)):
+            return there
+        batch = EvaluationBatch.objects.create(
+            **wish,
+            n_total=None if chosen is None else len(chosen),
+            estimate=expected.as_json() if expected else {},
+            created_by=user,
+            dispatched_at=timezone.now() if is_told else None,
+        )
+        add_items(batch, chosen or ())
+        of = f"study {study.pk}" if study else f"{len(chosen or ())} runs"
+        words = f"{version.name} @{version.version}, {of}"
+        record_act(EVALUATION_STARTED, about=batch, words=words, user=user)
+        if not is_told:
+            transaction.on_commit(dispatch_batches)
+    return batch
 
 
-def _dispatch_run(run_id: str, evaluator_id: int) -> None:
-    # The run stands whether or not it can be evaluated now: a broker that is down must not
-    # undo an import, and the sweep finds what was missed.
-    try:
-        evaluate_run.apply_async((run_id, evaluator_id), retry=False)
-    except OperationalError as error:
-        logger.warning("Run %s waits for its evaluation: %s", run_id, error)
+def _under_way(
+    user: User, wish: Mapping[str, Any], chosen: Sequence[UUID] | None
+) -> EvaluationBatch | None:
+    """The person's batch of the same wish; of a selection, one over just these runs."""
+    for batch in under_way(EvaluationBatch, user, wish):
+        runs = batch.items.order_by("position").values_list("run_id", flat=True)
+        if chosen is None or list(runs) == list(chosen):
+            return batch
+    return None
+
+
+def cancel_batch(*, batch: EvaluationBatch) -> bool:
+    """Ask a batch to stop; what is done stays done. False if it had ended already."""
+    with transaction.atomic():
+        was_asked = EvaluationBatch.objects.request_cancel(batch.pk)
+        if was_asked:
+            record_act(EVALUATION_CANCELLED, about=batch)
+    return was_asked
+
+
+def resume_batch(*, batch: EvaluationBatch, max_cost: Decimal | None = None) -> bool:
+    """Queue a stopped batch again, where it stopped; False if there is nothing to resume.
+
+    Args:
+        max_cost: the new limit for all of it; as before where None.
+
+    Raises:
+        WorkRefusedError: its model cannot be asked, or what is spent has reached the limit.
+    """
+    limit = limit_to_resume(batch, max_cost, usable_entry)
+    with transaction.atomic():
+        resumed = EvaluationBatch.objects.resume(batch.pk, max_cost=limit)
+        if resumed:
+            record_act(EVALUATION_RESUMED, about=batch)
+            transaction.on_commit(dispatch_batches)
+    return resumed

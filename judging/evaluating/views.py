@@ -14,8 +14,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.evaluating.batch_services import cancel_batch, resume_batch
-from judging.evaluating.forms import EvaluateForm
+from judging.evaluating.forms import EvaluateForm, EvaluationRequest, selected_runs
 from judging.evaluating.pages import (
     PER_PAGE,
     batch_errors,
@@ -24,7 +23,7 @@ from judging.evaluating.pages import (
     for_study,
     moves,
 )
-from judging.evaluating.requests import EvaluationRequest, selected_runs
+from judging.evaluating.services import cancel_batch, resume_batch
 from judging.evaluators.language_models import (
     ModelUnavailableError,
     how_to_configure,

@@ -9,11 +9,9 @@ from typing import ClassVar
 from django.conf import settings as site
 from django.utils.translation import gettext_noop
 
-from judging.evaluators.contract import AskingEvaluator, Finding, without_outcome
-from judging.evaluators.judged import finding_of
-from judging.evaluators.judges.estimates import tokens_of
-from judging.evaluators.judges.names import SINGLE_STAGE, TWO_STAGE
-from judging.evaluators.judges.outcome import Judged
+from judging.evaluators.contract import AskingEvaluator, Finding, finding_of, without_outcome
+from judging.evaluators.judges.asking import tokens_of
+from judging.evaluators.judges.outcome import SINGLE_STAGE, TWO_STAGE, Judged
 from judging.evaluators.judges.references import Reference, other_parts, read_reference
 from judging.evaluators.judges.settings import SingleStageSettings, TwoStageSettings
 from judging.evaluators.judges.single_stage import SingleStageJudge
@@ -28,8 +26,7 @@ from judging.evaluators.matching.outcome import (
 )
 from judging.evaluators.matching.specification import ALTERNATIVES, SpecificationError
 from judging.evaluators.matching.strict import StrictMatcher
-from judging.evaluators.milestone_judge import MilestoneJudgeEvaluator
-from judging.evaluators.trajectories import TrajectoryJudgeEvaluator
+from judging.evaluators.whole_runs import MilestoneJudgeEvaluator, TrajectoryJudgeEvaluator
 from judging.models import EvaluatorVersion
 from runs.models import Run
 from webagent.llm.interface import LanguageModel

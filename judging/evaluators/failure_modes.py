@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext_noop
 
-from judging.evaluators.contract import Finding
+from judging.evaluators.contract import Finding, finding_of
 from judging.evaluators.failure_detection import (
     VERSION,
     DetectorSettings,
@@ -21,7 +21,6 @@ from judging.evaluators.failure_detection import (
     StepSeen,
     detect,
 )
-from judging.evaluators.judged import finding_of
 from judging.evaluators.judges.failures import FailureJudge, FailuresJudged
 from judging.evaluators.judges.settings import FailureSettings
 from judging.evaluators.judges.shown import Trajectory

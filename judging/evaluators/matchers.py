@@ -1,15 +1,17 @@
-"""Matchers: comparisons of answer, final URL and page evidence with a task's specification."""
+"""Evaluators that ask no model: the matchers, and the reward that a benchmark gave."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
+from typing import ClassVar
 
 from django.conf import settings
 from django.utils.translation import gettext_noop
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from judging.evaluators.contract import Finding, without_outcome
-from judging.evaluators.evidence import EvidenceError, read_evidence
 from judging.evaluators.matching.hosts import site_aliases
 from judging.evaluators.matching.outcome import (
     CheckVerdict,
@@ -18,12 +20,64 @@ from judging.evaluators.matching.outcome import (
     MatchEvaluation,
     MatchOutcome,
     MatchTask,
+    PageEvidence,
     Verdict,
+    unresolved,
 )
-from judging.evaluators.matching.settle import unresolved
-from judging.models import Evaluation
+from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run
 from webagent.placeholders import resolve, resolve_text
+
+
+class EvidenceError(ValueError):
+    """The captured evidence is not of the form that it should have."""
+
+
+class _Page(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    text: str
+    url: str = ""
+    text_truncated: bool = False
+
+
+class _Evidence(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    final_url: str | None = None
+    pages: list[_Page | None] = []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Captured pages by `program_html` target. `is_cut`: one was too long to be kept whole."""
+
+    final_url: str | None = None
+    pages: tuple[PageEvidence | None, ...] = ()
+    is_cut: bool = False
+
+
+def read_evidence(evidence: object) -> Evidence:
+    """The captured evidence; empty where nothing was captured.
+
+    Raises:
+        EvidenceError: it has another form.
+    """
+    if evidence is None:
+        return Evidence()
+    try:
+        read = _Evidence.model_validate(evidence)
+    except ValidationError as error:
+        raise EvidenceError(str(error)) from error
+    return Evidence(
+        final_url=read.final_url,
+        pages=tuple(
+            None if page is None else PageEvidence(text=page.text, url=page.url)
+            for page in read.pages
+        ),
+        is_cut=any(page is not None and page.text_truncated for page in read.pages),
+    )
+
 
 NO_SPECIFICATION = gettext_noop("the task has no evaluation specification")
 OTHER_SPECIFICATION = gettext_noop("the task's specification is of another kind")
@@ -101,3 +155,46 @@ def _finding(evaluation: MatchEvaluation) -> Finding:
         reason=(evaluation.error or "")[:200],
         details=details,
     )
+
+
+NO_REWARD = gettext_noop("the run has no reward")
+NOT_A_NUMBER = gettext_noop("the reward is not a number")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewardEvaluator:
+    """Passes a run whose reward is above `success_above`; keeps the reward as the score."""
+
+    name: ClassVar[str] = "imported-reward"
+    version: ClassVar[str] = "1"
+
+    success_above: float = 0.5
+
+    @property
+    def identity(self) -> EvaluatorIdentity:
+        return EvaluatorIdentity(
+            name=self.name,
+            kind=EvaluatorVersion.Kind.REWARD.value,
+            version=self.version,
+            config={"success_above": self.success_above},
+        )
+
+    def applies_to(self, run: Run) -> bool:
+        return run.reward is not None or run.outcome == Run.Outcome.ERROR
+
+    def evaluate(self, run: Run) -> Finding:
+        if (finding := without_outcome(run)) is not None:
+            return finding
+        if run.reward is None:
+            return Finding.not_applicable(NO_REWARD)
+        if not isfinite(run.reward):
+            return Finding.without_verdict(NOT_A_NUMBER)
+        passed = run.reward > self.success_above
+        verdict = Evaluation.Verdict.PASSED if passed else Evaluation.Verdict.FAILED
+        check = {
+            "name": "reward",
+            "verdict": verdict.value,
+            "expected": f"> {self.success_above:g}",
+            "actual": f"{run.reward:g}",
+        }
+        return Finding(verdict=verdict, score=run.reward, details={"checks": [check]})

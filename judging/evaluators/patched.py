@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.matchers import MatcherEvaluator
 from judging.evaluators.matching.outcome import EvaluatorIdentity
-from judging.evaluators.matching.registry import build_matcher
-from judging.evaluators.task_versions import TaskVersion, judged_task, with_task
+from judging.evaluators.matching.pipeline import build_matcher
 from runs.models import Run, Task
+
+
+class TaskVersion(StrEnum):
+    """Whose reference answers an evaluator reads."""
+
+    RECORDED = "recorded"
+    """The task as the run names it."""
+    PATCHED = "patched"
+    """The task of the same name in the newest version made from the run's set."""
+
+
+def judged_task(run: Run, version: TaskVersion) -> Task:
+    """The task of that version; the run's own where its set was never patched."""
+    if version is TaskVersion.RECORDED:
+        return run.task
+    return Task.objects.newest_versions([run.task_id]).get(run.task_id, run.task)
+
+
+def with_task(run: Run, task: Task) -> Run:
+    """The run as if it had been given that task; for reading only, never saved."""
+    if task.pk == run.task_id:
+        return run
+    judged = copy(run)  # a model's copy remembers its relations for itself
+    judged.task = task
+    return judged
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,20 @@
-"""What commands take: studies by number or name, amounts of money, numbers of runs."""
+"""What commands take: studies, amounts, numbers of runs; and the tables that they write."""
 
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 
 from django.core.management.base import CommandError
 
 from judging.models import Study
+from judging.portability.judgements.data_tables import Contents, DataTable
+from judging.portability.judgements.table_writing import DATA_FORMATS
+from judging.studies.audit_kinds import STUDY_EXPORTED
+from runs.accounts.audit_log import record_act
+from runs.models import Experiment
+from runs.models.audit_kinds import RUNS_EXPORTED
 from runs.models.parsing import read_number
 
 
@@ -50,3 +57,23 @@ def at_most(text: str) -> int:
     if not number:
         raise ArgumentTypeError(f"{text} is no number of runs; it must be 1 or more")
     return number
+
+
+def write_table(out: Path, table: DataTable, contents: Contents, of: Study | Experiment) -> str:
+    """Write the table to a new file, as its ending says, and note it; what was done, in words.
+
+    Raises:
+        CommandError: the ending is not known, or the file cannot be made.
+    """
+    ending = out.suffix.removeprefix(".")
+    if ending not in DATA_FORMATS:
+        endings = ", ".join(f".{each}" for each in DATA_FORMATS)
+        raise CommandError(f"{out} must end in one of {endings}")
+    try:
+        with out.open("xb") as file:
+            count = DATA_FORMATS[ending].write(file, table.columns, table.rows(contents))
+    except OSError as error:
+        raise CommandError(f"{out} cannot be written: {error.strerror}") from None
+    kind = STUDY_EXPORTED if isinstance(of, Study) else RUNS_EXPORTED
+    record_act(kind, about=of, words=of.name, after=f"{table.name}, {ending}")
+    return f"{out}: {count} rows."

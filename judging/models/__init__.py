@@ -3,27 +3,25 @@
 from judging.models.adjudication import Dispute, DisputeMessage, ReferenceVerdict
 from judging.models.batches import EvaluationBatch, EvaluationBatchItem, JudgeReply
 from judging.models.causes import Cause, CauseTag, Repair
-from judging.models.downloads import StudyDownload, StudyDownloadPart
-from judging.models.evaluations import Evaluation, EvaluatorVersion
-from judging.models.failure_causes import (
+from judging.models.evaluations import Evaluation, EvaluationPatrol, EvaluatorVersion
+from judging.models.failures import (
     FailureCause,
     FailureCauseTag,
+    FailureReview,
     FailureSample,
     SampledFailure,
 )
-from judging.models.failure_modes import FailureReview
-from judging.models.label_imports import LabelImport
 from judging.models.labels import (
     Assignment,
     Label,
     LabelRevision,
+    MilestoneTick,
     StepComment,
     Success,
     Unblinding,
 )
-from judging.models.patrols import EvaluationPatrol
+from judging.models.portability import LabelImport, StudyDownload, StudyDownloadPart
 from judging.models.studies import Guideline, Study, StudyItem, StudyMember
-from judging.models.ticks import MilestoneTick
 
 __all__ = [
     "Assignment",

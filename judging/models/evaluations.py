@@ -1,4 +1,4 @@
-"""Evaluators and their verdicts."""
+"""Evaluators' versions, their evaluations, and the search for runs that lack one."""
 
 import uuid
 
@@ -146,3 +146,18 @@ class Evaluation(models.Model):
 
 SETTLED = (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED)
 """What is a verdict; the other two say why there is none."""
+
+
+class EvaluationPatrol(models.Model):
+    """The one row of `judging.evaluating.overlooked`: where its walk through the runs stands.
+
+    Lost, the walk begins anew.
+    """
+
+    begun_at = models.DateTimeField()
+    came_to_at = models.DateTimeField(null=True)
+    """When the run that was looked at last was made; empty where the walk is over."""
+    came_to = models.UUIDField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.begun_at}: {self.came_to_at}"

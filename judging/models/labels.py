@@ -1,13 +1,38 @@
-"""People's labels, from the moment a run is handed out to the last change."""
+"""Labels: who judges which run, what they say of it, and every change of it."""
+
+from __future__ import annotations
 
 import uuid
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Count
 from django.utils.translation import gettext_lazy as _
 
-from judging.models.label_queries import LabelQuerySet
 from judging.models.studies import Guideline, Study, StudyItem
+
+if TYPE_CHECKING:
+    from runs.models import User
+
+LabelRow = TypeVar("LabelRow", bound=models.Model, covariant=True)
+
+
+class LabelQuerySet(models.QuerySet[LabelRow]):
+    """Queries over labels. Generic, since the model is defined above this layer."""
+
+    def independent(self) -> Self:
+        """Without hidden repeats, which only measure how steady one person is."""
+        return self.filter(is_repeat=False)
+
+    def by(self, user: User) -> Self:
+        """Labels of one person."""
+        return self.filter(annotator=user)
+
+    def with_version(self) -> Self:
+        """Adds `version`: how often the label was changed; a form that changes it states it."""
+        return self.annotate(version=Count("revisions"))
+
 
 UNDO_S = 10
 """Seconds in which a label just submitted can be taken back, unless it was the last one awaited."""
@@ -143,3 +168,25 @@ class Unblinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.reason}"
+
+
+class MilestoneTick(models.Model):
+    """One milestone in one person's label: reached or not, and where. As blind as the label."""
+
+    label = models.ForeignKey(Label, models.CASCADE, related_name="ticks")
+    milestone = models.ForeignKey("runs.Milestone", models.PROTECT, related_name="ticks")
+    achieved = models.BooleanField()
+    step = models.PositiveIntegerField(null=True)
+    """Index of the step whose action reached it; None where none did."""
+    lost_step = models.PositiveIntegerField(null=True)
+    """Index of the step whose action lost it again; None where it held to the end."""
+
+    class Meta:
+        ordering = ["label", "milestone__position", "milestone"]
+        constraints = [
+            models.UniqueConstraint(fields=["label", "milestone"], name="one_tick_per_milestone"),
+        ]
+        verbose_name = _("tick of a milestone")
+
+    def __str__(self) -> str:
+        return f"{self.milestone_id}: {'reached' if self.achieved else 'not reached'}"

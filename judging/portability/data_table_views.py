@@ -20,8 +20,7 @@ from judging.portability.judgements.data_tables import (
     study_contents_for,
 )
 from judging.portability.judgements.table_writing import DATA_FORMATS
-from judging.studies.access import for_auditors
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest
 
 

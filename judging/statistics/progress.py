@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judging.statistics.bootstrap import Floats, bootstrap_interval, divide
-from judging.statistics.differences import Difference, paired_difference
+from judging.statistics.comparison import Difference, paired_difference
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
 from judging.statistics.proportions import Share
 from judging.statistics.success import TaskMean, adjusted_score, mean_pass_at_k, pass_at_k

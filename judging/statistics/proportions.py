@@ -121,3 +121,18 @@ def rogan_gladen_of(passed: Share, true_positives: Share, true_negatives: Share)
     if isinstance(passed.value, Undefined):
         return passed.value
     return rogan_gladen(passed.value, true_positives.value, true_negatives.value)
+
+
+def student_quantile(level: float, degrees: int) -> float:
+    """How many standard errors to either side hold the middle `level` of Student's t."""
+    # SciPy takes as much memory as a tenth of a web process, and few pages ask for it.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, (1 + level) / 2))
+
+
+def binomial_below(most: int, trials: int, share: float) -> float:
+    """How likely at most so many of the trials succeed, each with this probability."""
+    from scipy.special import bdtr
+
+    return float(bdtr(most, trials, share))

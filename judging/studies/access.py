@@ -1,17 +1,21 @@
-"""Who may read the audit of a study."""
+"""Who may read the audit of a study, and the record of who viewed blinded data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 
-from judging.models import Study, StudyItem
+from judging.models import Study, StudyItem, Unblinding
+from judging.studies.audit_kinds import UNBLINDED
+from runs.accounts.audit_log import record_act
 from runs.interface.fragments import AppRequest
 from runs.models import User
 from runs.models.visibility import run_policy
@@ -52,3 +56,55 @@ def for_auditors(view: Callable[Concatenate[AppRequest, Study, P], HttpResponseB
         return view(request, study, *args, **kwargs)
 
     return guarded
+
+
+CHUNK = 500
+"""Databases take no more than so many values at a time."""
+
+
+@transaction.atomic
+def record_unblinding(*, user: User, item: StudyItem, reason: str) -> None:
+    """Note that the person sees the item's labels or verdicts, once per person and item.
+
+    Afterwards the run is never handed to them for labelling again, in any study.
+    """
+    _, is_new = Unblinding.objects.get_or_create(
+        user=user, item=item, defaults={"study_id": item.study_id, "reason": reason}
+    )
+    if is_new:
+        record_act(UNBLINDED, about=("run", item.run_id), words=reason, user=user)
+
+
+def record_unblindings(*, user: User, items: Iterable[StudyItem], reason: str) -> None:
+    """The same for a list of runs, in two queries for every `CHUNK` of them.
+
+    The log of acts tells how many runs of a study they were; which ones, the rows do.
+    """
+    seen = list({item.pk: item for item in items}.values())
+    new: list[StudyItem] = []
+    for start in range(0, len(seen), CHUNK):
+        chunk = seen[start : start + CHUNK]
+        rows = Unblinding.objects.filter(user=user, item__in=chunk)
+        known = set(rows.values_list("item", flat=True))
+        new += [item for item in chunk if item.pk not in known]
+    if new:
+        _record_new(user, new, reason)
+
+
+@transaction.atomic
+def _record_new(user: User, items: Sequence[StudyItem], reason: str) -> None:
+    Unblinding.objects.bulk_create(
+        (Unblinding(user=user, item=item, study_id=item.study_id, reason=reason) for item in items),
+        batch_size=CHUNK,
+        ignore_conflicts=True,
+    )
+    for study, n in sorted(Counter(item.study_id for item in items).items()):
+        record_act(UNBLINDED, about=("study", study), words=reason, after=f"{n} runs", user=user)
+
+
+def record_closing(*, study: Study) -> None:
+    """Note that closing the study opened its unsettled runs to everybody who took part."""
+    open_to = study.members.values_list("user", flat=True)
+    Unblinding.objects.bulk_create(
+        Unblinding(study=study, user_id=user, reason="study closed") for user in open_to
+    )

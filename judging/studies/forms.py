@@ -9,10 +9,8 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import Study, StudyMember
-from judging.studies.markdown import MAX_CHARS
-from judging.studies.sampling import MAX_RUNS, new_seed
-from judging.studies.services import Protocol
-from judging.studies.taxonomy import default_lines, parse_lines
+from judging.studies.protocols import MAX_CHARS, default_lines, parse_lines
+from judging.studies.services import MAX_RUNS, Protocol, new_seed
 from runs.models import User
 
 MAX_SEED = 2**53
@@ -126,4 +124,14 @@ class GuidelineForm(forms.Form):
         label=_("Guidelines (Markdown)"),
         max_length=MAX_CHARS,
         widget=forms.Textarea(attrs={"rows": 24}),
+    )
+
+
+def note_field(longest: int) -> forms.CharField:
+    """A field of two lines for a note of at most so many characters; it may stay empty."""
+    return forms.CharField(
+        label=_("Note"),
+        required=False,
+        max_length=longest,
+        widget=forms.Textarea(attrs={"rows": 2}),
     )

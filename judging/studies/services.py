@@ -1,14 +1,19 @@
-"""Making studies and changing who takes part in them."""
+"""Creating studies from a sample of runs, and changing who takes part in them."""
 
+import random
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Max
+from django.http import QueryDict
 from django.utils import timezone
 
 from judging.models import Assignment, Guideline, Label, Study, StudyItem, StudyMember
+from judging.studies.access import record_closing
 from judging.studies.audit_kinds import (
     GUIDELINES_CHANGED,
     MEMBER_REMOVED,
@@ -16,10 +21,12 @@ from judging.studies.audit_kinds import (
     STUDY_CLOSED,
     STUDY_MADE,
 )
-from judging.studies.blinding.unblinding import record_closing
 from judging.studies.queue.assignment import lock_study
 from runs.accounts.audit_log import record_act
-from runs.models import User
+from runs.models import Run, RunStatus, User
+from runs.models.run_queries import RunQuerySet
+from runs.models.visibility import visibility_of
+from runs.viewer.run_list.filters import RunFilter
 
 
 class MemberError(Exception):
@@ -164,3 +171,37 @@ def close_study(*, study: Study) -> None:
     if Study.objects.filter(pk=study.pk).update(is_open=False):
         record_act(STUDY_CLOSED, about=study, words=study.name)
         record_closing(study=study)
+
+
+Key = TypeVar("Key", int, str, UUID)
+
+MAX_RUNS = 5000
+
+
+def run_filter(query: str, user: User) -> RunFilter:
+    """The runs table's own filter over the ended runs that the person may open."""
+    visibility = visibility_of(user)
+    ended = Run.objects.filter(status__in=RunStatus.ended()).visible_with(visibility)
+    return RunFilter(QueryDict(query), queryset=ended, visibility=visibility)
+
+
+def matching_runs(query: str, user: User) -> RunQuerySet[Run]:
+    """Ended runs with at least one step that the filter matches."""
+    matched: RunQuerySet[Run] = run_filter(query, user).qs
+    return matched.filter(n_steps__gt=0)
+
+
+def draw(keys: Sequence[Key], size: int | None, seed: int) -> list[Key]:
+    """A random sample in random order, the same for the same keys, size and seed.
+
+    Args:
+        size: all of them where None or more than there are.
+    """
+    chance = random.Random(seed)  # noqa: S311 - a stored seed is the point
+    ordered = sorted(keys)
+    return chance.sample(ordered, min(len(ordered), len(ordered) if size is None else size))
+
+
+def new_seed() -> int:
+    """A seed of six digits, short enough to be read aloud."""
+    return 100_000 + secrets.randbelow(900_000)

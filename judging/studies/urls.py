@@ -2,8 +2,8 @@
 
 from django.urls import path
 
-from judging.studies import home_views as home
-from judging.studies import member_views as members
+from judging.studies import views as home
+from judging.studies import views as members
 from judging.studies import views as studies
 from judging.studies.disputes import views as disputes
 from judging.studies.labels import views as annotate

@@ -1,4 +1,4 @@
-"""Studies: the list, one study, making one, and its guidelines."""
+"""Home, and studies: the list, one study, its creation, its members and its guidelines."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
@@ -13,8 +13,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.models import Study, StudyMember
 from judging.studies.forms import GuidelineForm, MemberForm, StudyForm
+from judging.studies.home import home_context
 from judging.studies.imported import IMPORTED
-from judging.studies.markdown import render_markdown
 from judging.studies.pages import (
     MANAGE,
     item_counts,
@@ -27,10 +27,22 @@ from judging.studies.pages import (
     shows_label_times,
     study_rows,
 )
-from judging.studies.protocols import PRESETS, preset
-from judging.studies.sampling import MAX_RUNS, draw, matching_runs, run_filter
-from judging.studies.services import add_guideline, close_study, create_study
-from judging.studies.taxonomy import cause_choices
+from judging.studies.protocols import PRESETS, cause_choices, preset, render_markdown
+from judging.studies.services import (
+    MAX_RUNS,
+    HasAdjudicatedError,
+    HasLabelledError,
+    MayNotAdjudicateError,
+    MemberError,
+    add_guideline,
+    close_study,
+    create_study,
+    draw,
+    matching_runs,
+    remove_member,
+    run_filter,
+    set_member,
+)
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.row_counts import BoundedPaginator, count_rows
 from runs.models import User
@@ -189,3 +201,51 @@ def study_close(request: AppRequest, study_id: int) -> HttpResponse:
     close_study(study=study)
     messages.success(request, _("The study is closed."))
     return redirect("judging:study_detail", study.pk)
+
+
+@require_POST
+@permission_required(MANAGE, raise_exception=True)
+def member_add(request: AppRequest, study_id: int) -> HttpResponse:
+    """Give a person a part in the study."""
+    study = get_object_or_404(Study, pk=study_id)
+    form = MemberForm(request.POST, study=study)
+    if not form.is_valid():
+        messages.error(request, _("Choose a person who has no part in this study yet."))
+        return redirect("judging:study_detail", study.pk)
+    person = form.cleaned_data["user"]
+    try:
+        set_member(study=study, user=person, part=StudyMember.Part(form.cleaned_data["part"]))
+    except MemberError as refused:
+        messages.error(request, _why(refused) % {"person": person})
+    return redirect("judging:study_detail", study.pk)
+
+
+@require_POST
+@permission_required(MANAGE, raise_exception=True)
+def member_remove(request: AppRequest, study_id: int, user_id: int) -> HttpResponse:
+    """End a person's part."""
+    study = get_object_or_404(Study, pk=study_id)
+    member = get_object_or_404(study.members.select_related("user"), user=user_id, left_at=None)
+    remove_member(study=study, user=member.user)
+    messages.info(
+        request,
+        _("%(person)s has left the study. Labels given stay.") % {"person": member.user},
+    )
+    return redirect("judging:study_detail", study.pk)
+
+
+def _why(refused: MemberError) -> str:
+    words = {
+        MayNotAdjudicateError: _(
+            "%(person)s does not have the role of an adjudicator. An administrator can give it."
+        ),
+        HasLabelledError: _("%(person)s has labelled in this study and so cannot adjudicate it."),
+        HasAdjudicatedError: _("%(person)s has seen labels of this study and so cannot annotate."),
+    }
+    return words[type(refused)]
+
+
+@require_safe
+def home(request: AppRequest) -> HttpResponse:
+    """What waits for the person, and what has moved since."""
+    return render(request, "judging/studies/home.html", home_context(request.user))

@@ -1,20 +1,28 @@
-"""How figures, intervals and differences read in the pages of an audit."""
+"""How figures, failure modes, durations and downloads read on a page."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import template
 from django.utils import formats
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from judging.analysis import wording
 from judging.analysis.audits.agreement import Agreed
 from judging.analysis.audits.measures import Measured
 from judging.analysis.audits.stubs import stubs_of as find_stubs
+from judging.analysis.failure_modes.words import NAMES, SIDES
 from judging.models import Study
+from judging.portability.judgements.data_tables import DATA_TABLES
+from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.statistics.comparison import McNemar
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
 from runs.templatetags.interface import money
+from webagent.recovery.failure_kinds import Mode, Side
 
 register = template.Library()
 
@@ -167,3 +175,45 @@ def point_ends(interval: Interval | Undefined) -> str:
         "low": wording.points_words(interval.low),
         "high": wording.points_words(interval.high),
     }
+
+
+@register.inclusion_tag("judging/portability/_data_downloads.html")
+def data_downloads(address: str, key: int) -> dict[str, Any]:
+    """The groups of a download menu for the study or experiment of that number.
+
+    Args:
+        address: name of the address of its tables, such as `judging:study_data`.
+    """
+    is_study = address == "judging:study_data"
+    tables = [table for table in DATA_TABLES.values() if is_study or not table.of_study]
+    return {
+        "address": address,
+        "key": key,
+        "is_study": is_study,
+        "tables": tables,
+        "formats": DATA_FORMATS,
+    }
+
+
+@register.filter
+def mode_name(mode: Mode) -> Promise:
+    """A mode's name."""
+    return NAMES[mode]
+
+
+@register.filter
+def side_name(side: Side) -> Promise:
+    """Operation or reasoning, in words."""
+    return SIDES[side]
+
+
+@register.filter
+def about(seconds: float) -> str:
+    """A rough time: 7 min, 40 min (in fives from 20 on), 2 h, 3 h."""
+    minutes = round(seconds / 60)
+    if minutes >= 90:
+        hours = round(minutes / 60)
+        return ngettext("%(n)d h", "%(n)d h", hours) % {"n": hours}
+    if minutes > 20:
+        minutes = 5 * round(minutes / 5)
+    return ngettext("%(n)d min", "%(n)d min", minutes) % {"n": minutes}

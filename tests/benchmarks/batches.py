@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 
 from django.conf import settings
 
-from judging.evaluating.batch_services import start_batch
 from judging.evaluating.batches import carry_out
+from judging.evaluating.services import start_batch
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluationBatch
 from tests.benchmarks.clock import tell

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from judging.evaluators.matching.cases import score_lines
-from judging.evaluators.matching.registry import NAMES, build_matcher
+from judging.evaluators.matching.pipeline import NAMES, build_matcher
 from tests.benchmarks.clock import seconds, tell
 
 CASES = 10_000

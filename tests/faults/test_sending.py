@@ -29,8 +29,8 @@ MAY_SEND = {
     ("runs/queue/dispatching.py", "dispatch"): "takes rows that are there",
     ("runs/queue/waking.py", "wake_workers"): "asks for rows that are there",
     ("runs/queue/asking.py", "ask_for"): "names no row",
-    ("judging/evaluating/services.py", "_dispatch_run"): "handed to on_commit",
-    ("judging/evaluating/stale_progress.py", "_dispatch"): "handed to on_commit",
+    ("judging/evaluating/receivers.py", "_dispatch_run"): "handed to on_commit",
+    ("judging/evaluating/receivers.py", "_dispatch"): "handed to on_commit",
 }
 """Where messages are sent, and why no worker can come to a row that is not there."""
 

@@ -15,7 +15,7 @@ from webagent.sequence_matching import pieces
 
 # They are given no text from outside.
 OWN_TEXTS = {
-    "judging.evaluators.matching.repaired.literal._pattern": "a reference up to LONGEST_ANSWER",
+    "judging.evaluators.matching.repaired.texts._pattern": "a reference up to LONGEST_ANSWER",
     "webagent.trajectory.webarena.folders._by_ending": "names of files, of 32 parts at most",
     "judging.analysis.audits.views._attached": "the name of a file that the page names",
     "runs.api.idempotency._response": "an address of this site",
@@ -38,7 +38,7 @@ def test_functions_of_texts_are_found():
         "webagent.trajectory.actions.parse_browsergym_actions",
         "webagent.trajectory.axtree.parse_axtree",
         "runs.interface.word_diff.word_diff",
-        "judging.studies.markdown.render_markdown",
+        "judging.studies.protocols.render_markdown",
     } <= FUNCTIONS.keys()
     assert OWN_TEXTS.keys() <= {one.name for one in text_functions()}
 

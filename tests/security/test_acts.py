@@ -13,16 +13,15 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
-from judging.evaluating.batch_services import cancel_batch, resume_batch, start_batch
 from judging.evaluating.evaluating import version_of
+from judging.evaluating.services import cancel_batch, resume_batch, start_batch
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluationBatch, Label, Unblinding
-from judging.studies.accounts import create_user
-from judging.studies.blinding.unblinding import record_unblinding, record_unblindings
+from judging.studies.access import record_unblinding, record_unblindings
+from judging.studies.accounts import Role, create_user
 from judging.studies.disputes.services import decide
 from judging.studies.labels.services import submit_label, undo_label
 from judging.studies.queue.assignment import take_up
-from judging.studies.roles import Role
 from judging.studies.services import add_guideline, close_study, remove_member
 from runs.accounts.audit_log import record_act
 from runs.launching.policies.services import save_policy

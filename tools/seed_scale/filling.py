@@ -8,9 +8,9 @@ from random import Random
 from django.db import connection, transaction
 
 from judging.models import Study, StudyMember
-from judging.studies.roles import Role
+from judging.studies.accounts import Role
+from judging.studies.protocols import DEFAULT_CAUSES
 from judging.studies.services import Protocol, create_study, set_member
-from judging.studies.taxonomy import DEFAULT_CAUSES
 from runs.models import Event, Experiment, ExperimentState, Run, Step, User
 from tools.seed_scale import TASK_SETS, shares
 from tools.seed_scale.bulk import Bulk, trust_rows

@@ -9,8 +9,7 @@ from judging.analysis.audits import between
 from judging.analysis.audits.joint import MOST_VOICES, joint_counts
 from judging.analysis.audits.verdict_sources import VerdictSource, Voices
 from judging.models import Study
-from judging.statistics.confusion import ConfusionMatrix
-from judging.statistics.evaluator_intervals import intervals_by_task
+from judging.statistics.confusion import ConfusionMatrix, intervals_by_task
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
 

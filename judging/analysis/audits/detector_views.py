@@ -15,8 +15,7 @@ from judging.analysis.audits.detectors import (
 )
 from judging.analysis.reports import FORMATS
 from judging.models import Study
-from judging.studies.access import for_auditors
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest
 from runs.operations.requests.error_views import BadQueryError
 

@@ -18,7 +18,7 @@ from judging.analysis.wording import why_undefined
 from judging.models import Label, Study, StudyItem, Success
 from judging.statistics.figures import Interval, Reason, Undefined
 from judging.statistics.proportions import Share
-from judging.studies.taxonomy import anomaly_meant
+from judging.studies.protocols import anomaly_meant
 from runs.models import Event
 from runs.viewer.run_list.filters import ANOMALIES
 

@@ -23,7 +23,7 @@ from judging.models import (
 )
 from judging.statistics.confusion import cell
 from judging.studies.access import AUDIT, studies_hidden_from
-from judging.studies.blinding.policy import items_with_open_labels
+from judging.studies.blinding import items_with_open_labels
 from runs.models import Run, User
 
 if TYPE_CHECKING:

@@ -11,8 +11,13 @@ from django.db.models import Count
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT, Audit, EvaluatorAudit, matrix_of
 from judging.analysis.audits.population import SUCCESS, counted_items, references_by_task
 from judging.models import Study
-from judging.statistics.confusion import Cell, ConfusionMatrix, cell
-from judging.statistics.evaluator_intervals import BOOTSTRAPPED, evaluator_intervals
+from judging.statistics.confusion import (
+    BOOTSTRAPPED,
+    Cell,
+    ConfusionMatrix,
+    cell,
+    evaluator_intervals,
+)
 from judging.statistics.figures import Interval, Undefined
 
 NO_SHARES = ("f1", "kappa")

@@ -26,8 +26,7 @@ from judging.analysis.miniwob.cause_pages import walked_failure
 from judging.analysis.progress.run_progress import curves_of
 from judging.analysis.reports import FORMATS
 from judging.models import EvaluatorVersion, Study
-from judging.studies.access import for_auditors
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import Run
 

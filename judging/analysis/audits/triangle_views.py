@@ -14,8 +14,7 @@ from judging.analysis.audits.verdict_sources import Voices, voices_of
 from judging.analysis.audits.views import as_file
 from judging.analysis.reports import FORMATS
 from judging.models import Study
-from judging.studies.access import for_auditors
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.operations.requests.error_views import BadQueryError
 

@@ -19,8 +19,7 @@ from judging.analysis.audits.resampling import resampled
 from judging.analysis.audits.tables import PER_RUN, TABLE_NAMES, TABLES
 from judging.analysis.reports import FORMATS, Table
 from judging.models import Study
-from judging.studies.access import AUDIT, for_auditors
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import AUDIT, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.row_counts import BoundedPaginator
 

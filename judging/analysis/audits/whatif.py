@@ -17,10 +17,9 @@ from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.population import SUCCESS
 from judging.analysis.audits.whatif_settings import Setting
 from judging.evaluators.contract import Evaluator, Finding
-from judging.evaluators.patched import OnPatchedTasks
+from judging.evaluators.patched import OnPatchedTasks, TaskVersion
 from judging.evaluators.pipelines import Pipeline
 from judging.evaluators.stored_judge import StoredJudge, read_replies
-from judging.evaluators.task_versions import TaskVersion
 from judging.models import Study
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
 from judging.statistics.proportions import Share

@@ -17,8 +17,8 @@ from judging.analysis.audits.whatif import Change, Compared, Flip, compare
 from judging.analysis.audits.whatif_settings import STAGES, Setting, has_switches, read_setting
 from judging.evaluators.judges.outcome import StageName
 from judging.evaluators.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, REJECTING, Rule
+from judging.evaluators.patched import TaskVersion
 from judging.evaluators.registry import model_asked_by
-from judging.evaluators.task_versions import TaskVersion
 from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
 from judging.statistics.proportions import Share
 from runs.models import TaskSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from judging.analysis.audits.whatif_settings import Setting
-from judging.evaluating.batch_services import start_batch
+from judging.evaluating.services import start_batch
 from judging.models import EvaluationBatch, Study
 from runs.models import User
 

@@ -19,8 +19,7 @@ from judging.analysis.audits.whatif_services import save_and_evaluate
 from judging.analysis.audits.whatif_settings import Setting, switched
 from judging.evaluators.registry import UnknownEvaluatorError
 from judging.models import Study
-from judging.studies.access import EVALUATE, for_auditors
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import EVALUATE, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.queue.paid_work import WorkRefusedError
 

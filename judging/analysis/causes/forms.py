@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.causes.services import Tagging
 from judging.models import Cause, CauseTag, Repair
-from judging.studies.notes import note_field
+from judging.studies.forms import note_field
 from runs.models.parsing import read_number
 
 MAX_NOTE = 5000

@@ -17,8 +17,7 @@ from judging.analysis.causes.forms import CauseForm, SelectedErrorsForm, UndoFor
 from judging.analysis.causes.pages import TAG, CausePane, cause_pane, cause_panels, next_untagged
 from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
 from judging.models import EvaluatorVersion, Study
-from judging.studies.access import for_auditors
-from judging.studies.blinding.unblinding import record_unblinding
+from judging.studies.access import for_auditors, record_unblinding
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 
 WALK = ("study", "audit", "cell", "tag")

@@ -22,7 +22,7 @@ from judging.analysis.experiments.pairs import Cell, Side
 from judging.analysis.experiments.sources import Source
 from judging.analysis.reports import FORMATS
 from judging.models import StudyItem
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest
 from runs.models import AgentConfiguration, Experiment
 from runs.operations.requests.error_views import BadQueryError

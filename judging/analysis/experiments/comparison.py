@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from judging.analysis.experiments.figures import ExperimentFigures, figures_of
 from judging.analysis.experiments.pairs import By, Cell, Pair, Paired, Pairing, Side, pair_up
 from judging.analysis.experiments.sources import Source
-from judging.statistics.differences import Difference, difference_of_shares, paired_difference
+from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
 from judging.statistics.proportions import Share
 
 

@@ -21,7 +21,7 @@ from django.db.models import (
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits.order import in_order
-from judging.evaluators.reward import RewardEvaluator
+from judging.evaluators.matchers import RewardEvaluator
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
 from runs.interface import verdict_words
 from runs.interface.row_counts import count_rows

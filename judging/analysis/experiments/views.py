@@ -26,7 +26,7 @@ from judging.analysis.failure_modes.forms import FailureForm
 from judging.analysis.failure_modes.pages import with_told
 from judging.analysis.reports import FORMATS
 from judging.models import StudyItem
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models.parsing import read_number
 from runs.operations.requests.error_views import BadQueryError

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.failure_modes.services import Saying
 from judging.analysis.failure_modes.words import NAMES, SIDES
-from judging.studies.notes import note_field
+from judging.studies.forms import note_field
 from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
 
 LONGEST_NOTE = 2000

@@ -25,10 +25,9 @@ from judging.analysis.failure_modes.services import (
     review_runs,
     undo_reviews,
 )
-from judging.evaluating.requests import selected_runs
+from judging.evaluating.forms import selected_runs
 from judging.models import FailureReview, Study, StudyItem
-from judging.studies.access import AUDIT, for_auditors
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import AUDIT, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import Run, RunStatus
 from runs.models.parsing import ids_of

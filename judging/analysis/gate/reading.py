@@ -17,7 +17,7 @@ from judging.analysis.gate.decision import CannotTellError
 from judging.analysis.gate.trials import Metric, Side, TaskKey, Trials
 from judging.analysis.progress.sources import ProgressSource
 from judging.analysis.progress.told import Silence, milestones_of, told_by
-from judging.evaluators.progress import MECHANICAL, PROGRESS_EVALUATORS
+from judging.evaluators.milestones import MECHANICAL, PROGRESS_EVALUATORS
 from runs.models import AgentConfiguration, Experiment
 from runs.models.parsing import read_number
 

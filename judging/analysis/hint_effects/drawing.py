@@ -17,7 +17,7 @@ from judging.analysis.hint_effects.effects import Cell
 from judging.analysis.hint_effects.reading import HintEffects
 from judging.analysis.hint_effects.words import LEVELS, RELATEDNESSES, difference_words, ends_words
 from judging.analysis.pictures_heat import HeatCell, HeatRow, heat_picture
-from judging.statistics.differences import Difference
+from judging.statistics.comparison import Difference
 from judging.statistics.figures import Undefined
 from runs.launching.hint_experiments.plans import Condition
 from webagent.knowledge.levels import Relatedness

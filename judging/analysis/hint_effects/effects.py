@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from judging.statistics.differences import Difference, mean_difference, scaled
+from judging.statistics.comparison import Difference, mean_difference, scaled
 
 SUCCESS, FAILURE, MISSING = "success", "failure", "missing"
 DECIDED = (SUCCESS, FAILURE)

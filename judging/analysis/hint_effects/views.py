@@ -23,7 +23,7 @@ from judging.analysis.hint_effects.reading import HintEffects, hint_effects
 from judging.analysis.hint_effects.tables import HINT_TABLE_NAMES, HINT_TABLES, PER_RUN
 from judging.analysis.reports import FORMATS
 from judging.models import StudyItem
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest
 from runs.launching.hint_experiments.plans import Condition
 from webagent.knowledge.levels import Level, Relatedness

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from judging.analysis.experiments.population import WORDS, RunResult
 from judging.analysis.hint_effects.effects import MISSING
 from judging.analysis.wording import DASH, points_words, why_undefined
-from judging.statistics.differences import Difference
+from judging.statistics.comparison import Difference
 from judging.statistics.figures import Reason, Undefined
 from webagent.knowledge.levels import Level, Relatedness
 

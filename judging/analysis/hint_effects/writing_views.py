@@ -15,7 +15,7 @@ from judging.analysis.hint_effects.forms import HintWritingForm
 from judging.analysis.hint_effects.source_runs import listed, source_ids, writing_estimate
 from judging.evaluators.language_models import how_to_configure
 from judging.models import StudyItem
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import record_unblindings
 from runs.catalogue.agents.language_models import (
     ModelUnavailableError,
     offered_models,

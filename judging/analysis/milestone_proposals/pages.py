@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.milestone_proposals.proposing import ProposalsMade, request_for
 from judging.evaluating.cost_estimates import cost_of
-from judging.evaluators.judges.estimates import tokens_of
+from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.settings import ProposalSettings
 from judging.evaluators.language_models import (
     ModelUnavailableError,

@@ -8,12 +8,12 @@ from uuid import UUID
 from django.conf import settings as site
 from pydantic import BaseModel, JsonValue
 
-from judging.evaluators.judged import NO_VERDICT, REASONS
+from judging.evaluators.contract import NO_VERDICT, REASONS
 from judging.evaluators.judges.proposals import MilestoneProposer, Proposed
 from judging.evaluators.judges.settings import ProposalSettings
 from judging.evaluators.judges.shown import Trajectory
 from judging.evaluators.registry import Unasked
-from judging.evaluators.shown_runs import trajectory_of
+from judging.evaluators.whole_runs import trajectory_of
 from runs.knowledge.learning.jobs import Learned, Learning, learns
 from runs.models import LearningJob, Run, RunStatus, Task
 from runs.queue.paid_work import WorkRefusedError

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.miniwob.services import MAX_SEED, SIZE
 from judging.models import FailureCause, FailureCauseTag
-from judging.studies.notes import note_field
+from judging.studies.forms import note_field
 
 LONGEST_NOTE = 2000
 KEYS = "123"

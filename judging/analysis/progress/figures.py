@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from judging.analysis.progress.rows import RunRow, Stop
 from judging.analysis.progress.told import Silence
-from judging.statistics.differences import Difference
+from judging.statistics.comparison import Difference
 from judging.statistics.figures import Interval, Undefined
 from judging.statistics.progress import (
     AdjustedScore,

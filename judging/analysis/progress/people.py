@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.audits.order import in_order
 from judging.analysis.progress.sources import ProgressSource
 from judging.analysis.progress.told import Silence, Told, milestones_of, told_by
-from judging.evaluators.progress import PROGRESS_EVALUATORS
+from judging.evaluators.milestones import PROGRESS_EVALUATORS
 from judging.models import (
     Evaluation,
     EvaluatorVersion,
@@ -25,6 +25,7 @@ from judging.models import (
     Study,
     StudyItem,
 )
+from judging.statistics.comparison import Difference, paired_difference
 from judging.statistics.correspondence import (
     Correlation,
     Differences,
@@ -34,7 +35,6 @@ from judging.statistics.correspondence import (
     intraclass,
     pearson,
 )
-from judging.statistics.differences import Difference, paired_difference
 from judging.statistics.progress import MilestoneMatch, match_milestone
 from judging.statistics.proportions import Share
 from runs.models import Run

@@ -10,7 +10,7 @@ from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits.order import in_order
-from judging.evaluators.progress import MECHANICAL, PROGRESS_EVALUATORS
+from judging.evaluators.milestones import MECHANICAL, PROGRESS_EVALUATORS
 from judging.models import Evaluation, EvaluatorVersion, MilestoneTick, StudyItem
 
 TICKS = "ticks"

@@ -21,7 +21,7 @@ from judging.analysis.progress.sources import (
 from judging.analysis.progress.tables import TABLE_NAMES, TABLES
 from judging.analysis.reports import FORMATS
 from judging.models import StudyItem
-from judging.studies.blinding.unblinding import record_unblindings
+from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest
 from runs.operations.requests.error_views import BadQueryError
 

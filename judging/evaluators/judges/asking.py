@@ -1,12 +1,16 @@
-"""Putting one question to a model: at most one repair attempt, and errors that stay errors."""
+"""Asking a model: JSON schemas of its replies, what a request will take, and a repair attempt."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from math import ceil
 from typing import Generic, TypeVar
 
+from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, ValidationError
 
 from judging.evaluators.judges.outcome import INVALID_REPLY, Stage, StageName, total_cost
@@ -14,13 +18,7 @@ from judging.evaluators.judges.prompts import Prompt, load_prompt
 from judging.evaluators.matching.outcome import Verdict
 from webagent.field_errors import field_errors
 from webagent.llm.fences import without_fence
-from webagent.llm.interface import (
-    LanguageModel,
-    Message,
-    ModelFailure,
-    Reply,
-    Request,
-)
+from webagent.llm.interface import ImagePart, LanguageModel, Message, ModelFailure, Reply, Request
 
 LONGEST_REPLY = 50_000
 
@@ -132,3 +130,69 @@ def _failed(stage: Stage, failure: ModelFailure) -> Stage:
         error=str(failure),
         reply=failure.text,
     )
+
+
+Schema = Mapping[str, object]
+
+TEXT: Schema = {"type": "string"}
+BOOLEAN: Schema = {"type": "boolean"}
+INTEGER: Schema = {"type": "integer"}
+NUMBER: Schema = {"type": "number"}
+INTEGERS: Schema = {"type": "array", "items": INTEGER}
+
+
+def one_of(*values: str) -> Schema:
+    """One of these words."""
+    return {"type": "string", "enum": list(values)}
+
+
+def record(**members: Schema) -> Schema:
+    """An object with exactly these members, in this order."""
+    return {
+        "type": "object",
+        "properties": members,
+        "required": list(members),
+        "additionalProperties": False,
+    }
+
+
+def rows(**members: Schema) -> Schema:
+    """A list of such objects."""
+    return {"type": "array", "items": record(**members)}
+
+
+BYTES_PER_TOKEN = 3
+"""English has about four bytes of UTF-8 to a token, Japanese three: rather too many than few."""
+PIXELS_PER_TOKEN = 750
+"""What Anthropic documents for pictures; OpenAI's tiles come to less for the sizes sent here."""
+UNREADABLE_PICTURE = 1600
+PER_MESSAGE = 8
+
+
+def tokens_of(requests: Iterable[Request]) -> tuple[int, int]:
+    """Input tokens, roughly, and output tokens at most, of all requests together."""
+    asked = list(requests)
+    return sum(_input_tokens(request) for request in asked), sum(r.max_tokens for r in asked)
+
+
+def _input_tokens(request: Request) -> int:
+    tokens = _of_text(request.system) + PER_MESSAGE
+    if request.schema is not None:
+        tokens += _of_text(json.dumps(request.schema))
+    for message in request.messages:
+        tokens += PER_MESSAGE
+        for part in message.parts:
+            tokens += _of_picture(part) if isinstance(part, ImagePart) else _of_text(part.text)
+    return tokens
+
+
+def _of_text(text: str) -> int:
+    return ceil(len(text.encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)
+
+
+def _of_picture(picture: ImagePart) -> int:
+    try:
+        with Image.open(io.BytesIO(picture.data)) as image:
+            return ceil(image.width * image.height / PIXELS_PER_TOKEN)
+    except (UnidentifiedImageError, OSError):
+        return UNREADABLE_PICTURE

@@ -13,9 +13,17 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from judging.evaluators.judges.asking import InvalidReplyError, read_json
+from judging.evaluators.judges.asking import (
+    BOOLEAN,
+    INTEGERS,
+    TEXT,
+    InvalidReplyError,
+    one_of,
+    read_json,
+    record,
+    rows,
+)
 from judging.evaluators.judges.outcome import Judged, StageName
-from judging.evaluators.judges.schemas import BOOLEAN, INTEGERS, TEXT, one_of, record, rows
 from judging.evaluators.judges.settings import FailureSettings
 from judging.evaluators.judges.shown import Trajectory, indices_shown
 from judging.evaluators.judges.whole_run import ReplyForm, RunQuestion

@@ -12,9 +12,17 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from judging.evaluators.judges.asking import InvalidReplyError, read_json
+from judging.evaluators.judges.asking import (
+    BOOLEAN,
+    INTEGER,
+    TEXT,
+    InvalidReplyError,
+    one_of,
+    read_json,
+    record,
+    rows,
+)
 from judging.evaluators.judges.outcome import Criterion, Judged, Stage, StageName
-from judging.evaluators.judges.schemas import BOOLEAN, INTEGER, TEXT, one_of, record, rows
 from judging.evaluators.judges.settings import MilestoneSettings
 from judging.evaluators.judges.shown import Trajectory, indices_shown
 from judging.evaluators.judges.whole_run import ReplyForm, RunQuestion

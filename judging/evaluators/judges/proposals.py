@@ -8,13 +8,20 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from judging.evaluators.judges.asking import InvalidReplyError, ask, read_json
+from judging.evaluators.judges.asking import (
+    BOOLEAN,
+    NUMBER,
+    TEXT,
+    InvalidReplyError,
+    ask,
+    read_json,
+    record,
+    rows,
+)
 from judging.evaluators.judges.outcome import Stage, StageName
-from judging.evaluators.judges.prompts import Prompt, load_prompt
-from judging.evaluators.judges.schemas import BOOLEAN, NUMBER, TEXT, record, rows
+from judging.evaluators.judges.prompts import Fenced, Prompt, fence, load_prompt
 from judging.evaluators.judges.settings import ProposalSettings
 from judging.evaluators.judges.shown import Trajectory, texts_of
-from judging.evaluators.judges.untrusted import Fenced, fence
 from judging.evaluators.matching.outcome import Verdict
 from webagent.llm.interface import LanguageModel, Message, Request
 from webagent.llm.untrusted import bounded

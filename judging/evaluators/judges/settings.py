@@ -7,8 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from judging.evaluators.judges.outcome import StageName
-from judging.evaluators.judges.prompts import prompt_versions
-from judging.evaluators.judges.untrusted import LONGEST
+from judging.evaluators.judges.prompts import LONGEST, prompt_versions
 
 
 class JudgeSettings(BaseModel):

@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 
 from judging.evaluators.judges.asking import Asked, InvalidReplyError, ask
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
-from judging.evaluators.judges.prompts import Prompt, load_prompt
+from judging.evaluators.judges.prompts import Fenced, Prompt, fence, load_prompt
 from judging.evaluators.judges.settings import SingleStageSettings
-from judging.evaluators.judges.untrusted import Fenced, fence
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
 from webagent.llm.interface import LanguageModel, Message, Request
 

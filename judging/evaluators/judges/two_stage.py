@@ -15,13 +15,22 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from judging.evaluators.judges.asking import Asked, InvalidReplyError, ask, read_json
+from judging.evaluators.judges.asking import (
+    BOOLEAN,
+    INTEGER,
+    TEXT,
+    Asked,
+    InvalidReplyError,
+    ask,
+    one_of,
+    read_json,
+    record,
+    rows,
+)
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
-from judging.evaluators.judges.prompts import Prompt, load_prompt
+from judging.evaluators.judges.prompts import Fenced, Prompt, fence, load_prompt
 from judging.evaluators.judges.references import Reference
-from judging.evaluators.judges.schemas import BOOLEAN, INTEGER, TEXT, one_of, record, rows
 from judging.evaluators.judges.settings import TwoStageSettings
-from judging.evaluators.judges.untrusted import Fenced, fence
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
 from webagent.llm.interface import LanguageModel, Message, Request
 

@@ -1,19 +1,36 @@
-"""One question about a whole run: how it is put, and what every reply to it brings."""
+"""One question about a whole run: how it is put, and what every reply to it brings.
+
+The trajectory judge: did the agent do what the task asks, going by what happened?
+
+For runs without a reference answer. It sees the task, the actions, some pictures and the final
+answer; what the agent thought only where that is switched on, since thoughts talk judges into
+passing what failed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from judging.evaluators.judges.asking import ask
-from judging.evaluators.judges.outcome import Stage, StageName
-from judging.evaluators.judges.prompts import Prompt, load_prompt
-from judging.evaluators.judges.settings import ShownSettings
-from judging.evaluators.judges.shown import Trajectory, texts_of, with_pictures
-from judging.evaluators.judges.untrusted import Fenced, fence
+from judging.evaluators.judges.asking import (
+    BOOLEAN,
+    INTEGERS,
+    TEXT,
+    InvalidReplyError,
+    ask,
+    one_of,
+    read_json,
+    record,
+    rows,
+)
+from judging.evaluators.judges.outcome import UNDECIDED, Criterion, Judged, Stage, StageName
+from judging.evaluators.judges.prompts import Fenced, Prompt, fence, load_prompt
+from judging.evaluators.judges.settings import ShownSettings, TrajectorySettings
+from judging.evaluators.judges.shown import Trajectory, indices_shown, texts_of, with_pictures
+from judging.evaluators.matching.outcome import Verdict
 from webagent.llm.interface import LanguageModel, Request
 
 
@@ -102,3 +119,111 @@ class RunQuestion:
             max_tokens=self.settings.max_tokens,
             temperature=self.settings.temperature,
         )
+
+
+CRITERIA = ("task_fulfilled", "no_side_effects", "final_state", "answer")
+_SIDE_EFFECTS = "no_side_effects"
+_ANSWERS = ("yes", "no", "unclear", "not_applicable")
+
+
+class _Criterion(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+    rationale: str
+    evidence_steps: list[int]
+    verdict: Literal["yes", "no", "unclear", "not_applicable"]
+
+
+class _Form(ReplyForm):
+    criteria: list[_Criterion]
+    evidence_steps: list[int]
+
+
+_SCHEMA = record(
+    criteria=rows(
+        name=one_of(*CRITERIA),
+        rationale=TEXT,
+        evidence_steps=INTEGERS,
+        verdict=one_of(*_ANSWERS),
+    ),
+    rationale=TEXT,
+    evidence_steps=INTEGERS,
+    steering=BOOLEAN,
+    control=TEXT,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrajectoryJudge:
+    """Asks one question about a whole run."""
+
+    language_model: LanguageModel
+    settings: TrajectorySettings
+
+    def judge(self, trajectory: Trajectory) -> Judged:
+        """Passed if no criterion is "no" and none is "unclear"; undecided if one is unclear.
+
+        Side effects count where the settings say so; they are told in any case.
+        """
+        known = indices_shown(trajectory, self.settings)
+        answered = self.question.ask(trajectory, lambda text: _read(text, known))
+        if answered.form is None:
+            return Judged.by(answered.stage)
+        stage = _with_criteria(answered.stage, answered.form)
+        return Judged.by(stage.manipulated() if answered.is_manipulated else self._decided(stage))
+
+    def requests(self, trajectory: Trajectory) -> list[Request]:
+        """What is asked, without repair attempts."""
+        return [self.question.request(trajectory)]
+
+    @property
+    def question(self) -> RunQuestion:
+        """How it asks."""
+        return RunQuestion(
+            language_model=self.language_model,
+            settings=self.settings,
+            name=StageName.TRAJECTORY,
+            schema=_SCHEMA,
+        )
+
+    def _decided(self, stage: Stage) -> Stage:
+        counted = {
+            criterion.verdict
+            for criterion in stage.criteria
+            if criterion.name != _SIDE_EFFECTS or self.settings.side_effects_fail
+        }
+        if "no" in counted:
+            return replace(stage, verdict=Verdict.FAILED)
+        if "unclear" in counted:
+            words = "the judge says that the evidence does not settle it"
+            return replace(stage, error_kind=UNDECIDED, error=words)
+        return replace(stage, verdict=Verdict.PASSED)
+
+
+def _with_criteria(stage: Stage, form: _Form) -> Stage:
+    return replace(
+        stage,
+        evidence_steps=tuple(dict.fromkeys(form.evidence_steps)),
+        criteria=tuple(
+            Criterion(
+                name=each.name,
+                verdict=each.verdict,
+                rationale=each.rationale,
+                evidence_steps=tuple(dict.fromkeys(each.evidence_steps)),
+            )
+            for each in form.criteria
+        ),
+    )
+
+
+def _read(text: str, known: set[int]) -> _Form:
+    form = read_json(text, _Form)
+    if tuple(each.name for each in form.criteria) != CRITERIA:
+        raise InvalidReplyError(f"criteria must be {', '.join(CRITERIA)}, each once, in this order")
+    if form.criteria[0].verdict == "not_applicable":
+        raise InvalidReplyError("task_fulfilled is always applicable")
+    named = {*form.evidence_steps, *(n for each in form.criteria for n in each.evidence_steps)}
+    if missing := sorted(named - known):
+        raise InvalidReplyError(f"evidence_steps names steps that are not listed: {missing[:10]}")
+    return form

@@ -24,8 +24,8 @@ from judging.evaluators.matching.outcome import (
     PageEvidence,
     Verdict,
     no_verdict,
+    unresolved,
 )
-from judging.evaluators.matching.settle import unresolved
 from judging.evaluators.matching.specification import SpecificationError, mapping, text
 from webagent.placeholders import resolve, resolve_text
 

@@ -7,18 +7,21 @@ what lacks its evidence stays without a verdict, whatever the judge thinks of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from judging.evaluators.matching.outcome import (
     Check,
     CheckVerdict,
+    Matcher,
     MatchEvaluation,
     Verdict,
     no_verdict,
+    settle,
 )
-from judging.evaluators.matching.settle import settle
+from judging.evaluators.matching.repaired.matcher import RepairedMatcher
+from judging.evaluators.matching.strict import StrictMatcher
 
 JUDGE_CHECK = "string_match judge"
 
@@ -105,3 +108,19 @@ def _judge_check(answered: Answered) -> Check:
         actual=answered.actual,
         message="the judge stands in for string_match",
     )
+
+
+NAMES = (StrictMatcher.name, RepairedMatcher.name)
+
+
+def build_matcher(name: str, config: Mapping[str, object] | None = None) -> Matcher:
+    """The matcher of that name with that configuration; the defaults where it says nothing.
+
+    Raises:
+        ValueError: no matcher has that name, or the configuration is not one of its own.
+    """
+    if name == StrictMatcher.name:
+        return StrictMatcher.from_config(config or {})
+    if name == RepairedMatcher.name:
+        return RepairedMatcher.from_config(config or {})
+    raise ValueError(f"no matcher is called {name}; there are {', '.join(NAMES)}")

@@ -8,8 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.studies.accounts import create_user
-from judging.studies.roles import Role
+from judging.studies.accounts import Role, create_user
 
 
 class Command(BaseCommand):

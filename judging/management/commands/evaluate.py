@@ -14,11 +14,10 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.evaluating.batch_asking import BatchAsking, Collected, StillWaitingError
-from judging.evaluating.batch_services import chosen_runs, estimate_batch, start_batch
-from judging.evaluating.batches import carry_out
+from judging.evaluating.batches import StoredReplies, carry_out
+from judging.evaluating.cost_estimates import estimate_in_words, result_in_words
 from judging.evaluating.evaluating import BATCH, Again, runs_of, runs_without
-from judging.evaluating.replies import StoredReplies
-from judging.evaluating.words import estimate_in_words, result_in_words
+from judging.evaluating.services import chosen_runs, estimate_batch, start_batch
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.language_models import ModelUnavailableError, usable_entry
 from judging.evaluators.registry import (

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.evaluators.matching.cases import read_lines, score_lines
-from judging.evaluators.matching.registry import NAMES, build_matcher
+from judging.evaluators.matching.pipeline import NAMES, build_matcher
 from judging.evaluators.matching.specification import mapping
 from webagent.placeholders import checked_hosts, parse_hosts
 

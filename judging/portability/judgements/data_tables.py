@@ -32,7 +32,7 @@ from judging.portability.judgements.table_columns import (
     RUNS,
     DataColumn,
 )
-from judging.studies.blinding.policy import items_with_open_labels
+from judging.studies.blinding import items_with_open_labels
 from runs.models import Run, User
 
 Row = Mapping[str, Any]

@@ -21,10 +21,10 @@ from judging.portability.judgements.row_records import RowError, record_of
 from judging.portability.judgements.row_runs import RunsNamed
 from judging.portability.judgements.rows import BadRow, Row, read_rows
 from judging.portability.judgements.verdicts import store_adjudications
+from judging.studies.access import record_unblindings
 from judging.studies.audit_kinds import LABELS_IMPORTED
-from judging.studies.blinding.unblinding import record_unblindings
 from judging.studies.imported import Places, account_name, check_study_name
-from judging.studies.verdicts.settlement import closing_row
+from judging.studies.settlement import closing_row
 from runs.accounts.audit_log import record_act
 from runs.models import Run, User
 from runs.models.visibility import run_policy

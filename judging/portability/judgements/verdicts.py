@@ -12,7 +12,7 @@ from judging.models import ReferenceVerdict, StudyItem
 from judging.portability.judgements.faults import Fault
 from judging.portability.judgements.labels import RECORD
 from judging.studies.imported import IMPORTED, NOT_ENTERED, Places, study_name
-from judging.studies.verdicts.settlement import close_if_complete
+from judging.studies.settlement import close_if_complete
 from runs.models import Run
 from runs.storage.links import as_uuid
 from runs.storage.records import aware, stored_json

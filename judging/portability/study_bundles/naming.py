@@ -10,7 +10,7 @@ from judging.portability.study_bundles.records import RunRef, TaskRef
 from runs.models import Run, Task
 
 FIELD = re.compile(r"^milestone_(\w+?)(_step|_lost_step)?$")
-"""A field of a label's form that speaks of a milestone; see `judging.studies.labels.ticks`."""
+"""A field of a label's form that speaks of a milestone; see `judging.studies.labels.judgement`."""
 GUIDELINE = "guideline"
 
 

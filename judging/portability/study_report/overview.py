@@ -22,8 +22,7 @@ from judging.analysis.pictures import figure_row, interval_picture
 from judging.models import Cause, ReferenceVerdict, Repair, Study
 from judging.portability.study_report.addresses import evaluator_page
 from judging.portability.study_report.choices import People
-from judging.studies.markdown import render_markdown
-from judging.studies.taxonomy import cause_choices
+from judging.studies.protocols import cause_choices, render_markdown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

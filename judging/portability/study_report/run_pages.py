@@ -26,7 +26,7 @@ from judging.models import (
 from judging.portability.study_report.addresses import picture
 from judging.portability.study_report.choices import Choices, People
 from judging.statistics.confusion import cell
-from judging.studies.taxonomy import cause_choices
+from judging.studies.protocols import cause_choices
 from runs.models import Step
 
 TEXT_CHARS = 6000

@@ -7,8 +7,8 @@ from django.db import transaction
 from judging.models import Study, StudyDownload
 from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.tasks import dispatch_downloads
+from judging.studies.access import record_unblindings
 from judging.studies.audit_kinds import STUDY_EXPORTED
-from judging.studies.blinding.unblinding import record_unblindings
 from runs.accounts.audit_log import record_act
 from runs.models import User
 

@@ -1,4 +1,4 @@
-"""What the page of a dispute shows: labels as A and B, without saying who gave which."""
+"""What the page of a dispute shows: its forms, and labels as A and B without their authors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
+from django import forms
 from django.db.models import Exists, F, OuterRef
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from judging.models import (
     Dispute,
@@ -20,16 +22,54 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from judging.models.dispute_queries import DisputeQuerySet
-from judging.models.label_queries import LabelQuerySet
+from judging.models.adjudication import DisputeQuerySet
+from judging.models.labels import LabelQuerySet
 from judging.studies.access import AUDIT
-from judging.studies.blinding.policy import disputes_open_to, is_blind_on
-from judging.studies.disputes.forms import DecisionForm, MessageForm
+from judging.studies.blinding import disputes_open_to, is_blind_on
 from judging.studies.disputes.services import is_adjudicator
-from judging.studies.taxonomy import cause_choices
+from judging.studies.protocols import cause_choices
 from runs.models import Run, User
 from runs.models.visibility import run_policy
 from runs.viewer.timeline.timeline import timeline_context
+
+MAX_TEXT = 5000
+
+
+class MessageForm(forms.Form):
+    """A contribution; annotators may add the verdict they now propose."""
+
+    text = forms.CharField(
+        label=gettext_lazy("Your contribution"),
+        max_length=MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": gettext_lazy("Write something first.")},
+    )
+    proposal = forms.ChoiceField(
+        label=gettext_lazy("The verdict you propose now"),
+        required=False,
+        choices=[("", gettext_lazy("none")), *ReferenceVerdict.Verdict.choices],
+    )
+
+
+class DecisionForm(forms.Form):
+    """The adjudicator's verdict and why."""
+
+    verdict = forms.ChoiceField(
+        label=gettext_lazy("Reference verdict"),
+        choices=ReferenceVerdict.Verdict.choices,
+        widget=forms.RadioSelect,
+        error_messages={"required": gettext_lazy("Choose a verdict.")},
+    )
+    rationale = forms.CharField(
+        label=gettext_lazy("Why"),
+        max_length=MAX_TEXT,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        error_messages={
+            "required": gettext_lazy("A decision needs a reason that all annotators can read.")
+        },
+    )
+    version = forms.IntegerField(widget=forms.HiddenInput)
+
 
 Status = StudyItem.Status
 

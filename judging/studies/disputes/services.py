@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from judging.models import Dispute, DisputeMessage, Label, ReferenceVerdict, StudyItem, StudyMember
 from judging.studies.audit_kinds import DISPUTE_DECIDED, DISPUTE_SETTLED
-from judging.studies.verdicts.settlement import settle
+from judging.studies.settlement import settle
 from runs.accounts.audit_log import record_act
 from runs.models import User
 

@@ -12,10 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from judging.models import Dispute
-from judging.studies.blinding.policy import disputes_open_to
-from judging.studies.blinding.unblinding import record_unblinding, record_unblindings
-from judging.studies.disputes.forms import DecisionForm, MessageForm
+from judging.studies.access import record_unblinding, record_unblindings
+from judging.studies.blinding import disputes_open_to
 from judging.studies.disputes.pages import (
+    DecisionForm,
+    MessageForm,
     decided_disputes,
     dispute_context,
     overruled_labels,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from django import forms
@@ -13,7 +13,8 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import Assignment, Guideline, Label, Success
-from judging.studies.labels.services import Judgement, Submission, draft_of
+from judging.studies.labels.judgement import Judgement, Submission
+from judging.studies.labels.services import draft_of
 from judging.studies.labels.tick_forms import (
     TickRow,
     clean_ticks,
@@ -23,9 +24,26 @@ from judging.studies.labels.tick_forms import (
     tick_fields_of,
     tick_rows,
 )
-from judging.studies.shared_fields import with_shared_fields
-from judging.studies.taxonomy import cause_choices
+from judging.studies.protocols import cause_choices
 from runs.models import Step
+
+Form = TypeVar("Form", bound=type[forms.Form])
+
+
+def with_shared_fields(form: Form) -> Form:
+    """Decorates a form that is made so often that copying its fields is what takes long.
+
+    Django copies each field with its widget, words and checks, for a form may change them. One of
+    this class has to copy a field itself before it does.
+    """
+    form.base_fields = _Shared(form.base_fields)
+    return form
+
+
+class _Shared(dict[str, forms.Field]):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return type(self)(self)
+
 
 MAX_TEXT = 5000
 CONFIDENCE = [("1", _("a guess")), ("2", _("fairly sure")), ("3", _("sure"))]

@@ -12,7 +12,7 @@ from django.utils import timezone
 from judging.models import Assignment, Dispute, Label, StepComment, Study, StudyItem
 from judging.models.labels import UNDO_S
 from judging.studies.labels.forms import LabelForm, SkipForm
-from judging.studies.markdown import render_markdown
+from judging.studies.protocols import render_markdown
 from judging.studies.queue.progress import progress_of
 from runs.models import Run, User
 from runs.viewer.timeline.timeline import timeline_context

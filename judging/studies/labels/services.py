@@ -5,7 +5,6 @@ a label needs is the item's lock: that closes each pair once, and people on othe
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -17,16 +16,15 @@ from judging.models import (
     Label,
     LabelRevision,
     MilestoneTick,
+    StepComment,
     StudyItem,
-    Success,
 )
 from judging.models.labels import UNDO_S
 from judging.studies.audit_kinds import LABEL_CHANGED, LABEL_SUBMITTED, LABEL_UNDONE
-from judging.studies.labels.label_state import LabelState, label_state_of
-from judging.studies.labels.ticks import tick_fields
-from judging.studies.queue.assignment import add_active_time, lease_length
-from judging.studies.queue.holding import held_assignment
-from judging.studies.verdicts.settlement import closing_row
+from judging.studies.labels.judgement import Submission, Tick, tick_fields
+from judging.studies.labels.state import LabelState, held_assignment, label_state_of
+from judging.studies.queue.assignment import add_active_time, is_annotator, lease_length
+from judging.studies.settlement import closing_row
 from runs.accounts.audit_log import record_act
 from runs.models import User
 from runs.models.audit_kinds import ActKind
@@ -50,57 +48,6 @@ class LabelClosedError(LabelRefusedError):
 
 class LabelledElsewhereError(LabelRefusedError):
     """The person has labelled this run meanwhile, in another tab or session."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """What a person says of one milestone, named by its key; steps by their indices."""
-
-    milestone: int
-    achieved: bool
-    step: int | None = None
-    lost_step: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What a person says of a run."""
-
-    success: Success
-    confidence: int | None = None
-    causes: list[str] = field(default_factory=list)
-    failure_step: int | None = None
-    rationale: str = ""
-    ticks: tuple[Tick, ...] = ()
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """What stands in the label's own row; the ticks have theirs."""
-        return {
-            "success": self.success,
-            "confidence": self.confidence,
-            "causes": self.causes,
-            "failure_step": self.failure_step,
-            "rationale": self.rationale,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """A judgement with how it came about.
-
-    Attributes:
-        key: made once per form shown; the same key twice is one submission.
-        version: of the person's label that the form changes; None for a first label.
-        seconds: active time since the last save; None where the page could not measure it.
-        guideline: key of the version that was on the page; the newest counts where it is none.
-    """
-
-    judgement: Judgement
-    key: str
-    version: int | None = None
-    seconds: float | None = None
-    guideline: int | None = None
 
 
 def submit_label(*, assignment: Assignment, user: User, submission: Submission) -> Label:
@@ -305,3 +252,29 @@ def draft_of(label: Label) -> dict[str, Any]:
         "rationale": label.rationale,
         **tick_fields(label.ticks.all()),
     }
+
+
+@transaction.atomic
+def add_comment(*, assignment: Assignment, user: User, step_index: int, text: str) -> StepComment:
+    """A remark on a step, for the person's own eyes until the run's labels open.
+
+    Raises:
+        NotAnnotatorError: the study is closed, or the person has left it.
+    """
+    study = assignment.item.study
+    if not study.is_open or not is_annotator(study=study, user=user):
+        raise NotAnnotatorError
+    return StepComment.objects.create(
+        item=assignment.item,
+        author=user,
+        is_repeat=assignment.is_repeat,
+        step_index=step_index,
+        text=text,
+    )
+
+
+def remove_comment(*, comment_id: int, user: User) -> None:
+    """Take one's own remark away, while nobody else can have seen it."""
+    StepComment.objects.filter(
+        pk=comment_id, author=user, item__status=StudyItem.Status.OPEN
+    ).delete()

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.models import Assignment, Success
-from judging.studies.labels.services import Tick
-from judging.studies.labels.ticks import NOT_REACHED, REACHED, field_name
+from judging.studies.labels.judgement import NOT_REACHED, REACHED, Tick, field_name
 from runs.models import Milestone
 
 ASKED_FOR = (Success.SUCCESS, Success.FAILURE)

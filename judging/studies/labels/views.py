@@ -1,17 +1,18 @@
 """Labelling one run after the other."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from judging.models import Assignment, Label, Study
-from judging.studies.labels.access import for_annotators, for_assigned, for_holder
-from judging.studies.labels.comments import add_comment, remove_comment
+from judging.models import Assignment, Label, Study, StudyMember
 from judging.studies.labels.forms import CommentForm, LabelForm, SkipForm, read_draft, read_seconds
 from judging.studies.labels.pages import annotate_context, done_context, own_comments
 from judging.studies.labels.services import (
@@ -20,9 +21,12 @@ from judging.studies.labels.services import (
     LabelRefusedError,
     NotAnnotatorError,
     PlaceLostError,
+    add_comment,
+    remove_comment,
     store_label,
     undo_label,
 )
+from judging.studies.labels.state import held_assignment, own_assignment
 from judging.studies.queue.assignment import (
     NotYoursError,
     next_assignment,
@@ -32,6 +36,72 @@ from judging.studies.queue.assignment import (
 )
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models.parsing import read_number
+
+P = ParamSpec("P")
+View = Callable[..., HttpResponse]
+
+
+def for_annotators(view: Callable[Concatenate[AppRequest, Study, P], HttpResponse]) -> View:
+    """Lets in the annotators of the study; for everybody else the page does not exist."""
+
+    @wraps(view)
+    def guarded(
+        request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        study = Study.objects.filter(
+            members__user=request.user,
+            members__left_at=None,
+            members__part=StudyMember.Part.ANNOTATOR,
+            pk=study_id,
+        ).first()
+        if study is None:
+            raise Http404
+        return view(request, study, *args, **kwargs)
+
+    return guarded
+
+
+def for_assigned(view: Callable[Concatenate[AppRequest, Assignment, P], HttpResponse]) -> View:
+    """As `for_annotators`, with the person's own assignment that the posted form is about.
+
+    Assignment, run and study come by one query.
+    """
+
+    @wraps(view)
+    def guarded(
+        request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        own = own_assignment(**_asked(request, study_id))
+        if own is None:
+            raise Http404
+        return view(request, own, *args, **kwargs)
+
+    return guarded
+
+
+def for_holder(view: Callable[Concatenate[AppRequest, Assignment, P], HttpResponse]) -> View:
+    """As `for_assigned`, in a transaction in which nobody else changes assignment or run.
+
+    So what is posted is checked against what still holds when it is stored, and both are read once.
+    """
+
+    @wraps(view)
+    def guarded(
+        request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        with held_assignment(**_asked(request, study_id)) as own:
+            if own is None:
+                raise Http404
+            return view(request, own, *args, **kwargs)
+
+    return guarded
+
+
+def _asked(request: AppRequest, study_id: int) -> dict[str, int]:
+    asked = read_number(request.POST.get("assignment", ""))
+    if asked is None:
+        raise Http404
+    return {"assignment": asked, "user": request.user.pk, "study": study_id}
 
 
 @never_cache

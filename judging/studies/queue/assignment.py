@@ -15,7 +15,7 @@ from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
-from judging.models.label_queries import LabelQuerySet
+from judging.models.labels import LabelQuerySet
 from judging.studies.queue.order import (
     Candidate,
     choose_repeat,

@@ -16,8 +16,8 @@ from judging.evaluators.judges.settings import (
     TwoStageSettings,
 )
 from judging.evaluators.judges.single_stage import SingleStageJudge
-from judging.evaluators.judges.trajectory import TrajectoryJudge
 from judging.evaluators.judges.two_stage import TwoStageJudge
+from judging.evaluators.judges.whole_run import TrajectoryJudge
 from tests.faults.fault_reports import Database
 from tests.faults.findings import Findings
 from tests.faults.scenarios import Place, Scenario

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from judging.api.version_1 import api
+from judging.api.urls import api
 from tests.judging.studies.crawling import undone
 from tests.runs.api.asking import Caller
 from tests.runs.factories import make_run, make_user

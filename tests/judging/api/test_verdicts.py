@@ -8,7 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from judging.analysis.audits.matrices import audit_of
-from judging.evaluating import batch_services as evaluating_batches
+from judging.evaluating import services as evaluating_batches
 from judging.models import EvaluationBatch, Study, StudyItem, Unblinding
 from runs.models import Scope
 from tests.judging.factories import annotators_of, label_next, make_evaluation, make_study

@@ -11,11 +11,11 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from judging.evaluating.batch_services import start_batch
 from judging.evaluating.batches import carry_out
 from judging.evaluating.evaluating import Again, evaluate_study, version_of
+from judging.evaluating.services import start_batch
 from judging.evaluators.matchers import MatcherEvaluator
-from judging.evaluators.matching.registry import build_matcher
+from judging.evaluators.matching.pipeline import build_matcher
 from judging.evaluators.matching.repaired.rules import ALL_RULES
 from judging.evaluators.registry import evaluator_named
 from judging.models import Evaluation, EvaluationBatch, StudyMember

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from judging.evaluating.batch_services import cancel_batch, start_batch
+from judging.evaluating.services import cancel_batch, start_batch
 from judging.evaluators.registry import evaluator_named
 from judging.models import Evaluation, EvaluationBatch
 from tests.judging.analysis import audited

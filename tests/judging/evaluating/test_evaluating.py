@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 
 from judging.evaluating.evaluating import Again, evaluate_runs, evaluate_study, version_of
 from judging.evaluating.tasks import evaluate_run
-from judging.evaluators.matching.registry import NAMES
+from judging.evaluators.matching.pipeline import NAMES
 from judging.evaluators.registry import (
     UnknownEvaluatorError,
     evaluator_named,

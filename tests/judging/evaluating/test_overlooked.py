@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from judging.evaluating import overlooked, tasks
 from judging.evaluating.overlooked import evaluate_overlooked, is_due
-from judging.evaluators.matching.registry import NAMES
+from judging.evaluators.matching.pipeline import NAMES
 from judging.models import Evaluation, EvaluationPatrol, EvaluatorVersion
 from runs.models import Run, RunStatus
 from tests.faults.findings import Findings

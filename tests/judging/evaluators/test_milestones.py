@@ -5,17 +5,18 @@ from typing import Any
 import pytest
 
 from judging.evaluating.evaluating import Again, evaluate_runs, version_of
-from judging.evaluating.stale_progress import retire_progress
+from judging.evaluating.receivers import retire_progress
 from judging.evaluating.tasks import evaluate_task
 from judging.evaluators.contract import having_read
 from judging.evaluators.matchers import PLACEHOLDER
 from judging.evaluators.milestones import (
+    NO_MILESTONES,
     NOT_ALL_CHECKED,
     NOT_CHECKED,
     NOTHING_TO_LOOK_AT,
     MechanicalMilestones,
+    stored_progress,
 )
-from judging.evaluators.progress import NO_MILESTONES, stored_progress
 from judging.models import Evaluation
 from runs.catalogue.milestones.definitions import digest_of_task
 from runs.catalogue.milestones.services import set_milestones

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 
 from judging.evaluators.matchers import PLACEHOLDER, MatcherEvaluator
-from judging.evaluators.matching.registry import build_matcher
+from judging.evaluators.matching.pipeline import build_matcher
 from judging.models import Evaluation
 from runs.models import Task
 from tests.runs.factories import make_run

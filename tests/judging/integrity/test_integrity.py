@@ -26,7 +26,7 @@ from judging.models import (
 )
 from judging.studies.disputes.services import add_message, decide
 from judging.studies.queue.assignment import next_assignment, skip
-from judging.studies.verdicts.verdict_ages import date_verdicts
+from judging.studies.settlement import date_verdicts
 from runs.models import Run
 from runs.operations.integrity.checking import all_invariants
 from tests.judging.factories import (

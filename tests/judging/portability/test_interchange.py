@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from judging.evaluating.evaluating import version_of
-from judging.evaluators.reward import RewardEvaluator
+from judging.evaluators.matchers import RewardEvaluator
 from judging.models import (
     Dispute,
     Evaluation,

@@ -15,9 +15,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 from judging.statistics.bootstrap import bootstrap_interval, totals_by_cluster
 from judging.statistics.comparison import flips, holm, mcnemar
-from judging.statistics.confusion import Cell, ConfusionMatrix, cell
-from judging.statistics.evaluator_intervals import (
+from judging.statistics.confusion import (
     BOOTSTRAPPED,
+    Cell,
+    ConfusionMatrix,
+    cell,
     evaluator_intervals,
 )
 from judging.statistics.figures import Interval, Reason, Undefined

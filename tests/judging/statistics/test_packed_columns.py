@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from judging.statistics.bootstrap import resampled_totals
-from judging.statistics.packing import PackedColumns
+from judging.statistics.bootstrap import PackedColumns, resampled_totals
 
 
 @pytest.mark.parametrize(("columns", "largest"), [(1, 1), (6, 5), (6, 40_000), (9, 2_000_000)])

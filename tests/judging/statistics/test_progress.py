@@ -11,6 +11,7 @@ from scipy.stats import ttest_1samp
 
 from judging.analysis.gate.decision import mean_drop
 from judging.analysis.progress.costs import costs_of
+from judging.statistics.comparison import difference_of_shares, mean_difference, paired_difference
 from judging.statistics.correspondence import (
     agreement,
     differences,
@@ -18,7 +19,6 @@ from judging.statistics.correspondence import (
     intraclass,
     pearson,
 )
-from judging.statistics.differences import difference_of_shares, mean_difference, paired_difference
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
 from judging.statistics.progress import (
     TaskProgress,

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from judging.evaluators.progress import MECHANICAL, progress_details
+from judging.evaluators.milestones import MECHANICAL, progress_details
 from judging.models import (
     Assignment,
     CauseTag,

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from judging.models import Assignment, Label, StudyItem
-from judging.studies.blinding.unblinding import record_unblinding
+from judging.studies.access import record_unblinding
 from judging.studies.labels.services import PlaceLostError, submit_label
 from judging.studies.queue.assignment import (
     NotYoursError,

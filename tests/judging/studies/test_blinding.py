@@ -9,8 +9,8 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from judging.models import Assignment, Study, StudyItem, StudyMember
-from judging.studies.blinding import policy as blinding
-from judging.studies.blinding.policy import (
+from judging.studies import blinding
+from judging.studies.blinding import (
     StudyPolicy,
     disputes_open_to,
     is_blind_on,

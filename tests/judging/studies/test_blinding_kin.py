@@ -10,8 +10,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from judging.models import Assignment, ReferenceVerdict, Study, StudyItem, StudyMember
-from judging.studies.blinding import policy as blinding
-from judging.studies.blinding.policy import StudyPolicy, is_blind_on
+from judging.studies import blinding
+from judging.studies.blinding import StudyPolicy, is_blind_on
 from runs.models import Run, User
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 

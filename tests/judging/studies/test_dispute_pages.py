@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from judging.models import Dispute, DisputeMessage, ReferenceVerdict, StepComment, Unblinding
 from judging.portability.judgements.label_files import import_labels
-from judging.studies.blinding import policy as blinding
-from judging.studies.blinding.policy import disputes_open_to
+from judging.studies import blinding
+from judging.studies.blinding import disputes_open_to
 from judging.studies.disputes.pages import decided_disputes, waiting_disputes
 from judging.studies.disputes.services import add_message, decide
 from judging.studies.services import close_study

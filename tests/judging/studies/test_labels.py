@@ -15,8 +15,8 @@ from judging.models import (
     ReferenceVerdict,
     StudyItem,
 )
-from judging.studies.blinding.policy import disputes_open_to
-from judging.studies.blinding.unblinding import record_unblinding
+from judging.studies.access import record_unblinding
+from judging.studies.blinding import disputes_open_to
 from judging.studies.labels.services import (
     LabelClosedError,
     LabelledElsewhereError,

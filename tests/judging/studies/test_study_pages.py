@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judging.models import Label, Study, StudyMember
-from judging.studies.markdown import render_markdown
 from judging.studies.pages import items_page, member_rows, study_rows
+from judging.studies.protocols import render_markdown
 from judging.studies.services import close_study
 from runs.interface import row_counts
 from runs.models import User

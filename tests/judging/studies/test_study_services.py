@@ -3,18 +3,19 @@
 import pytest
 
 from judging.models import StudyMember, Unblinding
-from judging.studies.blinding.unblinding import record_unblinding
-from judging.studies.sampling import draw, matching_runs
+from judging.studies.access import record_unblinding
+from judging.studies.protocols import cause_choices, parse_lines
 from judging.studies.services import (
     HasAdjudicatedError,
     HasLabelledError,
     MayNotAdjudicateError,
     add_guideline,
     close_study,
+    draw,
+    matching_runs,
     remove_member,
     set_member,
 )
-from judging.studies.taxonomy import cause_choices, parse_lines
 from runs.models import Run
 from tests.judging.factories import annotators_of, label_next, make_study
 from tests.runs.factories import make_run, make_task, make_user

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from judging.evaluators.matching.repaired.literal import literal_mentions
 from judging.evaluators.matching.repaired.numerals import Numeral, number_words, numerals
 from judging.evaluators.matching.repaired.rules import Rule, Rules
-from judging.evaluators.matching.repaired.saying import Mention, Question
+from judging.evaluators.matching.repaired.texts import Mention, Question, literal_mentions
 
 _AMOUNT = re.compile(r"(-?)((?:us)?\$|[€£])?(-?)(\d{1,3}(?:,\d{3})+|\d{1,40})(\.\d{1,40})?%?")
 _POSITIONS = r"\bpages?\b|\bsteps?\b|\brows?\b|\bcolumns?\b|\blines?\b"

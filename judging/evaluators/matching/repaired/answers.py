@@ -7,14 +7,19 @@ from dataclasses import replace
 
 from judging.evaluators.matching import strict
 from judging.evaluators.matching.repaired.amounts import read_amount
-from judging.evaluators.matching.repaired.assertion import is_asserted
-from judging.evaluators.matching.repaired.folding import fold, lower
+from judging.evaluators.matching.repaired.assertion import Polarity, is_asserted, said_polarity
 from judging.evaluators.matching.repaired.items import extra_items
-from judging.evaluators.matching.repaired.literal import literal_mentions
 from judging.evaluators.matching.repaired.mentions import find_mentions
-from judging.evaluators.matching.repaired.polarity import Polarity, said_polarity
 from judging.evaluators.matching.repaired.rules import Rule, Rules
-from judging.evaluators.matching.repaired.saying import MOST_MENTIONS, Answer, Mention, Question
+from judging.evaluators.matching.repaired.texts import (
+    MOST_MENTIONS,
+    Answer,
+    Mention,
+    Question,
+    fold,
+    literal_mentions,
+    lower,
+)
 
 LONGEST_CARRIER = 40
 """Words of an answer that may carry an exact reference."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 
 from judging.evaluators.matching.repaired.amounts import read_amount
-from judging.evaluators.matching.repaired.folding import fold, lower
-from judging.evaluators.matching.repaired.literal import literal_mentions
+from judging.evaluators.matching.repaired.mentions import is_quantity
 from judging.evaluators.matching.repaired.rules import Rules
-from judging.evaluators.matching.repaired.saying import Answer, Question
-from judging.evaluators.matching.repaired.typed import is_quantity
+from judging.evaluators.matching.repaired.texts import (
+    Answer,
+    Question,
+    fold,
+    literal_mentions,
+    lower,
+)
 
 _OTHER_THINGS_ASKED = (
     r"\bwhere\b|address|criticis|sentences?\b|reasons?\b|aspects?\b|how (?:long|far|much|many)"

@@ -16,7 +16,7 @@ from judging.evaluators.matching.hosts import (
     loopback,
 )
 from judging.evaluators.matching.repaired.rules import Rule, Rules
-from judging.evaluators.matching.repaired.saying import Mention, Question
+from judging.evaluators.matching.repaired.texts import Mention, Question
 
 _URL = re.compile(
     r"(?<![\w@./-])(?:https?://)?(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24})"

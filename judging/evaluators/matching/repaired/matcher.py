@@ -18,20 +18,18 @@ from judging.evaluators.matching.outcome import (
     MatchOutcome,
     MatchTask,
     not_applicable,
+    settle,
 )
 from judging.evaluators.matching.repaired.answers import (
     is_plain_not_achievable,
     published_verdict,
     says,
 )
-from judging.evaluators.matching.repaired.folding import fold, lower
 from judging.evaluators.matching.repaired.items import extra_items
 from judging.evaluators.matching.repaired.mentions import is_checkable
-from judging.evaluators.matching.repaired.pages import content_passes
+from judging.evaluators.matching.repaired.pages import content_passes, url_passes
 from judging.evaluators.matching.repaired.rules import ALL_RULES, Rule, Rules, decisive_rules
-from judging.evaluators.matching.repaired.saying import LONGEST_ANSWER, Answer, Question
-from judging.evaluators.matching.repaired.urls import url_passes
-from judging.evaluators.matching.settle import settle
+from judging.evaluators.matching.repaired.texts import LONGEST_ANSWER, Answer, Question, fold, lower
 from judging.evaluators.matching.strict import StrictMatcher
 
 Judgement = Callable[[Rules], bool]

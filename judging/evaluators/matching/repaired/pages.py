@@ -1,15 +1,20 @@
-"""Captured page texts against required contents."""
+"""Checks of final URLs and of the contents of pages."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
 
 from judging.evaluators.matching import strict
-from judging.evaluators.matching.hosts import USUAL_ALIASES, HostAliases
+from judging.evaluators.matching.hosts import USUAL_ALIASES, HostAliases, canonical_url, is_stand_in
 from judging.evaluators.matching.repaired import quantities as q
 from judging.evaluators.matching.repaired.amounts import read_amount
-from judging.evaluators.matching.repaired.folding import fold_plain, lower
 from judging.evaluators.matching.repaired.rules import Rule, Rules
+from judging.evaluators.matching.repaired.texts import fold_plain, lower
+from judging.evaluators.matching.specification import ALTERNATIVES
+from judging.evaluators.matching.strict import split_url
 
 
 def content_passes(
@@ -62,3 +67,133 @@ def _names(reference: str, aliases: HostAliases, rules: Rules) -> list[str]:
             ):
                 names += [other + reference[len(name) :] for other in group if other != name]
     return names
+
+
+_DEFAULTS = {"product_list_dir": "asc"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    host: str
+    path: str
+    query: dict[str, list[str]]
+
+    @property
+    def base(self) -> str:
+        return self.host + self.path
+
+
+def url_passes(reference: str, page: str, aliases: HostAliases, rules: Rules) -> tuple[bool, str]:
+    """Whether the page is where the reference says, and if not, why in words.
+
+    Raises:
+        ValueError: the page's or a reference's URL is none.
+    """
+    own = _read(page, rules)
+    wanted = [
+        _read(_at_home(each, page, aliases, rules), rules) for each in _alternatives(reference)
+    ]
+    placed = [each for each in wanted if _leads_to(each, own, rules)]
+    if not placed:
+        return False, "no reference's host and path lead to the page"
+    if rules.allow(Rule.URL_ALTERNATIVE_QUERIES):
+        lacking: list[list[str]] = [_lacking(each.query, own.query, rules) for each in placed]
+    else:
+        pooled: defaultdict[str, list[str]] = defaultdict(list)
+        for each in wanted:
+            for key, values in each.query.items():
+                pooled[key] += values
+        lacking = [_lacking(pooled, own.query, rules)]
+    if all(lacking):
+        fewest = min(lacking, key=len)
+        return False, f"the query lacks the wanted value of {', '.join(fewest)}"
+    return True, ""
+
+
+def _alternatives(reference: str) -> list[str]:
+    return reference.split(ALTERNATIVES)
+
+
+def _read(url: str, rules: Rules) -> _Address:
+    base, query = split_url(url)
+    parts = urlsplit(url.rstrip("/"))
+    host = parts.netloc
+    path = base[len(host) :] if base.startswith(host) else base
+    if rules.allow(Rule.URL_SEGMENTS):
+        host = host.rpartition("@")[2]
+    if rules.allow(Rule.URL_HOST_CASE):
+        host = host.lower()
+    if rules.allow(Rule.URL_DEFAULT_PORT):
+        host = host.removesuffix({"http": ":80", "https": ":443"}.get(parts.scheme, "\0"))
+    if rules.allow(Rule.URL_SLASH_BEFORE_QUERY):
+        path = path.rstrip("/")
+    if rules.allow(Rule.URL_DOUBLE_SLASHES):
+        path = re.sub(r"//+", "/", path)
+    if rules.allow(Rule.URL_PERCENT_ENCODING):
+        path = "/".join(_decoded(segment) for segment in path.split("/"))
+    if rules.allow(Rule.URL_FORUM_CASE):
+        path = re.sub(r"(?<=/f/)[^/]+", lambda match: match[0].lower(), path)
+    if rules.allow(Rule.URL_QUERY_BLANKS):
+        query = {key: [value.strip() for value in values] for key, values in query.items()}
+    return _Address(host=host, path=path, query=query)
+
+
+def _decoded(segment: str) -> str:
+    """The segment in plain characters; an encoded slash separates none and stays encoded."""
+    return unquote(segment).replace("/", "%2F")
+
+
+def _at_home(reference: str, page: str, aliases: HostAliases, rules: Rules) -> str:
+    """The reference on the page's host, if both hosts are names of one site.
+
+    A page on the real site behind a public name is no page of the deployment.
+    """
+    own = urlsplit(page)
+    if is_stand_in(own.netloc.lower()) or not urlsplit(reference).netloc:
+        return reference
+    known = aliases or USUAL_ALIASES
+    try:
+        host, path, _ = canonical_url(page, known)
+        wanted_host, wanted_path, _ = canonical_url(reference, known)
+    except ValueError:  # a page without a scheme that is no host either
+        return reference
+    moved = host == wanted_host and _plain_host(page) != _plain_host(reference)
+    if not moved or not rules.allow(Rule.URL_HOSTS):
+        return reference
+    prefix = len(path) - len(own.path.rstrip("/"))
+    local = wanted_path[prefix:] if prefix >= 0 else wanted_path
+    slash = "/" if urlsplit(reference).path.endswith("/") else ""
+    return (
+        urlsplit(reference)
+        ._replace(scheme=own.scheme, netloc=own.netloc, path=local + slash)
+        .geturl()
+    )
+
+
+def _plain_host(url: str) -> str:
+    """The host without what other rules look after: user name, case, default port."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2].lower()
+    return host.removesuffix({"http": ":80", "https": ":443"}.get(parts.scheme, "\0"))
+
+
+def _leads_to(reference: _Address, page: _Address, rules: Rules) -> bool:
+    if not reference.host or not rules.allow(Rule.URL_SEGMENTS):
+        return reference.base in page.base
+    if reference.host != page.host:
+        return False
+    below = reference.path if reference.path.endswith("/") else f"{reference.path}/"
+    return page.path == reference.path or page.path.startswith(below)
+
+
+def _lacking(wanted: dict[str, list[str]], own: dict[str, list[str]], rules: Rules) -> list[str]:
+    return [
+        key
+        for key, values in wanted.items()
+        if not set(values) & set(own.get(key, ()))
+        and not (
+            key not in own
+            and _DEFAULTS.get(key) in values
+            and rules.allow(Rule.URL_DEFAULT_PARAMETERS)
+        )
+    ]

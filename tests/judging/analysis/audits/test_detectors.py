@@ -9,7 +9,7 @@ import pytest
 from judging.analysis.audits.detectors import Cell, detectors_of, detectors_table
 from judging.models import StudyItem, Unblinding
 from judging.statistics.figures import Undefined
-from judging.studies.taxonomy import anomaly_meant
+from judging.studies.protocols import anomaly_meant
 from runs.models import Event, Run
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import logged_in, open_page

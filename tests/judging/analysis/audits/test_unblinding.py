@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judging.models import Unblinding
-from judging.studies.blinding import unblinding
+from judging.studies import access
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import logged_in, open_page, pk
 
@@ -51,8 +51,8 @@ def test_the_form_for_one_error(world: audited.Audited) -> None:
 def test_many_runs_are_remembered_in_parts(
     mixed: audited.Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unblinding, "CHUNK", 4)
+    monkeypatch.setattr(access, "CHUNK", 4)
     reader = audited.auditor()
     for _ in range(2):
-        unblinding.record_unblindings(user=reader, items=mixed.items, reason="all of them")
+        access.record_unblindings(user=reader, items=mixed.items, reason="all of them")
     assert Unblinding.objects.filter(user=reader).count() == len(mixed.items)

@@ -7,7 +7,7 @@ from math import sqrt
 import pytest
 
 from judging.analysis.hint_effects.effects import Cell, Side, TaskEffect
-from judging.statistics.differences import mean_difference
+from judging.statistics.comparison import mean_difference
 from judging.statistics.figures import Interval, Reason, Undefined
 
 WORDS = {"s": "success", "f": "failure", "e": "error", "-": "none"}

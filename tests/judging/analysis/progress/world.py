@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from judging.evaluators.progress import progress_details
+from judging.evaluators.milestones import progress_details
 from judging.models import Evaluation, EvaluatorVersion
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.catalogue.milestones.services import set_milestones

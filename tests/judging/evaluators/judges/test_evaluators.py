@@ -10,7 +10,7 @@ import pytest
 from django.test import override_settings
 
 from judging.evaluators.answer_judges import JUDGES
-from judging.evaluators.progress import stored_progress
+from judging.evaluators.milestones import stored_progress
 from runs.catalogue.milestones.definitions import digest_of_task
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import Run, Step, Task

@@ -13,8 +13,8 @@ from judging.evaluators.judges.settings import (
     TwoStageSettings,
 )
 from judging.evaluators.judges.single_stage import SingleStageJudge
-from judging.evaluators.judges.trajectory import TrajectoryJudge
 from judging.evaluators.judges.two_stage import TwoStageJudge
+from judging.evaluators.judges.whole_run import TrajectoryJudge
 from tests.judging.evaluators.judges.scripted import equivalence, inclusion
 from tests.judging.evaluators.judges.test_single_stage import CALL
 from tests.judging.evaluators.judges.test_trajectory import FINE, ORDER, reply

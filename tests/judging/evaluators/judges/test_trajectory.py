@@ -10,11 +10,17 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from judging.evaluators.judges.frames import as_sent, changes_of, chosen
 from judging.evaluators.judges.outcome import Judged
 from judging.evaluators.judges.settings import TrajectorySettings
-from judging.evaluators.judges.shown import Picture, StepShown, Trajectory
-from judging.evaluators.judges.trajectory import CRITERIA, TrajectoryJudge
+from judging.evaluators.judges.shown import (
+    Picture,
+    StepShown,
+    Trajectory,
+    as_sent,
+    changes_of,
+    chosen,
+)
+from judging.evaluators.judges.whole_run import CRITERIA, TrajectoryJudge
 from tests.judging.evaluators.judges.scripted import Scripted, message_of
 from webagent.llm.interface import ImagePart
 from webagent.trajectory.images import ImageError

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.evaluators.judges.injections import ATTACKS
-from judging.evaluators.judges.untrusted import fence
+from judging.evaluators.judges.prompts import fence
 from webagent.llm.untrusted import bounded, visible
 
 ANYTHING = st.text(st.characters(), max_size=300)

@@ -8,7 +8,7 @@ import pytest
 
 from judging.evaluators.matching.cases import read_lines, score_lines
 from judging.evaluators.matching.outcome import MatchEvaluation, MatchOutcome, MatchTask
-from judging.evaluators.matching.registry import NAMES, build_matcher
+from judging.evaluators.matching.pipeline import NAMES, build_matcher
 from judging.evaluators.matching.strict import StrictMatcher
 
 

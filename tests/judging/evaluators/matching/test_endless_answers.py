@@ -4,7 +4,7 @@ import pytest
 
 from judging.evaluators.matching.outcome import CheckVerdict, MatchOutcome, MatchTask
 from judging.evaluators.matching.repaired.matcher import RepairedMatcher
-from judging.evaluators.matching.repaired.saying import LONGEST_ANSWER
+from judging.evaluators.matching.repaired.texts import LONGEST_ANSWER
 from judging.evaluators.matching.strict import StrictMatcher
 from tests.linear_time.growth import Hostile, grows_too_fast
 from tests.linear_time.hostile import general_texts

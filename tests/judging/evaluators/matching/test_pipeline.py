@@ -14,6 +14,7 @@ from judging.evaluators.matching.outcome import (
     MatchEvaluation,
     Verdict,
     not_applicable,
+    settle,
 )
 from judging.evaluators.matching.pipeline import (
     JUDGE_CHECK,
@@ -23,7 +24,6 @@ from judging.evaluators.matching.pipeline import (
     combine,
     is_of_string_match,
 )
-from judging.evaluators.matching.settle import settle
 
 STRING, URL, PAGE = "must_include", "url_match", "program_html 1 must_include"
 YES = Answered(verdict=Verdict.PASSED)

@@ -24,9 +24,10 @@ from judging.models import (
     StudyMember,
 )
 from judging.studies.labels import services as label_services
+from judging.studies.labels.judgement import Submission
 from judging.studies.labels.services import LabelRefusedError, submit_label
 from judging.studies.services import MemberError, set_member
-from judging.studies.verdicts.settlement import CLEAR, closing_row
+from judging.studies.settlement import CLEAR, closing_row
 from runs.models import AgentConfiguration, Run, User
 from tests.judging.factories import make_submission
 from tests.judging.studies.blind_world import turn_run
@@ -77,7 +78,7 @@ def _succeeds(part: StudyMember, attempt: Callable[[], object]) -> bool:
     return True
 
 
-def _submit(assignment: Assignment, user: User, submission: label_services.Submission) -> None:
+def _submit(assignment: Assignment, user: User, submission: Submission) -> None:
     submit_label(assignment=assignment, user=user, submission=submission)
 
 

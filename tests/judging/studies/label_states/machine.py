@@ -32,8 +32,8 @@ from judging.models import (
 )
 from judging.models.labels import UNDO_S
 from judging.portability.judgements.label_files import import_labels
-from judging.studies.blinding.policy import disputes_open_to
-from judging.studies.blinding.unblinding import record_unblinding
+from judging.studies.access import record_unblinding
+from judging.studies.blinding import disputes_open_to
 from judging.studies.disputes.services import DisputeError, add_message, decide
 from judging.studies.labels import services as label_services
 from judging.studies.labels.services import LabelRefusedError, submit_label

@@ -1,10 +1,10 @@
-"""Who is blind on which run. The only place that knows the rule.
+"""Who is blinded to which run. The only place that knows the rule.
 
-A person is blind on a run while they are part of an open study that holds the run and has not
-settled it: as an annotator from the start, as an adjudicator until the decision. Blindness
-follows from the part in the study, not from the role, so an engineer who annotates is as blind
-as any annotator; and it outlasts the part, so nobody peeks by leaving and coming back. A
-hidden second look at a run makes its annotator blind again while it lasts.
+A person is blinded to a run while they are part of an open study that holds the run and has not
+settled it: as an annotator from the start, as an adjudicator until the decision. This follows
+from the role in the study, not from the account's role, so an engineer who annotates is as
+blinded as any annotator; and it outlasts the role, so nobody peeks by leaving and coming back. A
+hidden repeat of a run blinds its annotator again while it lasts.
 
 Two degrees. Evaluators' verdicts, rewards and outcomes open when the reference verdict stands.
 Other people's labels open earlier, when a dispute opens, to its annotators and adjudicators;
@@ -17,15 +17,8 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
-from judging.models import (
-    Assignment,
-    Dispute,
-    Label,
-    Study,
-    StudyItem,
-    StudyMember,
-)
-from judging.models.dispute_queries import DisputeQuerySet
+from judging.models import Assignment, Dispute, Label, Study, StudyItem, StudyMember
+from judging.models.adjudication import DisputeQuerySet
 from runs.models import Run, User
 
 LOOKED_UP = 2000

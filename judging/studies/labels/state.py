@@ -1,14 +1,17 @@
-"""What one person may do about one run of a study, asked about that run alone."""
+"""What one person may do about one run of a study, and their assignment while they do it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from django.db import connection
-from django.db.models import BigIntegerField
+from django.db import connection, transaction
+from django.db.models import BigIntegerField, QuerySet
 from django.utils import timezone
 
 from judging.models import Assignment, StudyItem, StudyMember
+from judging.studies.queue.assignment import lock_study
 
 LARGEST_KEY = BigIntegerField.MAX_BIGINT
 FACTS = """
@@ -133,3 +136,40 @@ def _held_by_others(assignment: Assignment) -> int:
         item=assignment.item_id, is_repeat=False, state=leased, leased_until__gt=now
     )
     return held.exclude(user=assignment.user_id).count()
+
+
+def _own(*, assignment: int, user: int, study: int) -> QuerySet[Assignment]:
+    return Assignment.objects.select_related("item__study").filter(
+        pk=assignment,
+        user=user,
+        item__study__pk=study,
+        item__study__members__user=user,
+        item__study__members__left_at=None,
+        item__study__members__part=StudyMember.Part.ANNOTATOR,
+    )
+
+
+def own_assignment(*, assignment: int, user: int, study: int) -> Assignment | None:
+    """The assignment with its run and study, if it is the person's and they annotate there."""
+    return _own(assignment=assignment, user=user, study=study).first()
+
+
+@contextmanager
+def held_assignment(*, assignment: int, user: int, study: int) -> Iterator[Assignment | None]:
+    """The same inside a transaction in which nobody else changes the assignment or its run.
+
+    One whose time ran out is held together with its study: the place may be given to somebody else
+    at this moment. That is another transaction than the one it was first looked for in, which may
+    hold what it waited for; the study is locked before the run.
+    """
+    own = _own(assignment=assignment, user=user, study=study)
+    locked = own.select_for_update(of=("item", "self"), no_key=True)
+    with transaction.atomic():
+        if held := locked.filter(leased_until__gt=timezone.now()).first():
+            yield held
+            return
+    with transaction.atomic():
+        if own.exists():
+            lock_study(study)
+            held = locked.first()
+        yield held

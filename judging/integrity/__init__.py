@@ -1,1 +1,0 @@
-"""Whether people's and evaluators' judgements are as they must be."""

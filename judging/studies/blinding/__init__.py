@@ -1,1 +1,0 @@
-"""Who is blinded to which run, and the record of unblinding."""

@@ -1,0 +1,256 @@
+"""What always holds of studies' runs, labels, reference verdicts and evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.db import models
+from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
+
+from judging.models import (
+    Assignment,
+    Dispute,
+    DisputeMessage,
+    Evaluation,
+    EvaluationBatch,
+    EvaluationBatchItem,
+    EvaluatorVersion,
+    Label,
+    ReferenceVerdict,
+    StudyItem,
+    StudyMember,
+    Success,
+)
+from judging.models.evaluations import SETTLED
+from judging.studies.imported import IMPORTED
+from judging.studies.settlement import CLEAR
+from runs.models import LeasedWork
+from runs.operations.integrity.contract import Invariant, number_of
+
+Status, State = StudyItem.Status, Assignment.State
+Verdict, Origin = Evaluation.Verdict, ReferenceVerdict.Origin
+HAS_VERDICT = Q(Exists(ReferenceVerdict.objects.filter(item=OuterRef("pk"))))
+HAS_DISPUTE = Q(Exists(Dispute.objects.filter(item=OuterRef("pk"))))
+DISPUTED_ENDS = (Origin.CONSENSUS, Origin.ADJUDICATED)
+COUNTERS = sum((F(f"n_{verdict}") for verdict in Verdict.values), F("n_already"))
+
+
+def _never(model: type[models.Model], *told: str) -> Callable[..., Invariant]:
+    """Makes invariants of the rows of a model: of a condition, what is wrong, and columns named."""
+    return lambda condition, why, *more: Invariant(
+        lambda: model._default_manager.filter(condition), why, (*told, *more)
+    )
+
+
+_no_item = _never(StudyItem)
+_no_assignment = _never(Assignment, "state")
+_no_verdict = _never(ReferenceVerdict, "verdict", "origin")
+_no_evaluation = _never(Evaluation, "verdict")
+
+
+def items() -> Iterator[Invariant]:
+    """What holds of a run in a study. That it is in each once, the database itself keeps."""
+    yield _no_item(~Q(status__in=Status.values), "state {status} is none", "status")
+    first_looks = Label.objects.independent()
+    yield Invariant(
+        lambda: StudyItem.objects.annotate(rows=number_of(first_looks, "item")).exclude(
+            rows=F("n_labels")
+        ),
+        "n_labels is {n_labels}, and it has {rows}",
+        ("n_labels", "rows"),
+    )
+    yield _no_item(
+        Q(n_labels__gt=F("study__labels_per_run")),
+        "it has {n_labels} labels of {study__labels_per_run}",
+        "n_labels",
+        "study__labels_per_run",
+    )
+    # A file may hold verdicts without labels, and labels without verdicts.
+    complete = Q(n_labels__gte=F("study__labels_per_run"))
+    ours = ~Q(study__run_filter__has_key=IMPORTED)
+    yield _no_item(
+        ours & complete & Q(status=Status.OPEN), "all its labels are there, and it is open"
+    )
+    yield _no_item(
+        ours & ~complete & ~Q(status=Status.OPEN),
+        "it is {status} before all labels are there",
+        "status",
+    )
+    yield _no_item(Q(status=Status.SETTLED) & ~HAS_VERDICT, "it is settled without a verdict")
+    yield _no_item(
+        ~Q(status=Status.SETTLED) & HAS_VERDICT, "it is {status} and has a verdict", "status"
+    )
+    yield _no_item(Q(status=Status.DISPUTED) & ~HAS_DISPUTE, "it is disputed without a dispute")
+    yield _no_item(Q(status=Status.OPEN) & HAS_DISPUTE, "it is open and has a dispute")
+
+
+def labels() -> Iterator[Invariant]:
+    """What holds of labels and assignments.
+
+    That a person has one of each on a run, and one more as a hidden repeat, the database keeps.
+    """
+    yield Invariant(
+        lambda: Label.objects.exclude(success__in=Success.values),
+        "{success} is no verdict",
+        ("success",),
+    )
+    # Labels that came with a file were given elsewhere.
+    given = Label.objects.exclude(item__study__run_filter__has_key=IMPORTED)
+    yield Invariant(
+        lambda: given.exclude(_same(Assignment.objects.filter(state=State.SUBMITTED), "annotator")),
+        "no submitted assignment stands behind it",
+    )
+    members = StudyMember.objects.filter(study=OuterRef("item__study"), user=OuterRef("annotator"))
+    yield Invariant(
+        lambda: Label.objects.exclude(Exists(members)), "whoever gave it was never in its study"
+    )
+    first = Label.objects.independent().filter(
+        item=OuterRef("item"), annotator=OuterRef("annotator")
+    )
+    yield Invariant(
+        lambda: given.filter(is_repeat=True).exclude(Exists(first)), "it repeats no label"
+    )
+    yield from _assignments()
+
+
+def _assignments() -> Iterator[Invariant]:
+    has_label = _same(Label.objects.all(), "user")
+    yield _no_assignment(~Q(state__in=State.values), "state {state} is none")
+    yield _no_assignment(Q(state=State.SUBMITTED) & ~has_label, "it is submitted without a label")
+    yield _no_assignment(~Q(state=State.SUBMITTED) & has_label, "it is {state} and has a label")
+    yield _no_assignment(
+        Q(state=State.SKIPPED) & (Q(skipped_at=None) | Q(n_skips=0)),
+        "it is skipped, and nobody noted when or how often",
+    )
+    yield _no_assignment(Q(seconds__lt=0), "it took less than no time")
+    members = StudyMember.objects.filter(study=OuterRef("item__study"), user=OuterRef("user"))
+    yield _no_assignment(~Q(Exists(members)), "whoever has it was never in its study")
+
+
+def _same(rows: QuerySet[Any], person: str) -> Q:
+    """Whether there is one on the same item, by the same person, of the same look."""
+    by = "user" if rows.model is Assignment else "annotator"
+    return Q(
+        Exists(
+            rows.filter(
+                **{by: OuterRef(person)}, item=OuterRef("item"), is_repeat=OuterRef("is_repeat")
+            )
+        )
+    )
+
+
+def verdicts() -> Iterator[Invariant]:
+    """What holds of a reference verdict.
+
+    That a run has one at most in a study, and one authoritative one at most in all, the database
+    itself keeps.
+    """
+    rows = ReferenceVerdict.objects
+    yield _no_verdict(~Q(verdict__in=ReferenceVerdict.Verdict.values), "{verdict} is no verdict")
+    yield _no_verdict(~Q(origin__in=Origin.values), "origin {origin} is none")
+    yield _no_verdict(~Q(run=F("item__run")), "it is of another run than its place in the study")
+    # None where an older version, at work during an upgrade, stored it: lists know of that.
+    dated = Q(run_created_at__isnull=False)
+    other = dated & ~Q(run_created_at=F("run__created_at"))
+    yield _no_verdict(other, "it is not dated as its run is: `migrate` does that anew")
+    # What came with a file stands as it was decided elsewhere.
+    decided = Q(record={})
+    yield _no_verdict(
+        decided & Q(origin=Origin.IMPORTED), "it is imported, and nothing says from what"
+    )
+    agreed = decided & Q(origin=Origin.AGREED)
+    labels = Label.objects.independent().filter(item=OuterRef("item"))
+    differing = Q(Exists(labels.exclude(success=OuterRef("verdict"))))
+    yield _no_verdict(agreed & differing, "all are said to agree on {verdict}, and a label differs")
+    yield _no_verdict(
+        agreed & ~Q(verdict__in=CLEAR), "{verdict} cannot stand without a decision upon it"
+    )
+    dispute = Dispute.objects.filter(item=OuterRef("item"))
+    yield _no_verdict(agreed & Q(Exists(dispute)), "all are said to agree, and there is a dispute")
+    ended = decided & Q(origin__in=DISPUTED_ENDS)
+    yield _no_verdict(
+        ended & ~Q(Exists(dispute.filter(version__gt=0))), "{origin} without a dispute that ended"
+    )
+    yield _no_verdict(ended & Q(decided_by=None), "{origin}, and nobody noted by whom")
+    last = DisputeMessage.objects.filter(
+        dispute__item=OuterRef("item"), author=OuterRef("annotator")
+    ).exclude(proposal="")
+    proposed = Coalesce(
+        Subquery(last.order_by("-created_at", "-id").values("proposal")[:1]),
+        Value(""),
+        output_field=CharField(),
+    )
+    apart = labels.annotate(proposed=proposed).exclude(proposed=OuterRef("verdict"))
+    yield Invariant(
+        lambda: rows.filter(decided, origin=Origin.CONSENSUS).filter(Exists(apart)),
+        "consensus on {verdict}, which is not everybody's last proposal",
+        ("verdict",),
+    )
+
+
+def evaluations() -> Iterator[Invariant]:
+    """What holds of an evaluation.
+
+    That one evaluator has one current evaluation of a run at most, the database itself keeps.
+    """
+    yield _no_evaluation(~Q(verdict__in=Verdict.values), "{verdict} is no verdict")
+    # Other tools may say both.
+    ours = ~Q(record__has_key="evaluator")
+    without = Q(verdict=Verdict.ERROR)
+    # The score of progress tells how far a run got, also where that is not told to its end.
+    scored = Q(score__isnull=False) & ~Q(evaluator__kind=EvaluatorVersion.Kind.MILESTONES)
+    yield _no_evaluation(ours & without & scored, "it has no verdict, and a score")
+    yield _no_evaluation(ours & without & Q(reason=""), "it has no verdict, and nothing says why")
+    yield _no_evaluation(
+        ours & Q(verdict__in=SETTLED) & ~Q(reason=""), "{verdict}, and it says why not"
+    )
+
+
+def batch_counters() -> Iterator[Invariant]:
+    """What holds of a batch. Its items and evaluations go with their run, its counters stay."""
+    batches = EvaluationBatch.objects.all()
+    items = EvaluationBatchItem.objects.all()
+    done = number_of(items.filter(is_done=True), "batch")
+    yield Invariant(
+        lambda: batches.exclude(n_done=COUNTERS),
+        "n_done is {n_done}, which its counters of verdicts do not add up to",
+        ("n_done",),
+    )
+    yield Invariant(
+        lambda: batches.annotate(rows=done).filter(rows__gt=F("n_done")),
+        "n_done is {n_done}, and {rows} of its runs are done",
+        ("n_done", "rows"),
+    )
+    yield Invariant(
+        lambda: batches.filter(n_total__lt=F("n_done")),
+        "n_done is {n_done} of {n_total}",
+        ("n_done", "n_total"),
+    )
+    yield Invariant(
+        lambda: batches.filter(
+            state=LeasedWork.State.FINISHED, pk__in=items.filter(is_done=False).values("batch")
+        ),
+        "it has finished before all its runs are done",
+    )
+    for verdict in Verdict.values:
+        counter = f"n_{verdict}"
+        found = number_of(Evaluation.objects.filter(verdict=verdict), "batch")
+        differs = Q(rows__gt=F(counter)) | ~Q(rows=F(counter)) & Q(done=F("n_done"))
+        yield Invariant(
+            lambda found=found, differs=differs: (  # type: ignore[misc] # bound defaults have no type
+                batches.annotate(rows=found, done=done).filter(differs)
+            ),
+            f"{counter} is {{{counter}}}, and {{rows}} of its evaluations say so",
+            (counter, "rows"),
+        )
+
+
+def invariants() -> Iterator[Invariant]:
+    """What holds of studies' runs, labels, reference verdicts and evaluations."""
+    yield from items()
+    yield from labels()
+    yield from verdicts()
+    yield from evaluations()
+    yield from batch_counters()

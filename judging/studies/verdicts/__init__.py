@@ -1,1 +1,0 @@
-"""Reference verdicts: how labels settle, and how old they are."""
