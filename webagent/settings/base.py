@@ -37,7 +37,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
-    "django.contrib.staticfiles",
+    "runs.storage.static_files.OwnStaticFilesConfig",
     "django.contrib.humanize",
     "django_htmx",
     "django_filters",

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from webagent.settings.environment import Environment
 
-STATIC = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+STATIC = {"BACKEND": "runs.storage.static_files.HashedStaticFiles"}
 
 
 def storages(env: Environment, data_dir: Path) -> dict[str, dict[str, Any]]:

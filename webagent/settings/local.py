@@ -7,4 +7,6 @@ from webagent.settings.folders import read_or_make_secret_key
 DEBUG = True
 SECRET_KEY = ENV.SECRET_KEY or read_or_make_secret_key(DATA_DIR / "secret_key")
 ALLOWED_HOSTS = ENV.ALLOWED_HOSTS or ["localhost", "127.0.0.1", "[::1]"]
-WHITENOISE_USE_FINDERS = True
+# Static files are collected when the site is served, and stay as they are until it is again.
+STATIC_ROOT = DATA_DIR / "static"
+WHITENOISE_AUTOREFRESH = False

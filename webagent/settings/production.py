@@ -1,7 +1,7 @@
 """Behind TLS, on PostgreSQL and Redis. `check --deploy` is clean with these."""
 
 from webagent.settings.base import *  # noqa: F403 (how settings inherit)
-from webagent.settings.base import ENV, LOGGING, STORAGES
+from webagent.settings.base import ENV, LOGGING
 
 for name in ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "ALLOWED_HOSTS"):
     if not getattr(ENV, name):
@@ -14,9 +14,6 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = True
 SECURE_HSTS_PRELOAD = True
 SESSION_COOKIE_SECURE = True
 CSRF_COOKIE_SECURE = True
-STORAGES = STORAGES | {
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
-}
 # One JSON object a line, for whatever gathers logs.
 LOGGING = LOGGING | {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "json"}},

@@ -17,7 +17,7 @@ if "DATA_DIR" not in os.environ:
     atexit.register(_remove, os.environ["DATA_DIR"], os.getpid())
 
 from webagent.settings.base import *  # noqa: E402, F403 (after DATA_DIR is set; settings are stars)
-from webagent.settings.base import DATA_DIR, DATABASES  # noqa: E402 (after DATA_DIR is set)
+from webagent.settings.base import DATA_DIR, DATABASES, STORAGES  # noqa: E402 (after DATA_DIR is set)
 
 DEBUG = False
 SECRET_KEY = "only-for-the-test-suite-and-nowhere-else"  # noqa: S105 (guards nothing)
@@ -29,6 +29,9 @@ WHITENOISE_AUTOREFRESH = True
 AXES_ENABLED = False
 STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
+STORAGES = STORAGES | {
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+}
 
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # A file, as in earnest: the database in memory locks tables where a file waits its turn.

@@ -39,6 +39,7 @@ class Command(BaseCommand):
         _demand_free_port(host, port)
         wait_for_database(self._say)
         call_command("migrate", interactive=False, verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0)
         prepare_to_fork([BROWSER])
         announcement = _Announcement(host, port, self._say)
         # Runs take minutes and judges hours; workers apart keep imports and verdicts going

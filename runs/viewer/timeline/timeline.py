@@ -19,6 +19,10 @@ ALL_AT_ONCE = 400
 PART = 100
 TEXT_CHARS = 4000
 NO_BLOB = "0" * 64
+_PARTS = ["fragments", "finder", "list", "picture", "progress", "scrubber"]
+_PARTS += ["seen", "stage", "texts", "tree", "words"]
+MODULES = ("js/timeline.js", *(f"js/timeline/{name}.js" for name in _PARTS))
+"""What `js/timeline.js` imports, itself included."""
 
 
 class StepTexts(TypedDict):
@@ -48,10 +52,13 @@ def timeline_context(run: Run, user: User) -> dict[str, Any]:
     events = events_shown(shown)
     marks = marks_of(shown, events, steps)
     n_given_up = sum(step["state"] == Step.State.SUPERSEDED for step in steps)
+    first = steps[0]["image"] if steps else None
     return {
         "timeline": {
             "run": shown,
             "data": timeline_data(shown, steps, events, marks),
+            "modules": MODULES,
+            "first_picture": first and reverse("runs:run_blob", args=[run.pk, first]),
             "marks": marks,
             "course": course_title(shown, events, n_given_up),
             "n_given_up": n_given_up,
