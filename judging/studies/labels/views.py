@@ -128,7 +128,8 @@ def _next(request: AppRequest, study: Study) -> HttpResponse:
 @for_annotators
 def annotate_run(request: AppRequest, study: Study, run_id: UUID) -> HttpResponse:
     """One particular run of the person's own: to change its label, or one that was skipped."""
-    item = get_object_or_404(study.items.filter(assignments__user=request.user), run=run_id)
+    own = study.items.filter(assignments__user=request.user, assignments__is_repeat=False)
+    item = get_object_or_404(own, run=run_id)
     try:
         assignment = take_up(study=study, user=request.user, item=item)
     except NotYoursError:

@@ -320,6 +320,19 @@ def test_a_hidden_repeat_shows_nothing_of_the_first_look() -> None:
     assert "repeat" not in said
 
 
+def test_a_label_can_be_opened_while_its_run_is_looked_at_again() -> None:
+    study = make_study(
+        runs=2, annotators=[make_user("annotator"), make_user("annotator")], repeat_share=0.5
+    )
+    user = annotators_of(study)[0]
+    for item in study.items.all():
+        make_label(item, user, "failure")
+    again = next_assignment(study=study, user=user)
+    assert again is not None
+    assert again.is_repeat
+    assert as_(user).get(url("annotate_run", study, again.item.run_id)).status_code == 200
+
+
 def test_after_the_last_run_it_says_what_happens_and_thanks(study: Study) -> None:
     first, second = annotators_of(study)
     one, two = study.items.all()
