@@ -17,6 +17,7 @@ from runs.imports import importing
 from runs.imports.importing import import_upload, sweep_imports
 from runs.imports.storing import import_runs
 from runs.imports.tasks import dispatch_imports
+from runs.imports.tasks import import_upload as carry_out_message
 from runs.models import ImportJob, Run, User
 from runs.queue import holding
 from tests.runs.factories import make_user
@@ -37,7 +38,7 @@ def place(settings, tmp_path, monkeypatch):
     sent: list[str] = []
     monkeypatch.setattr(
         "runs.queue.dispatching.current_app.send_task",
-        lambda name, args, **_: sent.append(args[0]),
+        lambda name, args=(), **_: sent.extend(args),
     )
     return sent
 
@@ -228,6 +229,16 @@ class TestDeadWorkers:
         assert len(place) == 15 + 10
         oldest = ImportJob.objects.order_by("created_at").values_list("pk", flat=True)[:10]
         assert place[15:] == [str(pk) for pk in oldest]
+
+    @pytest.mark.fault(2, "the broker forgets the messages of many imports")
+    def test_who_is_through_with_one_has_the_next_ones_message_sent_again(
+        self, engineer, place, tmp_path
+    ):
+        long_ago = timezone.now() - timedelta(seconds=settings.ENV.LEASE_S + 5)
+        content = archive(tmp_path)
+        first, *others = (make_job(engineer, content, dispatched_at=long_ago) for _ in range(3))
+        carry_out_message(str(first.pk))
+        assert place == [str(others[0].pk)]
 
     @pytest.mark.fault(2, "the broker refuses the message of an import")
     def test_without_a_broker_the_import_waits(self, engineer, tmp_path, monkeypatch):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -57,6 +60,27 @@ def test_a_connection_to_a_redis_that_died_is_closed_to_its_end(
 ) -> None:
     findings.times = 1
     assert not breaks_when_closed("redis", server)
+
+
+_IS_KEPT_ALIVE = """
+import socket
+from webagent.celery import app
+with app.connection() as connection:
+    client = connection.default_channel.client
+    made = client.connection_pool.get_connection()
+    print(made._sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
+"""
+
+
+@pytest.mark.fault(2, "the machine of Redis is gone, and nobody ends the connections to it")
+def test_a_connection_to_redis_asks_whether_the_other_side_is_there(
+    server: Redis, findings: Findings
+) -> None:
+    findings.times = 1
+    environment = os.environ | {"REDIS_URL": server.url}
+    command = [sys.executable, "-c", _IS_KEPT_ALIVE]
+    asked = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert asked.stdout.strip() == "1", asked.stderr
 
 
 @pytest.mark.slow
