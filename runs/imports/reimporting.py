@@ -14,11 +14,12 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from runs.exports.run_bundles import bundle_of
+from runs.imports.completing import why_kept, with_verdicts
 from runs.imports.storing import StoringError, import_bundle
 from runs.models import Run
 from runs.storage.bounds import import_bounds
 from runs.storage.deletion import named_deleted
-from runs.storage.verdicts import Verdicts, verdict_store
+from runs.storage.verdicts import verdict_store
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.inventory import NOT_IN_ORIGINALS
 from webagent.trajectory.originals import KeptTree, has_original
@@ -84,7 +85,7 @@ def put_in_place(run: Run, read: RunBundle, *, only_look: bool = False) -> Reimp
     """Store what was read under the run's own id, with all that imports said of it, or say why
     the run stays as it was. With `only_look` nothing is changed.
     """
-    if reason := _why_kept(run):
+    if reason := why_kept(run):
         return Reimported(run_id=run.pk, became=Became.KEPT, reason=reason)
     if only_look:
         return Reimported(run_id=run.pk, became=Became.REPLACED)
@@ -121,13 +122,6 @@ def placed_like(read: RunBundle, stored: RunBundle) -> RunBundle:
     return replace(read, run=read.run.model_copy(update=place))
 
 
-def _why_kept(run: Run) -> str:
-    """Why the run may not be replaced; empty if it may."""
-    if run.family or run.reruns.exists() or Run.objects.filter(retry_of=run).exists():
-        return "it repeats a run, or others repeat it"
-    return verdict_store.get().why_kept(run)
-
-
 @transaction.atomic
 def _replace(run: Run, read: RunBundle) -> UUID:
     """Store what was read under the run's own id, with all that imports said of it.
@@ -140,17 +134,7 @@ def _replace(run: Run, read: RunBundle) -> UUID:
     user = run.created_by
     with named_deleted(run, "read again from its original"):
         Run.objects.filter(pk=run.pk).delete()
-    return import_bundle(_with(read, said), user=user).run_id
-
-
-def _with(read: RunBundle, said: Verdicts) -> RunBundle:
-    """The run as it is read today, and what earlier imports said of it after that."""
-    return replace(
-        read,
-        evaluations=(*read.evaluations, *said.evaluations),
-        labels=(*read.labels, *said.labels),
-        adjudications=(*read.adjudications, *said.adjudications),
-    )
+    return import_bundle(with_verdicts(read, said), user=user).run_id
 
 
 @transaction.atomic

@@ -13,6 +13,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from runs.catalogue.milestones.records import store_milestones
 from runs.catalogue.tasks.rows import differs
 from runs.exports.run_bundles import TASK_KEY, is_stored, stored_run
+from runs.imports.completing import make_way, with_verdicts
 from runs.imports.file_writing import write_files
 from runs.imports.reading_ahead import reading
 from runs.imports.session import ImportSession
@@ -39,7 +40,7 @@ from runs.storage.records import (
     step_row,
     stored_json,
 )
-from runs.storage.verdicts import verdict_store
+from runs.storage.verdicts import Verdicts, verdict_store
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.records import EndReason
 
@@ -210,17 +211,27 @@ def _store(
         transaction.on_commit(partial(session.met, stored))
         return stored, False
     blobs.save()
-    run = _store_run(bundle, content_hash, experiment_name, session)
+    part = make_way(bundle, experiment_name or bundle.run.experiment, session.user)
+    if part:
+        session.forget()
+    run_id, said = part or (free_run_id(bundle.run), Verdicts())
+    run = _store_run(run_id, bundle, content_hash, experiment_name, session)
     steps = [step_row(run.pk, step) for step in bundle.steps]
     Step.objects.bulk_create(steps)
     Attachment.objects.bulk_create(_attachments(run.pk, bundle, steps))
     Event.objects.bulk_create(event_rows(run.pk, bundle.run.events))
     transaction.on_commit(partial(session.stored, run.pk))
+    if part:
+        verdict_store.get().store(run, with_verdicts(bundle, said))
     return run, True
 
 
 def _store_run(
-    bundle: RunBundle, content_hash: str, experiment_name: str | None, session: ImportSession
+    run_id: UUID,
+    bundle: RunBundle,
+    content_hash: str,
+    experiment_name: str | None,
+    session: ImportSession,
 ) -> Run:
     # Milestones stand in rows of their own.
     described = bundle.task.model_copy(update={"milestones": None})
@@ -232,7 +243,7 @@ def _store_run(
     demand_room(experiment, n_runs=1, n_bytes=_n_bytes(bundle))
     cancelled = bundle.run.end_reason == EndReason.CANCELLED
     run = Run(
-        id=free_run_id(bundle.run),
+        id=run_id,
         task=task,
         agent=session.agent(bundle.run),
         experiment=experiment,
