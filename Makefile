@@ -6,9 +6,9 @@ INSTALLED_DEV := .venv/.installed-dev
 
 .PHONY: run test check quick quick-check quick-tests
 .PHONY: pure sqlite sqlite-browsers sqlite-workers postgresql postgresql-workers
-.PHONY: catalogue install format messages lock benchmarks clean
+.PHONY: catalogue install format messages reference lock benchmarks clean
 
-run: install
+run: install ## sets up everything, loads the demo, serves on http://127.0.0.1:8000
 	@scripts/find_browser.sh || true
 	@$(PYTHON) scripts/messages.py compile
 	@$(PYTHON) manage.py migrate --verbosity 0
@@ -20,7 +20,7 @@ run: install
 # the tests and make the database once more, which takes as long as it saves on two cores.
 LANES ?= 4
 PHASES := sqlite-browsers sqlite postgresql-workers sqlite-workers postgresql pure check
-test: $(INSTALLED_DEV)
+test: $(INSTALLED_DEV) ## checks and all tests, in phases side by side
 	@scripts/install_services.sh
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(LANES) $(addprefix beside-others/,$(PHASES))
 
@@ -30,7 +30,7 @@ beside-others/%:
 	  | while IFS= read -r line; do printf '%s: %s\n' '$*' "$$line"; done; code=$$?; \
 	echo "$*: $$([ $$code = 0 ] && echo passed || echo FAILED) after $$SECONDS s"; exit $$code
 
-install: $(INSTALLED)
+install: $(INSTALLED) ## only sets up
 
 $(INSTALLED): requirements.txt scripts/install.sh
 	@scripts/install.sh requirements.txt
@@ -40,7 +40,7 @@ $(INSTALLED_DEV): $(INSTALLED) requirements-dev.txt
 	@scripts/install.sh requirements-dev.txt
 	@touch $@
 
-check: $(INSTALLED_DEV)
+check: $(INSTALLED_DEV) ## lint, types, import directions, migrations, messages, packages
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	scripts/with_scratch.sh .venv/bin/mypy  # it reads the settings, and never cleans up
@@ -55,26 +55,26 @@ PYTEST := scripts/with_scratch.sh .venv/bin/pytest
 PYTEST_WITH_SERVICES := scripts/with_scratch.sh $(PYTHON) scripts/with_services.py .venv/bin/pytest
 
 # Each test says which database it meets: see tests/database_use.py.
-pure: $(TESTS)
+pure: $(TESTS) ## tests that use no database
 	$(PYTEST) --database=none
 
 # SQLite, the file-system broker and files on disk: what `make run` uses.
-sqlite: $(TESTS)
+sqlite: $(TESTS) ## tests on SQLite, in one process
 	$(PYTEST) --database=sqlite -m "not browser and not worker"
-sqlite-browsers: $(TESTS)
+sqlite-browsers: $(TESTS) ## tests on SQLite in a real browser
 	$(PYTEST) --database=sqlite -m "browser and not worker"
-sqlite-workers: $(TESTS)
+sqlite-workers: $(TESTS) ## tests on SQLite with worker processes
 	$(PYTEST) --database=sqlite -m worker
 
 # A PostgreSQL and a Redis, started for the occasion.
-postgresql: $(TESTS)
+postgresql: $(TESTS) ## tests on PostgreSQL and Redis
 	$(PYTEST_WITH_SERVICES) --database=postgresql -m "not worker"
-postgresql-workers: $(TESTS)
+postgresql-workers: $(TESTS) ## tests on PostgreSQL and Redis with worker processes
 	$(PYTEST_WITH_SERVICES) --database=postgresql -m worker
 
 # Lint, types of what changed since the last time, and all tests but those that are long or need a
 # browser, a worker or PostgreSQL.
-quick: $(TESTS)
+quick: $(TESTS) ## lint, types of what changed, and the tests to run between two edits
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 $(addprefix beside-others/,quick-tests quick-check)
 
 quick-check: $(INSTALLED_DEV)
@@ -86,22 +86,25 @@ quick-tests: $(TESTS)
 	$(PYTEST) -n auto --dist loadfile \
 	  -m "not browser and not worker and not postgresql_only and not slow"
 
-format: $(INSTALLED_DEV)
+format: $(INSTALLED_DEV) ## formats the source
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
 
 catalogue: $(INSTALLED_DEV)
 	@$(PYTHON) scripts/messages.py compile
 
-messages: $(INSTALLED_DEV)
+messages: $(INSTALLED_DEV) ## collects new interface texts into locale/ja
 	$(PYTHON) scripts/messages.py update
 
-lock:
+reference: $(INSTALLED_DEV) ## writes the reference pages of docs/
+	$(PYTHON) scripts/reference.py
+
+lock: ## pins all packages anew, with hashes (needs uv)
 	uv pip compile requirements.in --override overrides.txt -o requirements.txt --generate-hashes --no-header --no-annotate --python-version 3.11
 	uv pip compile requirements-dev.in -o requirements-dev.txt --generate-hashes --no-header --no-annotate --python-version 3.11
 
-benchmarks: $(INSTALLED_DEV)
+benchmarks: $(INSTALLED_DEV) ## measures what scale.md lists
 	$(PYTHON) -m tests.benchmarks
 
-clean:
+clean: ## removes packages and all data
 	rm -rf .venv var staticfiles

@@ -79,77 +79,150 @@ Backends = Annotated[dict[str, str], NoDecode, BeforeValidator(_read_backends)]
 
 
 class Environment(BaseSettings):
-    """Every setting that may come from outside, with its default. Units are in the names."""
+    """Every setting that may come from outside, with its default. Units are in the names.
 
-    model_config = SettingsConfigDict(case_sensitive=True, extra="ignore")
+    `docs/reference_settings.md` is written from this class: a comment is a heading there.
+    """
 
+    model_config = SettingsConfigDict(
+        case_sensitive=True, extra="ignore", use_attribute_docstrings=True
+    )
+
+    # The site
     DATA_DIR: Path = REPOSITORY / "var"
+    """Folder of the database, files, queue and uploads."""
     HOST: str = "127.0.0.1"
+    """Address on which `make run` and the web server listen."""
     PORT: int = Field(8000, ge=1, le=65535)
+    """Port on which they listen."""
     WEB_PROCESSES: int = Field(2, ge=1, le=64)
+    """Processes of the web server."""
     WEB_THREADS: int = Field(8, ge=1, le=64)
+    """Threads of each process of the web server."""
     SECRET_KEY: str | None = Field(None, min_length=32)
+    """Signs sessions. Made at the first start; must be set in production."""
     DATABASE_URL: str | None = None
+    """`postgresql://user:password@host/name`. Unset: SQLite in `DATA_DIR`."""
     REDIS_URL: Annotated[str, AfterValidator(_redis_url)] | None = None
+    """`redis://host:6379/0`, the broker. Unset: files in `DATA_DIR`."""
     ALLOWED_HOSTS: Words = []
+    """Host names under which people reach the site. Must be set in production."""
     CSRF_TRUSTED_ORIGINS: Words = []
+    """Origins whose forms are accepted: `https://name`. Must be set in production."""
     PROXIES: int = Field(0, ge=0, le=8)
+    """Number of your own reverse proxies in front of the site. Visitors' addresses (audit log,
+    lock-out) come from what these append to `X-Forwarded-For`."""
+    LANGUAGE: str = Field("en", pattern="^(en|ja)$")
+    """Language until a person chooses another one: `en` or `ja`."""
+    TIME_ZONE: str = "UTC"
+    """Time zone of pages."""
+
+    # Logs and metrics
     LOG_LEVEL: Literal["DEBUG", "INFO", "WARNING", "ERROR"] | None = None
+    """`DEBUG`, `INFO`, `WARNING` or `ERROR`. Unset: `WARNING`, in production `INFO`."""
     METRICS_TOKEN: str | None = Field(None, min_length=16)
+    """Bearer token that opens `/metrics` and the details of `/readyz`."""
     METRICS_NETWORKS: Networks = []
+    """Networks that may read both without a token: `10.0.0.0/8,fd00::/8`."""
     WORKER_METRICS_PORT: int | None = Field(None, ge=1, le=65535)
+    """Port on which workers serve their metrics."""
+
+    # Files
     BLOB_STORAGE: str | None = Field(
         None, pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?$"
     )
+    """`s3://bucket/prefix` for files and uploads. Unset: folders in `DATA_DIR`. See
+    [storage](storage.md)."""
     BLOB_SERVING: Literal["proxied", "presigned"] = "proxied"
+    """`presigned` sends browsers to the bucket for pictures and downloads."""
     S3_ENDPOINT_URL: Annotated[str, AfterValidator(_base_url)] | None = None
+    """Another S3-compatible service: `http://minio:9000`. Unset: Amazon."""
     S3_PUBLIC_URL: Annotated[str, AfterValidator(_base_url)] | None = None
+    """Address of that service for browsers, if it differs."""
     S3_REGION: str = Field("us-east-1", pattern=r"^[a-z0-9-]+$")
+    """Region of the bucket."""
     S3_TIMEOUT_S: float = Field(10.0, gt=0)
+    """Seconds until one request to the bucket counts as failed."""
     S3_MAX_TRIES: int = Field(3, ge=1, le=10)
-    LANGUAGE: str = Field("en", pattern="^(en|ja)$")
-    TIME_ZONE: str = "UTC"
+    """Tries until the bucket counts as down."""
+    ORPHAN_GRACE_S: int = Field(24 * 3600, ge=0)
+    """Age in seconds from which a file without a row may be deleted; also how long an upload waits
+    for confirmation."""
+    ARCHIVE_GRACE_DAYS: float = Field(30.0, ge=0)
+    """Days during which an archived run can be restored before it is deleted."""
+
+    # Agents, sites and models
     CHROMIUM_EXECUTABLE: Path | None = None
+    """Browser for reruns. Unset: Playwright's own, then the system's."""
     BROWSERS: int | None = Field(None, ge=1, le=256)
+    """Runs at a time on this machine, each with its own browser. Unset: by processors and
+    memory."""
     SITE_HOSTS: Hosts = {}
+    """Addresses of the benchmarks' sites: `shopping=http://h:7770,reddit=http://h:9999`, or a JSON
+    object. See [tasks](tasks.md)."""
     MAP_BACKENDS: Backends = {}
+    """Services behind the map, for `check_sites`:
+    `tiles=http://m:8080,search=http://m:8085`, and `car`, `bike` and `foot` for routes."""
     MODELS_FILE: FilePath | None = None
+    """TOML or JSON file that describes the language models. Unset: no model is asked. See
+    [models](models.md)."""
     JUDGE_MODEL: str | None = Field(None, min_length=1)
+    """Entry of that file that judges and pipelines ask by default."""
 
     # Runs in the background
     LEASE_S: int = Field(60, ge=5)
+    """Seconds until a silent worker loses its work."""
     PUSH_LEASE_S: int = Field(900, ge=5)
+    """Seconds until a silent pushed run ends as incomplete."""
     HEARTBEAT_S: int = Field(10, ge=1)
+    """Seconds between a worker's signs of life; at most half of `LEASE_S`."""
     SWEEP_INTERVAL_S: int = Field(15, ge=1)
+    """Seconds between two sweeps for work of dead workers."""
     RUN_TIME_LIMIT_S: int = Field(1800, ge=10)
+    """Seconds that one run may take."""
     MAX_ATTEMPTS: int = Field(3, ge=1, le=10)
+    """Attempts at a run that the infrastructure breaks."""
     RETRY_BACKOFF_S: float = Field(5.0, gt=0)
+    """Seconds before the second attempt; doubled for each further one."""
     SITE_WAIT_S: float = Field(30.0, gt=0)
+    """Seconds between two looks at a site that is not ready."""
     SITE_PATIENCE_S: float = Field(1800.0, ge=0)
-
-    # Bounds on what comes from outside
-    IMPORT_MAX_UPLOAD_BYTES: int = Field(2 * 1024**3, ge=1)
-    UPLOAD_KEEP_DAYS: float = Field(30.0, ge=0)
-    UPLOAD_KEEP_BYTES: int = Field(20 * 1024**3, ge=0)
-    UPLOAD_PATIENCE_S: float = Field(30.0, gt=0, le=600)
-    IMPORT_MAX_UNPACKED_BYTES: int = Field(20 * 1024**3, ge=1)
-    IMPORT_MAX_MEMBERS: int = Field(500_000, ge=1)
-    IMPORT_MAX_RATIO: int = Field(200, ge=2)
-    IMPORT_MAX_PIXELS: int = Field(50_000_000, ge=1)
-    IMPORT_MAX_JSON_DEPTH: int = Field(64, ge=4)
-    IMPORT_MAX_TEXT_CHARS: int = Field(10_000_000, ge=1000)
-    IMPORT_MAX_STEPS: int = Field(10_000, ge=1)
-    IMPORT_MAX_PICKLE_BYTES: int = Field(256 * 1024**2, ge=1)
-    IMPORT_MAX_FILE_SECONDS: float = Field(20.0, gt=0)
-
-    # The API
-    API_MAX_BODY_BYTES: int = Field(32 * 1024**2, ge=1024)
-    API_REQUESTS_PER_MINUTE: int = Field(600, ge=1)
-
-    # People
+    """Seconds until a run gives up waiting for a site."""
     ASSIGNMENT_LEASE_S: int = Field(3600, ge=60)
-    ORPHAN_GRACE_S: int = Field(24 * 3600, ge=0)
-    ARCHIVE_GRACE_DAYS: float = Field(30.0, ge=0)
+    """Seconds for which a run stays reserved for an annotator."""
+
+    # Bounds on uploads and the API
+    IMPORT_MAX_UPLOAD_BYTES: int = Field(2 * 1024**3, ge=1)
+    """Largest upload."""
+    UPLOAD_KEEP_DAYS: float = Field(30.0, ge=0)
+    """Days for which uploaded files are kept, so that newer importers can read them again; 0 keeps
+    none."""
+    UPLOAD_KEEP_BYTES: int = Field(20 * 1024**3, ge=0)
+    """Space that kept uploads may take together; the oldest are deleted first."""
+    UPLOAD_PATIENCE_S: float = Field(30.0, gt=0, le=600)
+    """Seconds of silence after which an upload is given up."""
+    IMPORT_MAX_UNPACKED_BYTES: int = Field(20 * 1024**3, ge=1)
+    """Unpacked size of an archive."""
+    IMPORT_MAX_MEMBERS: int = Field(500_000, ge=1)
+    """Files in an archive."""
+    IMPORT_MAX_RATIO: int = Field(200, ge=2)
+    """Unpacked size by packed size of an archive."""
+    IMPORT_MAX_PIXELS: int = Field(50_000_000, ge=1)
+    """Pixels of a picture."""
+    IMPORT_MAX_JSON_DEPTH: int = Field(64, ge=4)
+    """Nesting of JSON."""
+    IMPORT_MAX_TEXT_CHARS: int = Field(10_000_000, ge=1000)
+    """Characters of one text."""
+    IMPORT_MAX_STEPS: int = Field(10_000, ge=1)
+    """Steps of a run."""
+    IMPORT_MAX_PICKLE_BYTES: int = Field(256 * 1024**2, ge=1)
+    """Size of one pickle, unpacked."""
+    IMPORT_MAX_FILE_SECONDS: float = Field(20.0, gt=0)
+    """Seconds to read one pickle."""
+    API_MAX_BODY_BYTES: int = Field(32 * 1024**2, ge=1024)
+    """Longest body of an API request other than an upload."""
+    API_REQUESTS_PER_MINUTE: int = Field(600, ge=1)
+    """Requests of one token in a minute."""
 
     @field_validator("HEARTBEAT_S")
     @classmethod

@@ -21,7 +21,7 @@ from runs.models import Experiment, Run
 class Command(BaseCommand):
     help = (
         "Write one table of a study or an experiment as CSV, JSON Lines or Parquet, by the ending"
-        " of OUT: .csv, .jsonl or .parquet. Columns and types: docs/exporting.md."
+        " of OUT: .csv, .jsonl or .parquet. Columns and types: docs/reference_tables.md."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -1,18 +1,11 @@
-"""Rules are described where people look for them."""
-
-from pathlib import Path
+"""Rules are described, and a verdict names those that decided it."""
 
 from judging.evaluators.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, Rule, Rules
 from judging.evaluators.matching.repaired.rules import decisive_rules as decisive
 
-DOCUMENT = Path(__file__).parents[4] / "docs" / "matchers.md"
 
-
-def test_every_rule_is_described_and_documented():
+def test_every_rule_is_described():
     assert set(DESCRIPTIONS) == ALL_RULES
-    document = DOCUMENT.read_text(encoding="utf-8")
-    for rule, description in DESCRIPTIONS.items():
-        assert f"| `{rule}` | {description.replace('|', '&#124;')} |" in document
 
 
 def either(rules: Rules) -> bool:
