@@ -1,17 +1,40 @@
 """The documents say what is true."""
 
-import ast
 import re
+import subprocess
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from scripts import reference
+from tests.faults.failures_withstood import FAILURES
 from webagent.trajectory.reading import READERS
 
 ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = (
+    "runs",
+    "judging",
+    "webagent",
+    "tests",
+    "tools",
+    "scripts",
+    "docker",
+    "static",
+    "templates",
+)
+SUFFIXES = {".py", ".html", ".po", ".sh", ".yaml", ".yml", ".toml", ".example"}
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def pages_named_in_source() -> set[str]:
+    """`agents.md`, wherever code or a page of the site says `docs/agents.md`."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    paths = [ROOT / line for line in listed.stdout.splitlines()]
+    texts = (path.read_text() for path in paths if path.suffix in SUFFIXES and path.exists())
+    return {name for text in texts for name in re.findall(r"docs/([\w.]+\.(?:md|toml))", text)}
 
 
 @pytest.mark.parametrize("name", reference.PAGES)
@@ -22,59 +45,50 @@ def test_reference_pages_say_what_the_code_says(name: str) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_between_files_lead_somewhere(document: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):
-        if not target.startswith("http"):
-            assert (document.parent / target).exists(), target
-
-
-def test_every_failure_names_the_tests_that_cause_it() -> None:
-    table = (ROOT / "docs/reliability.md").read_text().split("## Where each is caused")[1]
-    rows = dict(re.findall(r"^\| (\d+) \|(.*)$", table.split("##")[0], re.M))
-    for path in (ROOT / "tests").rglob("test_*.py"):
-        for number in re.findall(r"mark\.fault\(\s*(\d+),", path.read_text()):
-            assert f"`{path.relative_to(ROOT)}`" in rows[number], (number, path)
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_tests_that_are_named_are_there(document: Path) -> None:
-    text = document.read_text()
-    for path in re.findall(r"`(tests/[\w/]+\.py)`", text):
-        assert (ROOT / path).exists(), path
-    assert set(re.findall(r"`(test_\w+)`", text)) <= names_of_tests()
-
-
-def test_every_format_says_what_becomes_of_it() -> None:
-    names = re.findall(r"^## .*\(`(\w+)`\)$", (ROOT / "docs/formats.md").read_text(), re.M)
-    # Our own has a page of its own.
-    assert sorted([*names, "native"]) == sorted(reader.name for reader in READERS)
-
-
-def test_every_format_has_its_traps_and_every_trap_its_tests() -> None:
-    text = (ROOT / "docs/format_traps.md").read_text()
-    names = re.findall(r"^## .*\(`(\w+)`\)$", text, re.M)
-    assert sorted(names) == sorted(reader.name for reader in READERS)
-    for section in text.split("\n## ")[1:]:
-        assert section.count("\n| ") > 1, f"no trap of {section.splitlines()[0]}"
-    for line in text.splitlines():
-        if not line.startswith("| ") or line.startswith("| trap |"):
+    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", document.read_text()):
+        page = document.parent / target if target else document
+        if target.startswith("http"):
             continue
-        tests = re.findall(r"`(tests/[\w/]+\.py)::([\w:]+)`", line.rsplit("|", 2)[1])
-        assert tests, f"no test shows: {line}"
-        for path, name in tests:
-            assert name in names_in(path), (path, name)
+        assert page.exists(), target
+        assert not anchor or anchor in anchors_of(page), f"{target}#{anchor}"
 
 
 @cache
-def names_in(path: str) -> frozenset[str]:
-    """Every test of a file, as pytest names it: `test_x`, `TestAll::test_y`."""
-    found = set()
-    for node in ast.parse((ROOT / path).read_text()).body:
-        if isinstance(node, ast.FunctionDef):
-            found.add(node.name)
-        elif isinstance(node, ast.ClassDef):
-            inside = (each for each in node.body if isinstance(each, ast.FunctionDef))
-            found |= {f"{node.name}::{each.name}" for each in inside}
-    return frozenset(name for name in found if name.rpartition("::")[2].startswith("test_"))
+def anchors_of(page: Path) -> frozenset[str]:
+    """Of each heading its name in addresses, as GitHub makes it."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
+    return frozenset(re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings)
+
+
+@pytest.mark.parametrize("name", sorted(pages_named_in_source()))
+def test_pages_named_in_the_source_are_there(name: str) -> None:
+    assert (ROOT / "docs" / name).exists()
+
+
+def test_every_failure_has_its_promise_and_its_tests() -> None:
+    text = (ROOT / "docs/reliability.md").read_text()
+    promised = {int(number) for number in re.findall(r"^\| (\d+) \|", text, re.M)}
+    sources = [path.read_text() for path in (ROOT / "tests").rglob("test_*.py")]
+    caused = {int(n) for text in sources for n in re.findall(r"mark\.fault\(\s*(\d+),", text)}
+    assert promised == {failure.number for failure in FAILURES} == caused
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_and_tests_that_are_named_are_there(document: Path) -> None:
+    text = document.read_text()
+    for path in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*[\w/])", text):
+        if not path.endswith("/.env"):  # the operator writes it
+            assert (ROOT / path).exists(), path
+    assert set(re.findall(r"`(test_\w+)`", text)) <= names_of_tests()
+
+
+def test_every_format_has_its_section_and_every_pitfall_its_tests() -> None:
+    sections = (ROOT / "docs/formats.md").read_text().split("\n## ")[2:]
+    names = [re.search(r"\(`(\w+)`\)$", section.splitlines()[0]) for section in sections]
+    assert sorted(name[1] for name in names if name) == sorted(reader.name for reader in READERS)
+    for section in sections:
+        pitfalls = section.split("**Pitfalls**\n")[1].strip().splitlines()
+        assert all(re.search(r"`test_\w+`\)$", pitfall) for pitfall in pitfalls), section
 
 
 @cache
