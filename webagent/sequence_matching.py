@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate
-from typing import Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 Item = TypeVar("Item", bound=Hashable)
+Found = TypeVar("Found")
 MOST_PAIRS = 3_000_000
 """Pairs of equal items that are looked at; what is left beyond it counts as different."""
 
@@ -35,7 +36,19 @@ class Piece(NamedTuple):
     b_end: int
 
 
-def common_blocks(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Block]:
+class Compared(list[Found], Generic[Found]):
+    """What a comparison found.
+
+    Attributes:
+        is_whole: whether all was compared; else what is left counts as different.
+    """
+
+    def __init__(self, found: Iterable[Found] = (), *, is_whole: bool = True) -> None:
+        super().__init__(found)
+        self.is_whole = is_whole
+
+
+def common_blocks(a: Sequence[Hashable], b: Sequence[Hashable]) -> Compared[Block]:
     """Equal stretches in order, the longest found first."""
     matcher = SequenceMatcher(None, a, b, autojunk=False)
     times = Counter(b)
@@ -57,14 +70,15 @@ def common_blocks(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Block]:
             waiting.append((a_start, found.a, b_start, found.b))
         if a_after < a_end and b_after < b_end:
             waiting.append((a_after, a_end, b_after, b_end))
-    return sorted(blocks)
+    return Compared(sorted(blocks), is_whole=left >= 0)
 
 
-def pieces(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Piece]:
+def pieces(a: Sequence[Hashable], b: Sequence[Hashable]) -> Compared[Piece]:
     """Both sequences from beginning to end, equal and different stretches in turn."""
-    found: list[Piece] = []
+    blocks = common_blocks(a, b)
+    found: Compared[Piece] = Compared(is_whole=blocks.is_whole)
     a_at = b_at = 0
-    for block in [*common_blocks(a, b), Block(len(a), len(b), 0)]:
+    for block in [*blocks, Block(len(a), len(b), 0)]:
         if a_at < block.a and b_at < block.b:
             found.append(Piece("replace", a_at, block.a, b_at, block.b))
         elif a_at < block.a:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from webagent import sequence_matching
+from webagent.sequence_matching import Compared
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
@@ -26,17 +27,18 @@ class Piece(NamedTuple):
     text: str
 
 
-def word_diff(before: str, after: str) -> list[Piece]:
+def word_diff(before: str, after: str) -> Compared[Piece]:
     """The pieces that the two texts are made of, in order.
 
     Same and removed ones joined are the text before, same and added ones the text after. What
     would take too long to compare counts as different.
     """
     if before == after:
-        return [Piece(Part.SAME, before)] if before else []
+        return Compared([Piece(Part.SAME, before)] if before else [])
     old, new = _WORD.findall(before), _WORD.findall(after)
-    pieces: list[Piece] = []
-    for tag, from_old, to_old, from_new, to_new in sequence_matching.pieces(old, new):
+    compared = sequence_matching.pieces(old, new)
+    pieces: Compared[Piece] = Compared(is_whole=compared.is_whole)
+    for tag, from_old, to_old, from_new, to_new in compared:
         words, others = "".join(old[from_old:to_old]), "".join(new[from_new:to_new])
         pieces += [Piece(Part.SAME, words)] if tag == "equal" else _pieces(words, others)
     return pieces

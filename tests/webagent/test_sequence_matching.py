@@ -48,3 +48,5 @@ def test_what_is_beyond_the_bound_counts_as_different(monkeypatch):
     monkeypatch.setattr(sequence_matching, "MOST_PAIRS", 10)
     assert common_blocks("abc", "abc") == [(0, 0, 3)]
     assert common_blocks("aaaa", "aaaa") == []
+    assert pieces("abc", "abc").is_whole
+    assert not pieces("aaaa", "aaaa").is_whole

@@ -25,6 +25,8 @@ class Difference:
 
     expected: Sequence[Segment]
     actual: Sequence[Segment]
+    is_whole: bool
+    """Whether all was compared; else what is left counts as different."""
 
 
 def difference(expected: str, actual: str, *, passed: bool) -> Difference:
@@ -42,7 +44,7 @@ def difference(expected: str, actual: str, *, passed: bool) -> Difference:
         found = "same" if passed else ""
         left.append(Segment("".join(first[a:b]), "" if equal or passed else "missing"))
         right.append(Segment("".join(second[c:d]), found if equal else "" if passed else "extra"))
-    return Difference(_joined(left), _joined(right))
+    return Difference(_joined(left), _joined(right), compared.is_whole)
 
 
 def _joined(segments: Sequence[Segment]) -> list[Segment]:

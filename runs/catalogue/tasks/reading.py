@@ -39,6 +39,8 @@ class Difference(NamedTuple):
     place: str
     before: list[Piece]
     after: list[Piece]
+    is_whole: bool
+    """Whether all was compared; else what is left counts as different."""
 
 
 class Address(NamedTuple):
@@ -77,6 +79,7 @@ def differences(before: Task, after: Task, revision: TaskRevision) -> list[Diffe
                 path.removeprefix("/").replace("/", " › "),
                 [piece for piece in pieces if piece.part is not Part.ADDED],
                 [piece for piece in pieces if piece.part is not Part.REMOVED],
+                pieces.is_whole,
             )
         )
     return found

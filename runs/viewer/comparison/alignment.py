@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TypedDict
 from urllib.parse import urlsplit
 
-from webagent.sequence_matching import pieces
+from webagent.sequence_matching import Compared, pieces
 
 
 class Pair(TypedDict):
@@ -34,7 +34,7 @@ def what_was_done(action: str, url: str) -> Did:
         return " ".join(action.split()), url
 
 
-def align(a: Sequence[tuple[int, Did]], b: Sequence[tuple[int, Did]]) -> list[Pair]:
+def align(a: Sequence[tuple[int, Did]], b: Sequence[tuple[int, Did]]) -> Compared[Pair]:
     """The steps of both runs, each in one pair, in order.
 
     Steps that did the same on the same page stand together; those between, and those that would
@@ -43,8 +43,8 @@ def align(a: Sequence[tuple[int, Did]], b: Sequence[tuple[int, Did]]) -> list[Pa
     Args:
         a, b: number of each step, and what was done in it.
     """
-    pairs: list[Pair] = []
     compared = pieces([did for _, did in a], [did for _, did in b])
+    pairs: Compared[Pair] = Compared(is_whole=compared.is_whole)
     for _tag, from_a, to_a, from_b, to_b in compared:
         pairs += _by_position(a[from_a:to_a], b[from_b:to_b])
     return pairs

@@ -64,6 +64,7 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
         "has_given_up": has_given_up,
         "counts_only": counts_only,
         "summary": _summary(pairs, parts_at),
+        "is_whole": pairs.is_whole,
         "data": {
             "a": sides[0]["data"],
             "b": sides[1]["data"],

@@ -16,6 +16,7 @@ from judging.analysis.audits.explanations import decided_by, explain
 from judging.models import Assignment, Evaluation, StudyItem, StudyMember, Unblinding
 from runs.models import Run, User
 from tests.judging.analysis import audited
+from webagent import sequence_matching
 
 pytestmark = pytest.mark.django_db
 
@@ -94,6 +95,15 @@ def test_auditor_sees_verdict_cell_and_what_decided(item: StudyItem) -> None:
 def test_difference_is_marked_in_the_actual_answer(item: StudyItem) -> None:
     page = pane(audited.auditor(), item.run)
     assert '<mark class="extra">The answer is </mark>15213<mark class="extra">.</mark>' in page
+
+
+def test_what_was_too_long_to_compare_is_said(
+    item: StudyItem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auditor = audited.auditor()
+    assert "Too long to compare" not in pane(auditor, item.run)
+    monkeypatch.setattr(sequence_matching, "MOST_PAIRS", 1)
+    assert "Too long to compare in full" in pane(auditor, item.run)
 
 
 def test_evaluator_of_the_address_is_open(item: StudyItem) -> None:

@@ -12,6 +12,7 @@ from django.urls import reverse
 from runs.models import Task, TaskRevision, TaskSet, User
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_task, make_user
+from webagent import sequence_matching
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 URL = "/tasks/"
@@ -222,6 +223,13 @@ def test_a_task_that_came_with_a_run_says_how_to_complete_it(engineer):
 )
 def test_odd_specifications_are_shown_as_they_are(engineer, spec):
     page(engineer, f"/tasks/{make_task(spec=spec).pk}/")
+
+
+def test_what_was_too_long_to_compare_is_said(engineer, monkeypatch):
+    task = make_patched()
+    assert "Too long to compare" not in page(engineer, f"/tasks/{task.pk}/")
+    monkeypatch.setattr(sequence_matching, "MOST_PAIRS", 1)
+    assert "Too long to compare in full" in page(engineer, f"/tasks/{task.pk}/")
 
 
 def test_a_patched_task_shows_both_versions_side_by_side(engineer):

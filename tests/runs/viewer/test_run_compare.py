@@ -16,6 +16,7 @@ from runs.viewer.comparison.alignment import align, first_difference, what_was_d
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 from tests.runs.viewer.test_run_page import SECRETS, as_user, data_of, telling_run
+from webagent import sequence_matching
 from webagent.sequence_matching import MOST_PAIRS
 
 pytestmark = pytest.mark.sqlite_only("tests what pages show")
@@ -102,6 +103,13 @@ def test_both_timelines_and_the_first_difference_are_there(engineer):
     assert data["parts_at"] == 1
     assert "The first step is the same; then they part." in page
     assert page.count('class="differs"') == 3  # outcome, number of steps, time
+
+
+def test_what_was_too_long_to_compare_is_said(engineer, monkeypatch):
+    a, b = make_run(steps=3), make_run(steps=3)
+    assert "Too long to compare" not in compare(engineer, a, b).content.decode()
+    monkeypatch.setattr(sequence_matching, "MOST_PAIRS", 1)
+    assert "Too long to compare in full" in compare(engineer, a, b).content.decode()
 
 
 def test_steps_that_do_not_count_are_left_out_unless_wanted(engineer):
