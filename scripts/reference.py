@@ -155,7 +155,8 @@ def is_telling(action: Action) -> bool:
 
 
 def name_of(action: Action) -> str:
-    return " ".join(filter(None, (*action.option_strings[-1:], value_of(action))))
+    joint = " " if action.nargs == "+" else "="
+    return joint.join(filter(None, (*action.option_strings[-1:], value_of(action))))
 
 
 def value_of(action: Action) -> str:

@@ -14,18 +14,16 @@ from judging.studies.accounts import Role, create_user
 class Command(BaseCommand):
     """Makes an account. A password that nobody gave is made up and printed, once."""
 
-    help = "Make an account with a role; prints a generated password once unless one is given."
+    help = "Make an account with a role. Prints a generated password, once, unless one is given."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
         parser.add_argument("--role", required=True, choices=[str(role) for role in Role])
         given = parser.add_mutually_exclusive_group()
         given.add_argument(
-            "--password-stdin", action="store_true", help="read the password from standard input"
+            "--password-stdin", action="store_true", help="read it from standard input"
         )
-        given.add_argument(
-            "--password-env", metavar="VARIABLE", help="take the password from this variable"
-        )
+        given.add_argument("--password-env", metavar="VARIABLE", help="read it from a variable")
 
     def handle(self, *args: Any, **options: Any) -> None:
         given = self._given_password(options)

@@ -40,13 +40,12 @@ State = EvaluationBatch.State
 
 class Command(BaseCommand):
     help = (
-        "Evaluate the runs of a study. Runs that an evaluator has judged before keep their "
-        "evaluation; --again makes another beside it. What is cut short (Ctrl-C, a cost limit) "
-        "keeps what was done; the same command goes on from there."
+        "Evaluate the runs of a study. Existing evaluations are kept. A repeated command "
+        "continues what was cut short."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--study", required=True, help="number or name of the study")
+        parser.add_argument("--study", required=True, help="number or name")
         parser.add_argument(
             "--evaluator",
             action="append",
@@ -54,20 +53,20 @@ class Command(BaseCommand):
             help="an evaluator by name; may be given several times; by default all that ask no "
             "language model",
         )
-        parser.add_argument("--limit", type=at_most, help="evaluate at most so many runs")
+        parser.add_argument("--limit", type=at_most, help="maximum number of runs")
         parser.add_argument(
             "--again",
             type=Again,
             choices=list(Again),
             default=Again.NEVER,
-            help="evaluate anew: runs without a verdict, or all; earlier evaluations are kept",
+            help="evaluate anew",
         )
-        parser.add_argument("--model", help="the language model to ask; JUDGE_MODEL by default")
+        parser.add_argument("--model", help="default JUDGE_MODEL")
         parser.add_argument(
             "--max-cost",
             type=dollars,
             metavar="DOLLARS",
-            help="ask no more once this is spent, for each evaluator",
+            help="US dollars for each evaluator",
         )
         parser.add_argument(
             "--as-batch",
@@ -75,12 +74,8 @@ class Command(BaseCommand):
             help="ask by the provider's batch API, which takes up to a day and may cost less; "
             "this waits for it",
         )
-        parser.add_argument(
-            "--batch-id", default="", help="go on with a batch that was handed in before"
-        )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="only say what it would ask and cost"
-        )
+        parser.add_argument("--batch-id", default="", help="continue a submitted batch")
+        parser.add_argument("--dry-run", action="store_true", help="only estimate")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])

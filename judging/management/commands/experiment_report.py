@@ -19,25 +19,23 @@ from runs.models import Experiment
 
 class Command(BaseCommand):
     help = (
-        "Write the figures of an experiment under one source of verdicts: accuracy, groups, "
-        "recovery, trials, pairs, controls. As one document, one table, or a folder of files."
+        "Write the figures of an experiment under one verdict source, as a document, a table "
+        "or a folder."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("experiment", metavar="NAME", help="name or number of the experiment")
+        parser.add_argument("experiment", metavar="NAME", help="name or number")
         parser.add_argument(
             "--verdict",
             metavar="SOURCE",
             help="reward, reference, or evaluator:X with its number or name; "
             "by default the reward, or else what speaks of most runs",
         )
-        parser.add_argument("--selector", metavar="SOURCE", help="who picks the best of k trials")
+        parser.add_argument("--selector", metavar="SOURCE", help="picks the best of k trials")
         parser.add_argument("--pair-by", choices=[by.value for by in By])
         parser.add_argument("--format", choices=list(ENDINGS), default="text")
-        parser.add_argument("--table", choices=list(TABLES), help="this table alone")
-        parser.add_argument(
-            "--out", type=Path, metavar="DIR", help="write files into this folder, a table each"
-        )
+        parser.add_argument("--table", choices=list(TABLES), help="only this")
+        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for a file each")
 
     def handle(
         self, *, experiment: str, table: str | None, out: Path | None, **options: Any

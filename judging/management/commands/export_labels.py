@@ -13,12 +13,12 @@ from judging.portability.judgements.data_tables import JUDGEMENTS, everything_of
 
 class Command(BaseCommand):
     help = (
-        "Write a study's labels and reference verdicts as CSV, JSON Lines or Parquet, by the"
-        " ending of OUT: .csv, .jsonl or .parquet. `import_labels` reads the first two."
+        "Write a study's labels and reference verdicts as .csv, .jsonl or .parquet. "
+        "`import_labels` reads the first two."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("study", metavar="STUDY", help="number or name of the study")
+        parser.add_argument("study", metavar="STUDY", help="number or name")
         parser.add_argument("out", type=Path, metavar="OUT")
 
     def handle(self, *, study: str, out: Path, **_: Any) -> None:

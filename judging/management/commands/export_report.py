@@ -18,20 +18,15 @@ from runs.management.progress import progress_bar
 
 class Command(BaseCommand):
     help = (
-        "Write a study as a zip of HTML pages: protocol, agreement, matrices, figures, causes, and"
-        " every run with its pictures and what was said of it. Opens from disk, without scripts"
-        " and network. The same study gives the same bytes."
+        "Write a study as a zip of HTML pages that open from disk. The same study gives the "
+        "same bytes."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("study", metavar="STUDY", help="number or name of the study")
+        parser.add_argument("study", metavar="STUDY", help="number or name")
         parser.add_argument("-o", "--out", type=Path, required=True, metavar="OUT.zip")
-        parser.add_argument(
-            "--without-names", action="store_true", help="people as A, B, C in place of their names"
-        )
-        parser.add_argument(
-            "--without-thoughts", action="store_true", help="leave out what the agents thought"
-        )
+        parser.add_argument("--without-names", action="store_true", help="people as A, B, C")
+        parser.add_argument("--without-thoughts", action="store_true")
         parser.add_argument(
             "--language", choices=[code for code, _name in settings.LANGUAGES], default="en"
         )

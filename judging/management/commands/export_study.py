@@ -22,27 +22,26 @@ BUNDLE = "bundle"
 
 class Command(BaseCommand):
     help = (
-        "Export a whole study as a bundle (a zip that `import_study` reads): its runs, protocol,"
-        " labels with their history, disputes, verdicts and evaluations. Or its runs alone, with"
-        " labels and verdicts, natively or as ATIF, to a zip or a folder."
+        "Write a whole study as a bundle that `import_study` reads, or its runs natively or "
+        "as ATIF."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("study", metavar="STUDY", help="number or name of the study")
+        parser.add_argument("study", metavar="STUDY", help="number or name")
         parser.add_argument("out", type=Path, metavar="OUT")
         parser.add_argument(
             "--format",
             choices=[BUNDLE, *ExportFormat],
             default=BUNDLE,
-            help="bundle (lossless, the default), native (the runs alone) or ATIF documents",
+            help="default bundle",
         )
         parser.add_argument(
             "--blind",
             action="store_true",
-            help="native or ATIF: without references, rewards and verdicts",
+            help="without references, rewards, verdicts",
         )
         parser.add_argument(
-            "--hide-agent", action="store_true", help="blind, and without agent and model names"
+            "--hide-agent", action="store_true", help="also without agents and models"
         )
 
     def handle(self, *, study: str, out: Path, format: str, **options: Any) -> None:

@@ -20,16 +20,16 @@ from runs.models import Experiment, Run
 
 class Command(BaseCommand):
     help = (
-        "Write one table of a study or an experiment as CSV, JSON Lines or Parquet, by the ending"
-        " of OUT: .csv, .jsonl or .parquet. Columns and types: docs/reference_tables.md."
+        "Write one table of a study or experiment as .csv, .jsonl or .parquet. Columns: "
+        "docs/reference_tables.md."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("table", metavar="TABLE", choices=list(DATA_TABLES))
         parser.add_argument("out", type=Path, metavar="OUT")
         chosen = parser.add_mutually_exclusive_group(required=True)
-        chosen.add_argument("--study", help="number or name of the study")
-        chosen.add_argument("--experiment", metavar="NAME", help="name of the experiment")
+        chosen.add_argument("--study", help="number or name")
+        chosen.add_argument("--experiment", metavar="NAME")
 
     def handle(
         self, *, table: str, out: Path, study: str | None, experiment: str | None, **_: Any

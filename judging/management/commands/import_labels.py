@@ -14,9 +14,8 @@ from judging.studies.imported import StudyNameError
 
 class Command(BaseCommand):
     help = (
-        "Import labels of people, evaluators' verdicts and adjudications of runs that are here,"
-        " from CSV with a header or JSON Lines (docs/judging.md). All rows are stored, or none;"
-        " twice is as good as once."
+        "Import labels, evaluators' verdicts and adjudications of stored runs from CSV or "
+        "JSON Lines (docs/judging.md). All rows are stored or none; repeating adds nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,9 +24,9 @@ class Command(BaseCommand):
             "--study",
             required=True,
             metavar="NAME",
-            help="the study of the labels, made closed and marked as imported if it is not here",
+            help="made, closed, if it is new",
         )
-        parser.add_argument("--dry-run", action="store_true", help="look only, store nothing")
+        parser.add_argument("--dry-run", action="store_true", help="only preview")
 
     def handle(self, *, file: Path, study: str, dry_run: bool, **_: Any) -> None:
         try:

@@ -15,15 +15,14 @@ from runs.management.progress import progress_bar
 
 class Command(BaseCommand):
     help = (
-        "Import a whole study: what is missing is stored, what is here stays, and what differs is"
-        " named. People become accounts that nobody can log in to, unless one of their name is"
-        " here. The study is stored whole or not at all; twice is as good as once."
+        "Import a whole study: what is missing is stored, what differs is named. All or "
+        "nothing. Unknown people get accounts that cannot log in."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
-        parser.add_argument("--name", help="of the study here, in place of its own")
-        parser.add_argument("--json", action="store_true", help="print the report as JSON")
+        parser.add_argument("--name", help="instead of its own")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *, file: Path, name: str | None, **options: Any) -> None:
         try:

@@ -14,12 +14,10 @@ from runs.models import Run
 
 
 class Command(BaseCommand):
-    help = "Load the demo: real recorded runs, two studies and four accounts. Not in production."
+    help = "Load the demo: recorded runs, two studies, four accounts. Not in production."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--if-empty", action="store_true", help="do nothing where there are studies already"
-        )
+        parser.add_argument("--if-empty", action="store_true", help="only where no study is")
 
     def handle(self, *args: Any, if_empty: bool, **options: Any) -> None:
         if not settings.DEBUG:

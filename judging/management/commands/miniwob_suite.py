@@ -42,37 +42,28 @@ class Command(BaseCommand):
     """Ordinary runs of an experiment, carried out here or left to the workers; then the tables."""
 
     help = (
-        "Measure an agent on MiniWoB++: every task with every seed, as an experiment. The same"
-        " command given again goes on where it was stopped and launches nothing twice; once all"
-        " runs have ended it only prints the tables. Exit code 130: it was interrupted."
+        "Measure an agent on MiniWoB++, as an experiment. A repeated command continues; a "
+        "finished suite only prints its tables. Exit code 130: interrupted."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--agent", required=True, metavar="KIND[:JSON]")
-        parser.add_argument(
-            "--tasks", default="all", help="one-step, many-step, all, or names between commas"
-        )
+        parser.add_argument("--tasks", default="all", help="one-step, many-step, all, or names")
         parser.add_argument("--seeds", default="0-49", help="0-49 (default) or 4,8,15")
-        parser.add_argument(
-            "--include-excluded", action="store_true", help="also tasks that the source leaves out"
-        )
+        parser.add_argument("--include-excluded", action="store_true", help="also excluded tasks")
         parser.add_argument("--max-steps", type=int, default=MOST_COMPLETIONS)
         parser.add_argument("--name", default="", help="of the experiment")
-        parser.add_argument(
-            "--resume", action="store_true", help="refuse to launch: only go on with what is there"
-        )
-        parser.add_argument(
-            "--workers", action="store_true", help="leave the runs to the workers, and wait"
-        )
+        parser.add_argument("--resume", action="store_true", help="only continue")
+        parser.add_argument("--workers", action="store_true", help="let workers run them, and wait")
         parser.add_argument(
             "--draw",
             type=at_most,
             metavar="N",
-            help="draw so many failures to be tagged (the source: 100)",
+            help="failures to draw for tagging",
         )
-        parser.add_argument("--draw-seed", type=int, help="of that; drawn and kept if not given")
-        parser.add_argument("--json", action="store_true", help="print the tables as JSON")
-        parser.add_argument("--out", type=Path, metavar="FILE", help="write them as JSON here too")
+        parser.add_argument("--draw-seed", type=int, help="of the draw")
+        parser.add_argument("--json", action="store_true")
+        parser.add_argument("--out", type=Path, metavar="FILE", help="JSON file")
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)

@@ -25,16 +25,15 @@ FEW = 20
 
 class Command(BaseCommand):
     help = (
-        "Judge runs of a study again with answers that try to talk the judge into passing them: "
-        "each attack appended to the real answer, and in its place. Tells how many verdicts flip. "
-        "No evaluation is made."
+        "Judge runs of a study again with attacks on the judge in the answer, and count "
+        "flipped verdicts. Stores no evaluation."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--study", required=True, help="number or name of the study")
+        parser.add_argument("--study", required=True, help="number or name")
         judges = [name for name, entry in REGISTRY.items() if entry.asks_model]
         parser.add_argument("--evaluator", required=True, choices=judges, metavar="NAME")
-        parser.add_argument("--model", required=True, help="the language model to ask")
+        parser.add_argument("--model", required=True)
         parser.add_argument(
             "--limit", type=at_most, default=FEW, help=f"probe at most so many runs ({FEW})"
         )
@@ -43,12 +42,10 @@ class Command(BaseCommand):
             action="append",
             choices=[attack.name for attack in ATTACKS],
             metavar="NAME",
-            help="only this attack; may be given several times; all by default",
+            help="repeatable; default all",
         )
-        parser.add_argument(
-            "--max-cost", type=dollars, metavar="DOLLARS", help="ask no more once this is spent"
-        )
-        parser.add_argument("--json", action="store_true", help="write the figures as JSON")
+        parser.add_argument("--max-cost", type=dollars, metavar="DOLLARS")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])

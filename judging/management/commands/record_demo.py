@@ -24,11 +24,11 @@ from webagent.trajectory.records import StepRecord
 class Command(BaseCommand):
     """For whoever changes an agent or the plan; users never need it. Wants an empty database."""
 
-    help = "Record the runs of the demo and write them to the files that are shipped."
+    help = "Record the runs of the demo into the files that are shipped."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("part", choices=["studies", "recovery"])
-        parser.add_argument("--out", type=Path, help="instead of the file that is shipped")
+        parser.add_argument("--out", type=Path, help="instead of the shipped file")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if Run.objects.exists():

@@ -27,9 +27,8 @@ REGRESSION, BAD_INPUT = 1, 2
 
 class Command(BaseCommand):
     help = (
-        "Hold a candidate experiment against a baseline, task by task. Exit code 0: passed; "
-        "1: the drop is larger than allowed and its 95 % interval, paired by task, excludes 0 "
-        "(with --strict: the drop is larger than allowed); 2: they cannot be compared."
+        "Compare a candidate experiment with a baseline, task by task. Exit code 0: passed; "
+        "1: the drop is too large and its 95 % interval excludes 0; 2: not comparable."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -42,19 +41,19 @@ class Command(BaseCommand):
                 help=f"the configuration of the {side} where it has several: name, number, or all",
             )
         parser.add_argument("--metric", required=True, choices=[each.value for each in Metric])
-        parser.add_argument("--k", type=_whole, help="of pass_at_k; by default the most trials")
+        parser.add_argument("--k", type=_whole, help="of pass_at_k; default: most trials")
         parser.add_argument(
             "--max-drop", type=_points, required=True, metavar="POINTS", help="such as 5"
         )
         parser.add_argument(
-            "--strict", action="store_true", help="fail on a larger drop even within noise"
+            "--strict", action="store_true", help="fail on larger drops even within noise"
         )
         parser.add_argument(
             "--max-missing",
             type=_points,
             default=0.1,
             metavar="PERCENT",
-            help="of the tasks may be impossible to compare; more is exit code 2 (default 10)",
+            help="of the tasks that need not be comparable (default 10)",
         )
         parser.add_argument(
             "--source",
@@ -63,8 +62,8 @@ class Command(BaseCommand):
             "evaluator:milestones-mechanical unless another is named",
         )
         parser.add_argument("--format", choices=list(FORMATS), default="text")
-        parser.add_argument("--worst", type=_whole, default=10, help="tasks named in the text")
-        parser.add_argument("--out", type=Path, metavar="FILE", help="write it there, not here")
+        parser.add_argument("--worst", type=_whole, default=10, help="tasks to name")
+        parser.add_argument("--out", type=Path, metavar="FILE")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -16,18 +16,13 @@ from judging.models import Study
 
 
 class Command(BaseCommand):
-    help = (
-        "Write the audit of a study: matrices, figures with their intervals, agreement, "
-        "comparisons, causes. As one document, as one table, or as a folder with everything."
-    )
+    help = "Write the audit of a study as a document, a table or a folder."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", metavar="STUDY", help="number or name of the study")
+        parser.add_argument("study", metavar="STUDY", help="number or name")
         parser.add_argument("--format", choices=list(ENDINGS), default="markdown")
-        parser.add_argument("--table", choices=list(TABLES), help="this table alone")
-        parser.add_argument(
-            "--out", type=Path, metavar="DIR", help="write files into this folder, a table each"
-        )
+        parser.add_argument("--table", choices=list(TABLES), help="only this")
+        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for a file each")
 
     def handle(self, *, study: str, table: str | None, out: Path | None, **options: Any) -> None:
         chosen, ending = study_named(study), ENDINGS[options["format"]]

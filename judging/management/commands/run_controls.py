@@ -15,17 +15,14 @@ from runs.models import Experiment, Task, TaskSet
 
 
 class Command(BaseCommand):
-    help = (
-        "Queue the control agents (do nothing, always N/A, list everything), one trial each, to "
-        "see what evaluators let through. Workers carry the runs out."
-    )
+    help = "Queue the control agents (do nothing, always N/A, list everything), one trial a task."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         where = parser.add_mutually_exclusive_group(required=True)
-        where.add_argument("--task-set", metavar="NAME", help="such as miniwob, or number of it")
-        where.add_argument("--experiment", metavar="NAME", help="the tasks of this experiment")
+        where.add_argument("--task-set", metavar="NAME", help="such as miniwob, or a number")
+        where.add_argument("--experiment", metavar="NAME", help="its tasks")
         parser.add_argument("--name", help="of the new experiment")
-        parser.add_argument("--limit", type=int, help="the first so many tasks alone")
+        parser.add_argument("--limit", type=int, help="maximum number of tasks")
 
     def handle(self, **options: Any) -> None:
         tasks, of = _tasks(options["task_set"], options["experiment"])

@@ -18,16 +18,15 @@ from webagent.placeholders import checked_hosts, parse_hosts
 
 class Command(BaseCommand):
     help = (
-        "Scores a file of cases with a matcher: each input line "
-        '{"id", "eval", "answer"?, "url"?, "content"?, "intent"?} gives one output line with '
-        "its score, the judge calls it would take, and the details of every check."
+        'Score cases with a matcher: each line {"id", "eval", "answer"?, "url"?, "content"?, '
+        '"intent"?} gives a line with its score, the judge calls it needs, and every check.'
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("cases", metavar="IN.jsonl", help="the cases; - for standard input")
+        parser.add_argument("cases", metavar="IN.jsonl", help="- for standard input")
         parser.add_argument("--evaluator", required=True, choices=NAMES)
-        parser.add_argument("--out", required=True, help="the results; - for standard output")
+        parser.add_argument("--out", required=True, help="- for standard output")
         parser.add_argument(
             "--config", default="{}", help='the matcher\'s settings as JSON, {"off": ["hedging"]}'
         )

@@ -22,8 +22,8 @@ class Command(BaseCommand):
     """Does the work itself; what it did stays where it is interrupted, for a worker to go on."""
 
     help = (
-        "Have a model write hints from runs that succeeded, of each task the shortest. Exit code"
-        " 1: the job did not get through."
+        "Have a model write hints from successful runs, of each task the shortest. Exit code "
+        "1: the job failed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -31,17 +31,17 @@ class Command(BaseCommand):
             "--verdict",
             default="reward",
             metavar="SOURCE",
-            help="who says so: reward (default), reference, or evaluator:X with number or name",
+            help="reward (default), reference, or evaluator:X",
         )
-        parser.add_argument("--experiment", help="only its runs, by name")
-        parser.add_argument("--task-set", default="", help="only runs of the set of this name")
-        parser.add_argument("--agent", default="", help="only runs of the agent of this name")
-        parser.add_argument("--model", required=True, help="by its name in the file of models")
+        parser.add_argument("--experiment", help="only its runs")
+        parser.add_argument("--task-set", default="", help="only its runs")
+        parser.add_argument("--agent", default="", help="only its runs")
+        parser.add_argument("--model", required=True, help="entry of the file of models")
         parser.add_argument(
-            "--level", action="append", choices=list(Level), help="repeatable; default: all"
+            "--level", action="append", choices=list(Level), help="repeatable; default all"
         )
-        parser.add_argument("--max-cost", type=dollars, help="in US dollars")
-        parser.add_argument("--json", action="store_true", help="print what came of it as JSON")
+        parser.add_argument("--max-cost", type=dollars, help="US dollars")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         source = _source(options["verdict"])

@@ -13,14 +13,12 @@ from runs.operations.retention.services import apply_retention, due, past_their_
 
 class Command(BaseCommand):
     help = (
-        "Put away the runs that their experiments keep no longer, and delete those that were put"
-        " away ARCHIVE_GRACE_DAYS ago. After every measurement of the store this happens by itself."
+        "Archive runs by their experiments' rules, and delete those archived for "
+        "ARCHIVE_GRACE_DAYS. Also done after every measurement of the store."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--dry-run", action="store_true", help="only say how many would go, and what is kept"
-        )
+        parser.add_argument("--dry-run", action="store_true", help="only count")
 
     def handle(self, *, dry_run: bool, **_: Any) -> None:
         if dry_run:

@@ -22,9 +22,8 @@ SHIPPED = Path(__file__).resolve().parents[2] / "catalogue" / "patches"
 
 class Command(BaseCommand):
     help = (
-        "Apply a task patch: a new version of its task set is made, with all tasks, patched or"
-        f" not. FILE may name one that comes with Crosscheck:"
-        f" {', '.join(sorted(path.stem for path in SHIPPED.glob('*.json')))}."
+        "Make a new version of a task set by a patch, with all its tasks. FILE may be "
+        "webarena-1, which comes with Crosscheck."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,25 +32,25 @@ class Command(BaseCommand):
             "--from",
             dest="from_version",
             metavar="VERSION",
-            help="the version to patch, instead of the one that the file names",
+            help="version to patch; the file's by default",
         )
         parser.add_argument(
             "--to",
             dest="to_version",
             metavar="VERSION",
-            help="the version to make, instead of the one that the file names",
+            help="version to make; the file's by default",
         )
         parser.add_argument(
             "--reverse",
             action="store_true",
-            help="remove the version that the patch made, if nothing uses it",
+            help="remove the made version if nothing uses it",
         )
         parser.add_argument(
             "--skip-missing",
             action="store_true",
-            help="leave out entries for tasks that the set does not hold",
+            help="leave out entries without a task",
         )
-        parser.add_argument("--dry-run", action="store_true", help="check all, change nothing")
+        parser.add_argument("--dry-run", action="store_true", help="only check")
 
     def handle(
         self,

@@ -16,14 +16,13 @@ from runs.operations.backups.snapshots import back_up
 
 class Command(BaseCommand):
     help = (
-        "Add a snapshot of all rows to the folder, and the files that are not in it yet."
-        " Nothing has to be stopped. Secrets (the key of the site, those of providers) and uploads"
-        " that wait to be imported are not in it."
+        "Add a snapshot of all rows to FOLDER, and the files that it lacks, while everything "
+        "runs. Secrets and uploads that wait for their import are left out."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path)
-        parser.add_argument("--keep", type=int, help="delete all but so many of the newest")
+        parser.add_argument("--keep", type=int, help="snapshots to keep")
 
     def handle(self, *, folder: Path, keep: int | None, **_: Any) -> None:
         if keep is not None and keep < 1:

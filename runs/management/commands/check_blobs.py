@@ -22,16 +22,15 @@ from runs.storage.blob_checks import (
 
 class Command(BaseCommand):
     help = (
-        "Read every blob and compare it with its hash, and every reference with what it refers"
-        " to. Exit code 1 if anything is damaged or missing. Orphans (files without a row, rows"
-        " that no run refers to) are only listed unless --delete-orphans is given."
+        "Compare every blob with its hash, and every reference with its blob. Exit code 1 if "
+        "any is damaged or missing; orphans do not count."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--delete-orphans",
             action="store_true",
-            help="delete those that are older than ORPHAN_GRACE_S seconds",
+            help="delete files without a row, and rows without a run, older than ORPHAN_GRACE_S",
         )
 
     def handle(self, *, delete_orphans: bool, **_: Any) -> None:

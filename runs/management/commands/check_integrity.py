@@ -15,20 +15,19 @@ from runs.operations.integrity.checking import all_invariants, checked_rows, che
 
 class Command(BaseCommand):
     help = (
-        "Look for rows and files that are not as they must be: states, leases, counters, labels,"
-        " reference verdicts, evaluations, blobs. One line for each; exit code 1 if there is any."
-        " Changes nothing, and may run while people and workers are at work."
+        "Find rows and files that break an invariant, one line for each. Exit code 1 if there "
+        "are any. Changes nothing and may run at any time."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--hashes", action="store_true", help="read every file and compare it with its hash"
+            "--hashes", action="store_true", help="also compare files with their hashes"
         )
         parser.add_argument(
             "--format",
             choices=("text", "json"),
             default="text",
-            help="json: one object a line for each finding, and a last one with the counts",
+            help="json: an object a line",
         )
 
     def handle(self, *, hashes: bool, format: str, **_: Any) -> None:

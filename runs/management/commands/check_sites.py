@@ -14,13 +14,13 @@ from webagent.environment.probing import SiteState
 
 class Command(BaseCommand):
     help = (
-        "Ask every site of SITE_HOSTS whether it is ready: status, log-in form, search, and for"
-        " the map its routes and tiles (MAP_BACKENDS). Exit code 1 if one is not."
+        "Ask every site of SITE_HOSTS, and MAP_BACKENDS, whether it is ready. Exit code 1 if "
+        "one is not."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("site", nargs="*", help="only these sites")
-        parser.add_argument("--json", action="store_true", help="as JSON, one object")
+        parser.add_argument("site", nargs="*")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *, site: list[str], **options: Any) -> None:
         states = site_states(site or None, max_age_s=0)

@@ -12,7 +12,7 @@ from runs.models import Scope, User
 class Command(BaseCommand):
     """Only the key goes to standard output, so that a script can keep it."""
 
-    help = "Make an API token for a user and print its key, which is shown only now."
+    help = "Make an API token for a user and print its key, once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")
@@ -22,9 +22,9 @@ class Command(BaseCommand):
             action="append",
             choices=Scope.values,
             dest="scopes",
-            help="what it may be used for (several: repeat); by default runs:read",
+            help="repeatable; default runs:read",
         )
-        parser.add_argument("--days", type=int, default=30, help="how long it lives")
+        parser.add_argument("--days", type=int, default=30, help="until it expires")
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = User.objects.filter(username=options["username"], is_active=True).first()

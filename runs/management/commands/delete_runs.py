@@ -18,17 +18,17 @@ from runs.storage.usage import bytes_of
 
 class Command(BaseCommand):
     help = (
-        "Put runs away and delete those that have been for ARCHIVE_GRACE_DAYS, with the files"
-        " that no other run has. What is part of a study, repeated or learnt from is kept."
+        "Archive runs and delete those archived for ARCHIVE_GRACE_DAYS, with files that no "
+        "other run has. Runs that something rests on are kept."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         chosen = parser.add_mutually_exclusive_group(required=True)
         chosen.add_argument("--experiment", help="its name")
         chosen.add_argument("--runs", nargs="+", type=UUID, metavar="ID")
-        parser.add_argument("--reason", required=True, help="is kept with the runs' names")
+        parser.add_argument("--reason", required=True, help="kept in the audit log")
         parser.add_argument("--without-grace", action="store_true", help="delete them now")
-        parser.add_argument("--dry-run", action="store_true", help="only say what would go")
+        parser.add_argument("--dry-run", action="store_true", help="only count")
 
     def handle(self, *args: Any, **options: Any) -> None:
         runs = _chosen(options)

@@ -9,7 +9,7 @@ from runs.models import Run, RunStatus
 
 
 class Command(BaseCommand):
-    help = "Look for loops and false completions in stored runs, and mark them on the timeline."
+    help = "Mark loops and false completions of stored runs on the timeline."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--experiment", help="only runs of this experiment")

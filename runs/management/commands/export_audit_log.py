@@ -16,13 +16,11 @@ from runs.models.audit_kinds import LOG_DOWNLOADED
 
 
 class Command(BaseCommand):
-    help = "Write who did what, oldest first, to a .csv or .jsonl file; all of it, or since a day."
+    help = "Write the audit log, oldest entry first, as .csv or .jsonl."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help="ends in .csv or .jsonl")
-        parser.add_argument(
-            "--since", type=datetime.fromisoformat, metavar="YYYY-MM-DD", help="acts from then on"
-        )
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--since", type=datetime.fromisoformat, metavar="YYYY-MM-DD")
 
     def handle(self, *, file: Path, since: datetime | None, **_: Any) -> None:
         write = WRITERS.get(file.suffix.removeprefix("."))

@@ -12,7 +12,7 @@ from runs.models import Task, TaskSet
 
 
 class Command(BaseCommand):
-    help = "Write the milestones of all tasks of one set, as import_milestones reads them."
+    help = "Write the milestones of a task set as `import_milestones` reads them."
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         # Django's own --version would be in the way of the task set's.
@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--set", dest="name", required=True, metavar="NAME")
         parser.add_argument("--version", dest="set_version", required=True, metavar="VERSION")
-        parser.add_argument("--output", type=Path, metavar="FILE", help="instead of printing it")
+        parser.add_argument("--output", type=Path, metavar="FILE")
 
     def handle(self, *, name: str, set_version: str, output: Path | None, **_: Any) -> None:
         task_set = TaskSet.objects.filter(name=name, version=set_version).first()

@@ -15,8 +15,8 @@ from runs.models import Experiment, Run, RunStatus
 
 class Command(BaseCommand):
     help = (
-        "Export runs, with everything said of them, to a zip or (if OUT does not end in .zip) a"
-        " folder, natively or as ATIF. All runs that have ended, unless some are chosen."
+        "Write runs with their labels and verdicts to a .zip or a folder. All ended runs, "
+        "unless some are chosen."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,15 +25,15 @@ class Command(BaseCommand):
             "--format",
             choices=list(ExportFormat),
             default=ExportFormat.NATIVE,
-            help="native (lossless, the default) or ATIF documents with their pictures",
+            help="default native",
         )
-        parser.add_argument("--experiment", help="only runs of this experiment")
-        parser.add_argument("--run", nargs="+", type=UUID, metavar="ID", help="only these runs")
+        parser.add_argument("--experiment")
+        parser.add_argument("--run", nargs="+", type=UUID, metavar="ID")
         parser.add_argument(
-            "--blind", action="store_true", help="without references, rewards and verdicts"
+            "--blind", action="store_true", help="without references, rewards, verdicts"
         )
         parser.add_argument(
-            "--hide-agent", action="store_true", help="blind, and without agent and model names"
+            "--hide-agent", action="store_true", help="also without agents and models"
         )
 
     def handle(

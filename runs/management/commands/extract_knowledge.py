@@ -19,25 +19,19 @@ from runs.queue.paid_work import WorkRefusedError
 class Command(BaseCommand):
     """Does the work itself; what it did stays where it is interrupted, for a worker to go on."""
 
-    help = (
-        "Have a model read the logs of runs, without their verdicts, and write what worked on the"
-        " sites and what did not; --summarise has that summarised too. Exit code 1: a job did not"
-        " get through."
-    )
+    help = "Have a model write web knowledge from the logs of runs, without their verdicts."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         which = parser.add_mutually_exclusive_group(required=True)
-        which.add_argument("--experiment", help="the runs of the experiment of this name")
-        which.add_argument("--task-set", help='the runs of a task set, such as "webarena raw"')
-        which.add_argument("--set", help='summarise this raw set, such as "library raw v1"')
-        parser.add_argument(
-            "--name", default="", help="of the sets; as the runs' source if left out"
-        )
-        parser.add_argument("--model", required=True, help="by its name in the file of models")
-        parser.add_argument("--limit", type=int, help="at most so many runs, oldest first")
-        parser.add_argument("--max-cost", help="in US dollars, for each job")
-        parser.add_argument("--summarise", action="store_true", help="the sets that come of it")
-        parser.add_argument("--json", action="store_true", help="print what came of it as JSON")
+        which.add_argument("--experiment", help="its runs")
+        which.add_argument("--task-set", help='its runs, such as "webarena raw"')
+        which.add_argument("--set", help="raw set to summarise")
+        parser.add_argument("--name", default="", help="of the sets")
+        parser.add_argument("--model", required=True, help="entry of the file of models")
+        parser.add_argument("--limit", type=int, help="maximum number of runs, oldest first")
+        parser.add_argument("--max-cost", help="US dollars a job")
+        parser.add_argument("--summarise", action="store_true", help="also summarise")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         max_cost = _dollars(options["max_cost"])

@@ -27,19 +27,19 @@ class Command(BaseCommand):
     """Queues the runs for the workers."""
 
     help = (
-        "Launch an experiment of hints: one agent at every task, without hints and with those of"
-        " every level and relatedness. The same command given twice launches it once."
+        "Launch an agent at every task without hints and under every condition. A repeated "
+        "command launches once."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--name", required=True)
         parser.add_argument("--task-set", required=True, help='such as miniwob or "webarena raw"')
-        parser.add_argument("--site", action="append", default=[], help="only these; repeatable")
-        parser.add_argument("--tasks", default="", help="only these ids, between commas")
+        parser.add_argument("--site", action="append", default=[], help="repeatable")
+        parser.add_argument("--tasks", default="", help="ids between commas")
         parser.add_argument("--agent", required=True, metavar="KIND[:JSON]")
-        parser.add_argument("--hints", metavar="JOB", help="that wrote them; default: the last one")
+        parser.add_argument("--hints", metavar="JOB", help="default: the last")
         parser.add_argument(
-            "--level", action="append", choices=list(Level), help="repeatable; default: all"
+            "--level", action="append", choices=list(Level), help="repeatable; default all"
         )
         parser.add_argument(
             "--relatedness",
@@ -50,8 +50,8 @@ class Command(BaseCommand):
         parser.add_argument("--trials", type=int, default=3)
         parser.add_argument("--seeds", default="", help="0-2 or 4,8,15 or 7+ or random (default)")
         parser.add_argument("--max-steps", type=int)
-        parser.add_argument("--parallelism", type=int, help="at most so many runs at a time")
-        parser.add_argument("--dry-run", action="store_true", help="only tell what would be run")
+        parser.add_argument("--parallelism", type=int, help="runs at a time")
+        parser.add_argument("--dry-run", action="store_true", help="only count")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

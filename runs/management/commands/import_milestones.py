@@ -13,10 +13,7 @@ from runs.models import Task, TaskSet
 
 
 class Command(BaseCommand):
-    help = (
-        "Replace the milestones of each task that the file names by those that stand there. Tasks"
-        " it leaves out keep theirs. All or nothing."
-    )
+    help = "Replace the milestones of the tasks that the file names. All or nothing."
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         # Django's own --version would be in the way of the task set's.
@@ -25,7 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
         parser.add_argument(
-            "--version", dest="set_version", metavar="VERSION", help="instead of the file's own"
+            "--version", dest="set_version", metavar="VERSION", help="default: the file's"
         )
 
     def handle(self, *, file: Path, set_version: str | None, **_: Any) -> None:

@@ -28,24 +28,23 @@ SHOWN_PROBLEMS = 50
 
 class Command(BaseCommand):
     help = (
-        "Import runs from folders, zips and JSON files. Each run is stored whole or not at all;"
-        " runs that are here already stay as they are. --dry-run says what is in there and"
-        " stores nothing. Exit code 1 if any was rejected."
+        "Import runs from folders, zips and JSON files. Each is stored whole or not at all; "
+        "stored ones stay as they are. Exit code 1 if any was rejected."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
         parser.add_argument("--format", choices=format_names(), default=AUTO)
-        parser.add_argument("--experiment", help="the experiment that the runs go to")
+        parser.add_argument("--experiment", help="to put them in")
         parser.add_argument(
             "--answer",
             action="append",
             default=[],
             metavar="KEY=CHOICE",
-            help="an answer to what a dry run asked",
+            help="answers a question of the preview",
         )
-        parser.add_argument("--dry-run", action="store_true", help="look, and store nothing")
-        parser.add_argument("--json", action="store_true", help="print the report as JSON")
+        parser.add_argument("--dry-run", action="store_true", help="only preview")
+        parser.add_argument("--json", action="store_true")
 
     def handle(
         self,

@@ -18,8 +18,7 @@ from webagent.trajectory.records import TaskSetRecord
 
 class Command(BaseCommand):
     help = (
-        "Import the tasks of WebArena (its task file) or of WebArena-Verified (its dataset). The"
-        " kind is told from the content. All tasks are stored, or none."
+        "Import WebArena's task file or WebArena-Verified's dataset. All tasks are stored or none."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:

@@ -12,13 +12,10 @@ from runs.operations.space.measuring import measure_anew, measure_space
 
 
 class Command(BaseCommand):
-    help = (
-        "Work out what runs and experiments take of the store. It happens by itself every ten"
-        " minutes or less often; what was worked out of ended runs is kept."
-    )
+    help = "Measure what runs and experiments take of the store. Also done in the background."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--anew", action="store_true", help="of every run once more")
+        parser.add_argument("--anew", action="store_true", help="every run again")
 
     def handle(self, *, anew: bool, **_: Any) -> None:
         found = measure_anew() if anew else measure_space()

@@ -32,20 +32,18 @@ WORDS = {
 
 class Command(BaseCommand):
     help = (
-        "Read the kept originals of imported runs again, without a new upload. Runs keep their"
-        " addresses and what imports said of them. A run that is judged here, repeated, or that"
-        " hints were made from stays as it was, and the report says why. With --import, the kept"
-        " file of an import is read again, with what was not understood in it."
+        "Read kept originals of imported runs again. Runs keep their address; those that are "
+        "judged, repeated or learnt from stay as they are."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--run", nargs="+", type=UUID, default=[], metavar="ID")
-        parser.add_argument("--import", type=UUID, metavar="ID", dest="job", help="its kept file")
-        parser.add_argument("--format", help="runs that came in this format")
-        parser.add_argument("--experiment", help="runs of this experiment")
+        parser.add_argument("--import", type=UUID, metavar="ID", dest="job", help="its kept upload")
+        parser.add_argument("--format", help="only runs of this format")
+        parser.add_argument("--experiment", help="only its runs")
         parser.add_argument("--answer", action="append", default=[], metavar="KEY=CHOICE")
-        parser.add_argument("--dry-run", action="store_true", help="look, and change nothing")
-        parser.add_argument("--json", action="store_true", help="print the report as JSON")
+        parser.add_argument("--dry-run", action="store_true", help="only preview")
+        parser.add_argument("--json", action="store_true")
 
     def handle(
         self,

@@ -24,17 +24,17 @@ from runs.models import Experiment, RetryPolicy, Run
 class Command(BaseCommand):
     """Whoever may give commands is blind on nothing."""
 
-    help = "Say which runs a policy would run again, and queue them unless it is a dry run."
+    help = "Queue the reruns that a policy asks for, and say why."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--policy", required=True, metavar="NAME[@VERSION]")
         source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("--study", type=int, help="its number")
-        source.add_argument("--experiment", help="its name")
+        source.add_argument("--study", type=int, help="number")
+        source.add_argument("--experiment", help="name")
         source.add_argument("--runs", nargs="+", type=UUID, metavar="ID")
-        parser.add_argument("--dry-run", action="store_true", help="change nothing")
-        parser.add_argument("--token", type=UUID, help="the same one launches once")
-        parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+        parser.add_argument("--dry-run", action="store_true", help="queue nothing")
+        parser.add_argument("--token", type=UUID, help="launches once")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         policy = named_policy(options["policy"])

@@ -13,17 +13,14 @@ from runs.operations.backups.snapshots import restore
 
 class Command(BaseCommand):
     help = (
-        "Put back the rows and files of a snapshot, the newest unless another is named, and apply"
-        " the migrations that are newer. Stop web server and workers before. What has come since"
-        " is lost. `check_integrity --hashes` afterwards reads every file."
+        "Restore the newest snapshot and apply newer migrations. Stop web server and workers "
+        "before; what came since is lost. Then run `check_integrity --hashes`."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path)
-        parser.add_argument("--snapshot", help="name of one, such as 20261121T230000.123456Z")
-        parser.add_argument(
-            "--overwrite", action="store_true", help="even where the database holds something"
-        )
+        parser.add_argument("--snapshot", help="such as 20261121T230000.123456Z")
+        parser.add_argument("--overwrite", action="store_true", help="even a filled database")
 
     def handle(self, *, folder: Path, snapshot: str | None, overwrite: bool, **_: Any) -> None:
         try:

@@ -13,7 +13,7 @@ from runs.models.api import PREFIX_CHARS
 class Command(BaseCommand):
     """Finds the token by the beginning of its key, or by the whole key."""
 
-    help = "Revoke an API token, named by its key or the first characters of it."
+    help = "Revoke the API token whose key begins so."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("prefix", help=f"the first {PREFIX_CHARS} characters of the key")

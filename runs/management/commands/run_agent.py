@@ -26,20 +26,18 @@ POLL_S = 0.5
 class Command(BaseCommand):
     """Goes the very way that reruns in the background go: queued, claimed, carried out."""
 
-    help = "Run an agent on a task in the foreground; exit code 1 if a run ends in an error."
+    help = "Run an agent on a task here. Exit code 1 if a run ends in an error."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--task", required=True, help="such as miniwob.click-test")
         parser.add_argument("--agent", required=True, help="such as oracle")
         parser.add_argument("--agent-config", type=_json_object, default={}, metavar="JSON")
-        parser.add_argument("--seed", type=int, help="of the first trial; further ones count up")
+        parser.add_argument("--seed", type=int, help="of the first trial, counting up")
         parser.add_argument("--trials", type=int, default=1)
-        parser.add_argument("--experiment", default="", help="name to gather the runs under")
+        parser.add_argument("--experiment", default="", help="to put them in")
         parser.add_argument("--max-steps", type=int)
-        parser.add_argument(
-            "--policy", default="", metavar="NAME[@VERSION]", help="retry policy that holds for it"
-        )
-        parser.add_argument("--json", action="store_true", help="print what came of it as JSON")
+        parser.add_argument("--policy", default="", metavar="NAME[@VERSION]")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["trials"] < 1:

@@ -24,18 +24,18 @@ class Command(BaseCommand):
     """Queues the runs for the workers; `--wait` stays until they have ended."""
 
     help = (
-        "Launch an experiment: every agent at every task, as often as there are trials. The same"
-        " command given twice launches it once. Exit code 1: it cannot be launched; with --wait"
-        " also: a run ended in an error, or the experiment was cancelled."
+        "Launch every agent at every task, once for each trial. A repeated command launches "
+        "once. Exit code 1: not launched; with --wait also: a run ended in an error or the "
+        "experiment was cancelled."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--name", required=True)
         parser.add_argument("--task-set", required=True, help='such as miniwob or "webarena raw"')
-        parser.add_argument("--site", action="append", default=[], help="only these; repeatable")
+        parser.add_argument("--site", action="append", default=[], help="repeatable")
         parser.add_argument("--kind", action="append", default=[], help="of evaluation; repeatable")
-        parser.add_argument("--tasks", default="", help="only these ids, between commas")
-        parser.add_argument("--infeasible", action="store_true", help="also tasks marked so")
+        parser.add_argument("--tasks", default="", help="ids between commas")
+        parser.add_argument("--infeasible", action="store_true", help="also infeasible tasks")
         parser.add_argument(
             "--agent", action="append", required=True, metavar="KIND[:JSON]", help="repeatable"
         )
@@ -43,13 +43,13 @@ class Command(BaseCommand):
         parser.add_argument("--seeds", default="", help="0-2 or 4,8,15 or 7+ or random (default)")
         parser.add_argument("--max-steps", type=int)
         parser.add_argument("--policy", default="", metavar="NAME[@VERSION]")
-        parser.add_argument("--parallelism", type=int, help="at most so many runs at a time")
+        parser.add_argument("--parallelism", type=int, help="runs at a time")
         parser.add_argument("--background", action="store_true", help="when nothing else waits")
         parser.add_argument("--wait-for-sites", action="store_true", help="instead of refusing")
-        parser.add_argument("--user", default="", help="whose experiment it is")
-        parser.add_argument("--dry-run", action="store_true", help="only tell what it takes")
-        parser.add_argument("--wait", action="store_true", help="until all runs have ended")
-        parser.add_argument("--json", action="store_true", help="print what came of it as JSON")
+        parser.add_argument("--user", default="", help="owner")
+        parser.add_argument("--dry-run", action="store_true", help="only estimate")
+        parser.add_argument("--wait", action="store_true", help="for all runs")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -31,11 +31,11 @@ HEADINGS = (
 
 
 class Command(BaseCommand):
-    help = "Show one run with its steps, outcome and final answer."
+    help = "Print a run with its steps."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", metavar="ID")
-        parser.add_argument("--json", action="store_true", help="print it as JSON")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *, run: str, json: bool, **_: Any) -> None:
         shown = run_json(_find(run))

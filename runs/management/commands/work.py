@@ -20,17 +20,17 @@ STOP_LIMIT_S = 110
 class Command(BaseCommand):
     """Works until Ctrl-C or TERM."""
 
-    help = "Carry out what is queued; `sweep` brings back the work of workers that died."
+    help = "Carry out queued work; `sweep` recovers the work of dead workers."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("queues", nargs="+", choices=sorted(all_duties()))
         parser.add_argument(
             "--processes",
             type=int,
-            help="how many, each of one task at a time; by default one, or of browsers BROWSERS",
+            help="default 1, for browser BROWSERS",
         )
-        parser.add_argument("--threads", type=int, default=1, help="tasks at a time of each")
-        parser.add_argument("--name", default="", help="of the processes, where it must differ")
+        parser.add_argument("--threads", type=int, default=1, help="of each process")
+        parser.add_argument("--name", default="", help="of the processes")
 
     def handle(self, *args: Any, **options: Any) -> None:
         queues, processes = options["queues"], options["processes"]
