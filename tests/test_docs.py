@@ -82,6 +82,18 @@ def test_files_and_tests_that_are_named_are_there(document: Path) -> None:
     assert set(re.findall(r"`(test_\w+)`", text)) <= names_of_tests()
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_pages_keep_to_the_glossary(document: Path) -> None:
+    """Of the words that it says to avoid, those that have no other meaning: whole phrases."""
+    glossary = ROOT / "docs/glossary.md"
+    cells = [line.split("|")[-2] for line in glossary.read_text().splitlines() if "|" in line]
+    words = [re.sub(r"\(.*?\)", "", word).strip() for cell in cells for word in cell.split(",")]
+    phrases = [word for word in words if " " in word]
+    assert phrases
+    text = document.read_text().lower()
+    assert document == glossary or not [each for each in phrases if re.search(rf"\b{each}\b", text)]
+
+
 def test_every_format_has_its_section_and_every_pitfall_its_tests() -> None:
     sections = (ROOT / "docs/formats.md").read_text().split("\n## ")[2:]
     names = [re.search(r"\(`(\w+)`\)$", section.splitlines()[0]) for section in sections]
