@@ -65,7 +65,7 @@ class AccountAdmin(AccountAdminBase):
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
     ) -> list[dict[str, dict[str, list[str]]]]:
-        """Tells the audit log too; passwords are logged by `runs.accounts.passwords`."""
+        """Tells the audit log too; passwords are logged by `runs.accounts.log_in`."""
         if not PASSWORDS.issuperset(form.changed_data):
             record_form(ACCOUNT_MADE if add else ACCOUNT_CHANGED, form.instance, form)
         return super().construct_change_message(request, form, formsets, add)

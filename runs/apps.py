@@ -22,8 +22,8 @@ class RunsConfig(AppConfig):
         """
         import_module(settings.QUEUE_APP)
         import_module("runs.receivers")
-        import_module("runs.accounts.log_ins")
-        import_module("runs.telemetry.task_log")
+        import_module("runs.accounts.log_in")
+        import_module("runs.telemetry.logs")
         import_module("runs.operations.processes.worker_processes")
         use_models_file(lambda: settings.ENV.MODELS_FILE)
         # Models are loaded only now.

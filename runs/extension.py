@@ -15,7 +15,7 @@ from runs.operations.integrity.checking import invariants_hook
 from runs.operations.integrity.contract import Invariant
 from runs.operations.retention.deletion_guards import Reason, reasons_hook
 from runs.storage.verdicts import VerdictStore, verdict_store
-from runs.viewer.run_list.extension import RunListExtension, run_list_hook
+from runs.viewer.run_list.orders import RunListExtension, run_list_hook
 
 
 class Extension(Protocol):

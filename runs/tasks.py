@@ -1,12 +1,12 @@
 """All background tasks of runs, imported so that Celery and the sweep know them."""
 
-import runs.api.sweep
+import runs.api.idempotency
 import runs.imports.tasks
 import runs.imports.thumbnail_tasks
 import runs.knowledge.hints.writing
-import runs.knowledge.learning.tasks
+import runs.knowledge.learning
 import runs.knowledge.web.jobs
 import runs.launching.carrying_out.tasks
 import runs.launching.experiments.tasks
 import runs.operations.space.tasks
-import runs.queue.sweep_tasks  # noqa: F401
+import runs.queue.sweeping  # noqa: F401

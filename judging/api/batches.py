@@ -17,9 +17,8 @@ from judging.evaluators.language_models import ModelUnavailableError, offered_mo
 from judging.evaluators.registry import evaluator_choices
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from runs.api.authentication import ApiRequest
-from runs.api.filtering import known_only
 from runs.api.idempotency import Answer, once
-from runs.api.paging import Page, Paged, Paging, page_of
+from runs.api.paging import Page, Paged, Paging, known_only, page_of
 from runs.api.problems import Problem, form_errors, invalid, not_found
 from runs.queue.paid_work import WorkRefusedError
 from webagent.trajectory.amounts import Money

@@ -15,8 +15,7 @@ from judging.api.figures import FigureOut, TableOut, figure_out, table_out
 from judging.models import StudyItem
 from judging.studies.access import record_unblindings
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.filtering import known_only
-from runs.api.paging import RowId
+from runs.api.paging import RowId, known_only
 from runs.api.problems import not_found
 from runs.models import Scope
 

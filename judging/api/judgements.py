@@ -10,8 +10,8 @@ from judging.analysis.audits.judgements import judgements_of, opened_items
 from judging.api.studies import EvaluationOut, evaluation_out
 from judging.studies.access import record_unblindings
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.filtering import known_only
-from runs.api.run_reads import run_of
+from runs.api.paging import known_only
+from runs.api.runs import run_of
 from runs.models import Scope
 
 router = Router(tags=["runs"])

@@ -11,8 +11,7 @@ from judging.analysis.audits.population import Group
 from judging.api.figures import FigureOut, figure_out
 from judging.api.studies import READS, EvaluatorOut, audited_study, evaluator_out
 from runs.api.authentication import ApiRequest
-from runs.api.filtering import known_only
-from runs.api.paging import RowId
+from runs.api.paging import RowId, known_only
 
 router = Router(tags=["studies"])
 

@@ -14,8 +14,7 @@ from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict, Study
 from judging.studies.access import AUDIT, EVALUATE, record_unblindings, studies_hidden_from
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.filtering import known_only
-from runs.api.paging import Page, Paged, Paging, RowId, page_of
+from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
 from runs.api.problems import Problem, not_found
 from runs.models import Scope
 

@@ -52,7 +52,7 @@ from runs.catalogue.patches.reading import PatchFileError, read_patch
 from runs.catalogue.patches.services import TaskPatchError, apply_patch
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import Experiment, Run, Task, User
-from runs.storage.bounds import import_bounds
+from runs.storage.blobs import import_bounds
 from webagent.trajectory.reading import open_runs
 
 ACCOUNTS = {

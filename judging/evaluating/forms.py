@@ -21,7 +21,7 @@ from judging.evaluators.registry import evaluator_choices
 from judging.models import EvaluationBatch, Study
 from runs.models import Run, RunStatus, User
 from runs.queue.paid_work import WorkRefusedError
-from runs.queue.work_forms import CostLimitField
+from runs.queue.paid_work_services import CostLimitField
 
 
 class EvaluateForm(forms.Form):

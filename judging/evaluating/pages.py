@@ -12,7 +12,7 @@ from judging.studies.access import EVALUATE, studies_hidden_from
 from runs.models import User
 from runs.models.parsing import read_number
 from runs.models.visibility import run_policy
-from runs.queue.work_pages import WorkProgress, cost_in_words, progress_of
+from runs.queue.jobs import WorkProgress, cost_in_words, progress_of
 
 PER_PAGE = 30
 ERRORS_SHOWN = 100

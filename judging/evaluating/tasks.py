@@ -13,10 +13,9 @@ from judging.evaluating.overlooked import is_due as overlooked_are_due
 from judging.evaluators.registry import evaluator_of
 from judging.models import EvaluationBatch, EvaluatorVersion
 from runs.models import Run, RunStatus
-from runs.queue.asking import ask_for
-from runs.queue.dispatching import dispatch
-from runs.queue.holding import sweep_work
-from runs.queue.sweep_tasks import swept
+from runs.queue.leases import sweep_work
+from runs.queue.messages import ask_for, dispatch
+from runs.queue.sweeping import swept
 
 EVALUATE_OVERLOOKED = "judging.tasks.evaluate_overlooked"
 EVALUATE_BATCH = "judging.tasks.evaluate_batch"

@@ -32,11 +32,10 @@ from judging.evaluators.language_models import (
 from judging.models import EvaluationBatch, Study
 from judging.studies.access import AUDIT, EVALUATE, for_auditors
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.row_counts import BoundedPaginator
+from runs.interface.paging import BoundedPaginator
 from runs.models.parsing import ids_of
 from runs.queue.paid_work import WorkRefusedError
-from runs.queue.resuming import resume
-from runs.queue.work_forms import ResumeForm
+from runs.queue.paid_work_services import ResumeForm, resume
 
 may_audit = permission_required(AUDIT, raise_exception=True)
 may_evaluate = permission_required([AUDIT, EVALUATE], raise_exception=True)

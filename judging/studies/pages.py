@@ -14,8 +14,8 @@ from django.db.models.functions import RowNumber
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.studies.access import studies_hidden_from
 from judging.studies.queue.progress import Progress, progress_of, progress_of_each
-from runs.interface import row_counts
-from runs.interface.row_counts import RowCount
+from runs.interface import paging
+from runs.interface.paging import RowCount
 from runs.models import Milestone, User
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _bounded_counts(studies: Iterable[Study]) -> dict[int, dict[str, RowCount]]:
     found = {}
     for pk, counts in _counts(wanted, keys).items():
         for status in beyond[pk]:
-            counts[status] = row_counts.COUNTED
+            counts[status] = paging.COUNTED
         total = {*beyond[pk], "total"} if beyond[pk] else set()
         found[pk] = {
             name: RowCount(n, is_more=name in total) for name, n in _with_total(counts).items()
@@ -131,7 +131,7 @@ def _bounded_counts(studies: Iterable[Study]) -> dict[int, dict[str, RowCount]]:
 
 def _beyond(keys: Sequence[int]) -> dict[int, list[str]]:
     """By study: the statuses of which it has more items than lists count."""
-    most, statuses = row_counts.COUNTED, StudyItem.Status.values
+    most, statuses = paging.COUNTED, StudyItem.Status.values
     items = StudyItem.objects.filter(study=OuterRef("pk")).order_by().values("pk")
     one_more = {
         f"beyond_{status}": Subquery(items.filter(status=status)[most : most + 1])

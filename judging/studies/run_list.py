@@ -22,10 +22,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import ReferenceVerdict
-from runs.interface.filter_controls import WordsFilter
+from runs.interface.filters import WordsFilter
 from runs.interface.keyset import Lead
 from runs.templatetags.interface import verdict
-from runs.viewer.run_list.extension import AGE_ELSEWHERE
+from runs.viewer.run_list.orders import AGE_ELSEWHERE
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

@@ -44,7 +44,7 @@ from judging.studies.services import (
     set_member,
 )
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.row_counts import BoundedPaginator, count_rows
+from runs.interface.paging import BoundedPaginator, count_rows
 from runs.models import User
 
 PER_PAGE = 50

@@ -1,4 +1,4 @@
-"""The page of the log of acts: its filters, its rows, and what of them the viewer may read."""
+"""The audit log: a page of it with filters, the whole as a file, and what the viewer may read."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 
 from django import forms
+from django.contrib.auth.decorators import permission_required
 from django.db.models import Q
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
+from django.views.decorators.http import require_safe
 
+from runs.accounts.audit_log import record_act
+from runs.interface.fragments import AppRequest
 from runs.interface.spreadsheets import escape_formula
 from runs.models import Act, User
-from runs.models.audit_kinds import KINDS
+from runs.models.audit_kinds import KINDS, LOG_DOWNLOADED
 from runs.models.audit_log_queries import ActQuerySet
 from runs.models.parsing import read_number
 from runs.models.visibility import run_policy
@@ -173,3 +180,30 @@ def page_context(query: Mapping[str, str], viewer: User) -> dict[str, object]:
         "asked": urlencode(asked),
         "older": urlencode({**asked, "before": acts[-1].pk}) if len(found) > PER_PAGE else "",
     }
+
+
+CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+
+may_read_acts = permission_required("runs.read_acts", raise_exception=True)
+
+
+@require_safe
+@may_read_acts
+def act_list(request: AppRequest) -> HttpResponse:
+    """Who did what, the newest first, by person, kind, object and time."""
+    return render(
+        request, "runs/accounts/act_list.html", page_context(request.GET.dict(), request.user)
+    )
+
+
+@require_safe
+@may_read_acts
+def act_file(request: AppRequest, ending: str) -> HttpResponseBase:
+    """The acts that the filters choose, as CSV or JSONL."""
+    acts = ActFilter(request.GET).chosen(request.user)[:DOWNLOADED]
+    rows = list(shown(acts.iterator(), with_details=reads_details(request.user)))
+    record_act(LOG_DOWNLOADED, after=f"{len(rows)} acts, {ending}")
+    answer = StreamingHttpResponse(WRITERS[ending](rows), content_type=CONTENT_TYPES[ending])
+    answer["Content-Disposition"] = f'attachment; filename="acts.{ending}"'
+    answer["Cache-Control"] = "private, no-store"
+    return answer

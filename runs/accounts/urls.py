@@ -8,7 +8,7 @@ from django.contrib.auth.views import (
 )
 from django.urls import path
 
-from runs.accounts.password_form import OwnPasswordForm
+from runs.accounts.log_in import OwnPasswordForm
 
 urlpatterns = [
     path("login/", LoginView.as_view(template_name="login.html"), name="login"),

@@ -21,6 +21,7 @@ from runs.api.bodies import request_hash
 from runs.api.problems import Problem, invalid
 from runs.models import ApiAnswer
 from runs.models.api import ANSWERS_KEPT
+from runs.queue.sweeping import swept
 
 HEADER = "Idempotency-Key"
 LONGEST_KEY = 255
@@ -134,3 +135,18 @@ def _again(before: ApiAnswer, sent: str) -> HttpResponse:
 def _response(status: int, body: str, location: str) -> HttpResponse:
     headers: dict[str, Any] = {"Location": location} if location else {}
     return HttpResponse(body, status=status, content_type="application/json", headers=headers)
+
+
+AT_A_TIME = 1000
+
+
+def forget_old_answers() -> int:
+    """Delete answers older than they are promised to be kept, so many at a time; how many."""
+    old = ApiAnswer.objects.filter(created_at__lt=timezone.now() - ANSWERS_KEPT)
+    n, _ = ApiAnswer.objects.filter(
+        pk__in=list(old.values_list("pk", flat=True)[:AT_A_TIME])
+    ).delete()
+    return n
+
+
+swept(forget_old_answers)

@@ -8,11 +8,10 @@ from django.urls import reverse
 from ninja import Router
 
 from runs.api.authentication import ApiRequest, Bearer
+from runs.api.bodies import spooled
 from runs.api.idempotency import Answer, answer_once
 from runs.api.problems import not_found
-from runs.api.push_problems import refusals
-from runs.api.push_schemas import ImportOut, import_out
-from runs.api.spooling import spooled
+from runs.api.push import ImportOut, import_out, refusals
 from runs.imports.services import start_import
 from runs.models import ImportJob, Scope
 

@@ -1,4 +1,6 @@
-"""Pages of long lists by cursor: what is added meanwhile moves nothing."""
+"""Pages and filters of long lists. What is added meanwhile moves no page, and filters are those of
+the pages, by the same names.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,13 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+from django_filters import FilterSet
 from ninja import Path, Query
 from pydantic import BaseModel, Field
 
 from runs.api.problems import invalid
+from runs.interface.filters import MAX_CHARS, MAX_VALUES
 
 LARGEST_PAGE = 200
 Row = TypeVar("Row", bound=Model)
@@ -115,3 +120,32 @@ def _checked(field: Any, value: Any) -> Any:
     if isinstance(key, datetime) and key.tzinfo is None:
         raise ValueError("no time zone")
     return key
+
+
+Word = Annotated[str, Field(max_length=MAX_CHARS)]
+Words = Annotated[list[Word], Field(max_length=MAX_VALUES)]
+
+
+def known_only(request: HttpRequest, *models: type[BaseModel]) -> None:
+    """Refuse what a query holds beside the fields of these models: a typing error filters nothing.
+
+    Raises:
+        Problem: 422, naming each.
+    """
+    known = {name for model in models for name in model.model_fields}
+    if unknown := sorted(set(request.GET) - known):
+        reason = f"is unknown here; there are {', '.join(sorted(known))}"
+        raise invalid(*((f"query.{name[:100]}", reason) for name in unknown[:10]))
+
+
+def filtered(found: FilterSet) -> Any:
+    """The rows that a set of filters lets through.
+
+    Raises:
+        Problem: 422 where a value makes no sense.
+    """
+    if not found.is_valid():
+        raise invalid(
+            *((f"query.{name}", reason) for name, why in found.errors.items() for reason in why)
+        )
+    return found.qs

@@ -1,22 +1,139 @@
 """Pushing a run while it happens: opened, step by step, ended."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
 from uuid import UUID
 
+from django.conf import settings
 from django.urls import reverse
 from ninja import Status
+from pydantic import BaseModel, Field
 
+from runs.api.assembly import problem_answer
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.description import problem_answer
 from runs.api.idempotency import Answer, once
-from runs.api.problems import not_found
-from runs.api.push_problems import refusals
-from runs.api.push_schemas import PushedRunOut, pushed_run_out
-from runs.api.run_reads import router as router
-from runs.imports.pushing.services import append_step, beat, end_run, open_run
-from runs.models import Run, Scope
+from runs.api.problems import Problem, invalid, not_found
+from runs.api.runs import router as router
+from runs.imports.pushing.services import (
+    Heard,
+    RunEndedError,
+    StepRefusedError,
+    append_step,
+    beat,
+    end_run,
+    open_run,
+)
+from runs.models import ImportJob, Run, Scope
+from webagent.trajectory.pushed.cleaning import PushError
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
 from webagent.trajectory.pushed.schema import Ending, Opening, PushedStep
+
+ENDED = "The run has ended and takes nothing more; read it to see how."
+
+
+@contextmanager
+def refusals(root: str, *, ends: bool = False) -> Iterator[None]:
+    """Turn the service's refusals into problems; `root` stands before the names of fields.
+
+    Args:
+        ends: whether the word was the end, which only another end can contradict.
+    """
+    try:
+        yield
+    except PushError as error:
+        raise invalid((".".join(filter(None, (root, error.field))), str(error))) from None
+    except StepRefusedError as error:
+        raise Problem(
+            409, str(error), kind="step-refused", errors=[("next_step", str(error.next_step))]
+        ) from None
+    except RunEndedError:
+        status = 409 if ends else 410
+        raise Problem(status, ENDED, kind="run-ended") from None
+
+
+class PushedRunOut(BaseModel):
+    """Where a pushed run stands."""
+
+    id: UUID
+    state: Literal["running", "ended"]
+    next_step: int = Field(description="The index of the step that is awaited.")
+    is_to_cancel: bool = Field(description="Whether somebody here asked the run to stop.")
+    lease_seconds: int = Field(description="After so long a silence the run ends as incomplete.")
+    page: str = Field(description="The path of its page.")
+
+
+class RunImported(BaseModel):
+    """One run of an import."""
+
+    source: str
+    run: UUID
+
+
+class RunRejected(BaseModel):
+    """One run of an import that was not taken; nothing of it is here."""
+
+    source: str
+    field: str
+    reason: str
+
+
+class ImportProblem(BaseModel):
+    """Something that is missing in a run that was taken, or was left out of it."""
+
+    source: str
+    file: str
+    field: str
+    reason: str
+
+
+class ImportOut(BaseModel):
+    """How far an import is, and what became of its runs."""
+
+    id: UUID
+    state: str = Field(description="queued, running, finished, cancelled or failed.")
+    n_done: int
+    n_total: int | None
+    problem: str
+    imported: list[RunImported] = Field(description="New here; the first 200.")
+    already_there: list[RunImported] = Field(description="Here before; the first 200.")
+    rejected: list[RunRejected] = Field(description="Not taken; the first 200.")
+    problems: list[ImportProblem] = Field(
+        description="Missing in or left out of runs that were taken; the first 200."
+    )
+    n_problems: int = Field(description="How many problems there are in all.")
+
+
+def pushed_run_out(run: Run, heard: Heard | None = None) -> PushedRunOut:
+    """The run for its own side, as it was read or as the last word left it."""
+    return PushedRunOut(
+        id=run.pk,
+        state="running" if run.is_active else "ended",
+        next_step=heard.next_step if heard else run.n_steps,
+        is_to_cancel=heard.is_to_cancel if heard else run.cancel_requested_at is not None,
+        lease_seconds=settings.ENV.PUSH_LEASE_S,
+        page=reverse("runs:run_detail", args=[run.pk]),
+    )
+
+
+def import_out(job: ImportJob) -> ImportOut:
+    """An import for whoever sent it."""
+    report = job.report or {}
+    return ImportOut(
+        id=job.pk,
+        state=job.state,
+        n_done=job.n_done,
+        n_total=job.n_total,
+        problem=job.problem,
+        imported=[RunImported(**run) for run in report.get("imported", ())],
+        already_there=[RunImported(**run) for run in report.get("already_there", ())],
+        rejected=[RunRejected(**run) for run in report.get("rejected", ())],
+        problems=[ImportProblem(**problem) for problem in report.get("problems", ())],
+        n_problems=report.get("counts", {}).get("problems", 0),
+    )
+
 
 TAGS = ["push"]
 PUSHES = Bearer(Scope.RUNS_WRITE, "runs.import_run")

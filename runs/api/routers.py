@@ -2,13 +2,13 @@
 
 from ninja import Router
 
-from runs.api import experiment_reads, imports, push, reruns, task_reads
+from runs.api import experiments, imports, push, reruns, tasks
 
 ROUTERS: tuple[Router, ...] = (
     # Reads and pushes of runs share addresses, and so a router.
     push.router,
     imports.router,
     reruns.router,
-    task_reads.router,
-    experiment_reads.router,
+    tasks.router,
+    experiments.router,
 )

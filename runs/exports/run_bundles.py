@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from runs.catalogue.milestones.records import milestone_records
+from runs.catalogue.milestones.services import milestone_records
 from runs.catalogue.tasks.rows import task_record
 from runs.knowledge.hints.records import hint_records
 from runs.models import AgentConfiguration, Run, RunStatus

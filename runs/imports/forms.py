@@ -10,7 +10,7 @@ from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext_lazy as _
 
-from runs.interface.question_words import in_own_words
+from runs.interface.words import in_own_words
 from webagent.trajectory.reading import AUTO, format_names
 
 FORMAT_WORDS = {

@@ -18,9 +18,9 @@ from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, import_runs
 from runs.imports.upload_keeping import drop_if_done_with, drop_unneeded
 from runs.models import ImportJob
-from runs.queue.holding import Hold, WorkLostError, sweep_work
+from runs.queue.leases import Hold, WorkLostError, sweep_work
 from runs.queue.workers import is_stopping
-from runs.storage.bounds import import_bounds
+from runs.storage.blobs import import_bounds
 from runs.storage.file_storage import StoreUnavailableError
 from runs.storage.verdicts import verdict_store
 from runs.telemetry.counters import imported_runs

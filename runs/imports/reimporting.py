@@ -17,8 +17,8 @@ from runs.exports.run_bundles import bundle_of
 from runs.imports.completing import why_kept, with_verdicts
 from runs.imports.storing import StoringError, import_bundle
 from runs.models import Run
-from runs.storage.bounds import import_bounds
-from runs.storage.deletion import named_deleted
+from runs.storage.blobs import import_bounds
+from runs.storage.usage import named_deleted
 from runs.storage.verdicts import verdict_store
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.inventory import NOT_IN_ORIGINALS

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils import timezone
 
-from runs.catalogue.agents.rows import agent_hash, store_agent
+from runs.catalogue.agents.runnable import agent_hash, store_agent
 from runs.catalogue.tasks.rows import store_task
 from runs.imports.file_writing import WRITERS
 from runs.models import AgentConfiguration, Experiment, Run, Task, User

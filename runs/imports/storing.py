@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, transaction
 
-from runs.catalogue.milestones.records import store_milestones
+from runs.catalogue.milestones.services import store_milestones
 from runs.catalogue.tasks.rows import differs
 from runs.exports.run_bundles import TASK_KEY, is_stored, stored_run
 from runs.imports.completing import make_way, with_verdicts
@@ -27,11 +27,10 @@ from runs.models import (
     Step,
     User,
 )
-from runs.models.policy_documents import known_policy
+from runs.models.policies import known_policy
 from runs.storage.blobs import BlobBatch, known_hashes
+from runs.storage.file_storage import is_of_full_disk
 from runs.storage.links import free_run_id
-from runs.storage.outages import is_of_full_disk
-from runs.storage.quotas import QuotaError, demand_room
 from runs.storage.records import (
     EVALUATION_ROLE,
     attachment_rows,
@@ -40,6 +39,7 @@ from runs.storage.records import (
     step_row,
     stored_json,
 )
+from runs.storage.usage import QuotaError, demand_room
 from runs.storage.verdicts import Verdicts, verdict_store
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.records import EndReason

@@ -10,8 +10,8 @@ from runs.imports.importing import import_upload as carry_out
 from runs.imports.importing import sweep_imports
 from runs.imports.thumbnail_tasks import ask_for_thumbnails
 from runs.models import ImportJob
-from runs.queue.dispatching import dispatch
-from runs.queue.sweep_tasks import swept
+from runs.queue.messages import dispatch
+from runs.queue.sweeping import swept
 
 IMPORT_UPLOAD = "runs.tasks.import_upload"
 

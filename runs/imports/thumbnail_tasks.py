@@ -6,8 +6,8 @@ from celery import shared_task
 
 from runs.imports.thumbnailing import make_thumbnails as make
 from runs.imports.thumbnailing import thumbnails_wait
-from runs.queue.asking import ask_for
-from runs.queue.sweep_tasks import swept
+from runs.queue.messages import ask_for
+from runs.queue.sweeping import swept
 
 MAKE_THUMBNAILS = "runs.tasks.make_thumbnails"
 AT_ONE_GO_S = 30

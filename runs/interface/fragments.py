@@ -1,4 +1,7 @@
-"""Telling a request for a whole page from one for a fragment of it."""
+"""What all views need: whole page or fragment, and the frame around every page."""
+
+import re
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -29,3 +32,22 @@ def redirect_whole(request: AppRequest, address: str) -> HttpResponse:
     if not wants_partial(request):
         return redirect(address)
     return HttpResponse(status=204, headers={"HX-Redirect": address})
+
+
+_ROOMS = (
+    ("audit", re.compile(r"^/audit/|^/studies/\d+/audit/")),
+    ("studies", re.compile(r"^/studies/|^/disputes/")),
+    ("runs", re.compile(r"^/runs/|^/imports/")),
+    ("experiments", re.compile(r"^/experiments/|^/hints/|^/knowledge/|^/learning/")),
+    ("reruns", re.compile(r"^/reruns/|^/policies/")),
+    ("tasks", re.compile(r"^/tasks/")),
+)
+
+
+def frame(request: HttpRequest) -> dict[str, Any]:
+    """The chosen theme, and the room of the top bar that the page belongs to ("" for none)."""
+    theme = request.COOKIES.get("theme", "auto")
+    return {
+        "theme": theme if theme in ("light", "dark") else "auto",
+        "room": next((room for room, path in _ROOMS if path.match(request.path)), ""),
+    }

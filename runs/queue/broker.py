@@ -1,9 +1,4 @@
-"""Celery's transport over files, mended where it lets a worker down.
-
-Kombu's own opens a message's file before it writes it, so a worker that looks in between reads
-half a message and stops for good. It writes the table of queues in the same way, and whoever is
-killed meanwhile leaves a table with which no worker can start.
-"""
+"""Celery's transports, mended where they let a worker down."""
 
 from __future__ import annotations
 
@@ -11,10 +6,12 @@ import fcntl
 import os
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
-from kombu.transport import filesystem
+from kombu.transport import filesystem, redis
 from kombu.transport.filesystem import exchange_queue_t
 from kombu.utils.json import dumps
 
@@ -57,3 +54,20 @@ class FileTransport(filesystem.Transport):
     """Celery over a folder."""
 
     Channel = FileChannel
+
+
+class RedisChannel(redis.Channel):
+    """Closes to its end, whatever has become of its connections."""
+
+    def close(self) -> None:
+        """Take in the reply that is waited for, if it still comes; then close."""
+        if self._in_poll:  # type: ignore[attr-defined]  # the stubs have none of this
+            with suppress(Empty, *self.connection_errors):  # type: ignore[attr-defined]
+                self._brpop_read()  # type: ignore[attr-defined]
+        super().close()
+
+
+class RedisTransport(redis.Transport):
+    """Celery over Redis."""
+
+    Channel = RedisChannel

@@ -1,15 +1,26 @@
-"""What is being worked on right now, for the top bar."""
+"""Work in progress: the number and drawer in the top bar, and what pages show of leased work."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.apps import apps
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
-from runs.models import LeasedWork, Run, RunStatus, User
+from runs.interface.fragments import AppRequest, wants_partial
+from runs.models import LeasedWork, PaidWork, Run, RunStatus, User
 from runs.models.visibility import visibility_of
+from runs.templatetags.interface import money
 
 SHOWN = 30
 
@@ -52,3 +63,74 @@ def jobs_in_progress(user: User) -> Jobs:
 def kinds_of_work() -> list[type[LeasedWork]]:
     """The models of leased work, those of the layers above included."""
     return [model for model in apps.get_models() if issubclass(model, LeasedWork)]
+
+
+@require_safe
+def job_count(request: AppRequest) -> HttpResponse:
+    """How many runs and other jobs are in progress, as a fragment that asks again by itself."""
+    return render(request, "runs/queue/_job_count.html", {"jobs": jobs_in_progress(request.user)})
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+def job_drawer(request: AppRequest) -> HttpResponse:
+    """Each of them with its state, as a fragment that asks again while it is open, or as a page."""
+    name = "_job_drawer" if wants_partial(request) else "job_list"
+    return render(request, f"runs/queue/{name}.html", {"jobs": jobs_in_progress(request.user)})
+
+
+State = LeasedWork.State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkProgress:
+    """What follows from the columns of a piece of work. Lengths are in seconds, None is unknown."""
+
+    status: str
+    """The class of its state on pages."""
+    elapsed: float | None
+    left: float | None
+    rate: float | None
+    """Items a minute, since it was last taken up."""
+    n_left: int | None
+    needs_budget: bool
+    """Whether it goes on only with a higher limit of costs."""
+
+
+def progress_of(work: LeasedWork) -> WorkProgress:
+    """How far the work is."""
+    rate = _rate(work)
+    n_left = None if work.n_total is None else max(0, work.n_total - work.n_done)
+    elapsed = None
+    if work.started_at is not None:
+        elapsed = ((work.ended_at or timezone.now()) - work.started_at).total_seconds()
+    out_of_budget = work.state == State.STOPPED_BY_BUDGET
+    return WorkProgress(
+        status=State.CANCELLED.value if out_of_budget else work.state,
+        elapsed=elapsed,
+        left=n_left / rate if rate and n_left is not None else None,
+        rate=rate * 60 if rate else None,
+        n_left=n_left,
+        needs_budget=out_of_budget,
+    )
+
+
+def cost_in_words(work: PaidWork) -> str:
+    """What the work has cost so far."""
+    if not work.n_unpriced:
+        return _("%(cost)s spent") % {"cost": money(work.spent)}
+    unpriced = ngettext(
+        "%(n)s reply of unknown price", "%(n)s replies of unknown price", work.n_unpriced
+    ) % {"n": intcomma(work.n_unpriced)}
+    if not work.spent:
+        return unpriced
+    return _("%(cost)s spent, and %(unpriced)s") % {"cost": money(work.spent), "unpriced": unpriced}
+
+
+def _rate(work: LeasedWork) -> float | None:
+    """Items a second since it was last taken up; None while that is not known."""
+    done = work.n_done - work.n_done_at_claim
+    if work.state != State.RUNNING or work.claimed_at is None or done <= 0:
+        return None
+    seconds = (timezone.now() - work.claimed_at).total_seconds()
+    return done / seconds if seconds > 0 else None

@@ -1,17 +1,26 @@
-"""One claim of one run, and the writes that it allows."""
+"""Claims of runs and of leased work: kept while a worker works, and the writes that they allow."""
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import threading
+import time
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 from uuid import UUID
 
 from django.conf import settings
+from django.db import DatabaseError, connection
 
-from runs.models import Run
+from runs.models import LeasedWork, Run
+from runs.telemetry.counters import leases_expired
+from webagent.logs.context import logged_with
 
 
 class LeaseLostError(Exception):
@@ -84,3 +93,134 @@ def _new_owner() -> str:
 
 def _with_lease(run: Run | None) -> tuple[Run, Lease] | None:
     return (run, Lease(run.pk, run.lease_token)) if run else None
+
+
+logger = logging.getLogger(__name__)
+
+
+class LeaseRenewer:
+    """Calls `renew` again and again from a thread of its own, with a connection of its own.
+
+    Ends with the block around it, when `renew` raises `lost` (then `is_lost` is set and `on_lost`
+    called), or `limit_s` seconds after the start, so that a hung worker keeps nothing for ever.
+    """
+
+    def __init__(
+        self,
+        renew: Callable[[], object],
+        *,
+        lost: type[Exception],
+        on_lost: Callable[[], object] | None = None,
+        limit_s: float = float("inf"),
+    ) -> None:
+        self.is_lost = False
+        self._renew = renew
+        self._lost = lost
+        self._on_lost = on_lost
+        self._limit_s = limit_s
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        # A few beats fit into a lease, so that one that is late costs nothing.
+        interval = min(settings.ENV.HEARTBEAT_S, settings.ENV.LEASE_S / 3)
+        last = time.monotonic() + self._limit_s
+        try:
+            while not self._ended.wait(interval) and time.monotonic() < last:
+                self._beat_once()
+        except self._lost:
+            self.is_lost = True
+            if self._on_lost:
+                self._on_lost()
+        finally:
+            connection.close()
+
+    def _beat_once(self) -> None:
+        try:
+            self._renew()
+        except DatabaseError:
+            # The database may be back before the lease runs out.
+            logger.warning("A heartbeat failed.", exc_info=True)
+            connection.close()
+
+
+DIED = "The worker died again and again in this work; nothing more will be tried by itself."
+
+
+class WorkLostError(Exception):
+    """The lease ran out and another worker has the work now. Stop, and write nothing."""
+
+
+class Hold:
+    """The right to write to claimed work, until its token is stale.
+
+    Its writes raise WorkLostError where it is, and have written nothing then.
+    """
+
+    def __init__(self, work: LeasedWork) -> None:
+        self._work = work
+        self._rows = type(work).objects
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep the work while the block lasts. A block that lost it ends there, with a warning."""
+        kind = self._work._meta.model_name
+        known = logged_with(work=kind, work_id=str(self._work.pk))
+        try:
+            with known, LeaseRenewer(self.renew, lost=WorkLostError):
+                yield
+        except WorkLostError:
+            leases_expired.labels(kind).inc()
+            name = self._work._meta.verbose_name
+            logger.warning("The %s %s was taken over by another worker.", name, self._work.pk)
+
+    def renew(self, **changes: Any) -> None:
+        """Keep the work, writing `changes` to it."""
+        lease_s = settings.ENV.LEASE_S
+        self._demand(self._rows.renew(*self._claim, lease_s=lease_s, **changes))
+
+    def end(self, state: LeasedWork.State, **changes: Any) -> None:
+        """End the work."""
+        self._demand(self._rows.end(*self._claim, state=state, **changes))
+
+    def hand_back(self) -> None:
+        """Put the work back for the next worker."""
+        self._demand(self._rows.hand_back(*self._claim))
+
+    def lay_down(self, *, problem: str) -> None:
+        """Leave the work as a worker does that dies, saying why: it is tried again so many times.
+
+        The next claim comes when the lease has run out.
+        """
+        self.renew(problem=problem)
+
+    def is_to_cancel(self) -> bool:
+        """Whether somebody asked to cancel the work."""
+        return self._rows.filter(pk=self._work.pk, cancel_requested_at__isnull=False).exists()
+
+    @property
+    def _claim(self) -> tuple[UUID, int]:
+        return self._work.pk, self._work.lease_token
+
+    def _demand(self, held: bool) -> None:
+        if not held:
+            raise WorkLostError
+
+
+def sweep_work(kind: type[LeasedWork]) -> None:
+    """End what was to be cancelled or cannot be done, where no worker is left to do so."""
+    kind.objects.cancel_abandoned()
+    kind.objects.give_up(max_barren=settings.ENV.MAX_ATTEMPTS, problem=DIED)

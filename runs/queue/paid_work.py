@@ -21,7 +21,7 @@ from runs.catalogue.agents.language_models import (
 )
 from runs.models import LeasedWork, PaidWork
 from runs.queue.crews import Alone, Threads
-from runs.queue.holding import Hold, WorkLostError
+from runs.queue.leases import Hold, WorkLostError
 from runs.queue.metering import Asking, Meter
 from runs.queue.steps import patiently
 from runs.queue.workers import is_stopping

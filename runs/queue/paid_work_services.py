@@ -1,4 +1,4 @@
-"""Starting work that asks a model, and resuming it: within which limits that may be."""
+"""Starting work that asks a model, and resuming it: forms, limits of costs, and writes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from django import forms
+from django.contrib import messages
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from runs.catalogue.agents.language_models import ModelUnavailableError, usable_entry
+from runs.interface.fragments import AppRequest
 from runs.models import PaidWork, User
 from runs.queue.paid_work import WorkRefusedError
 from webagent.llm.registry import ModelEntry
@@ -73,3 +77,50 @@ def under_way(kind: type[WorkT], user: User, wish: Mapping[str, Any]) -> QuerySe
     found: Any = kind.objects.active()
     rows: QuerySet[WorkT] = found.filter(created_by=user, **wish)
     return rows
+
+
+MOST_DOLLARS = Decimal(100_000)
+
+
+class CostLimitField(forms.DecimalField):
+    """A limit of costs; None where it is left empty."""
+
+    def __init__(self, **options: Any) -> None:
+        usual: dict[str, Any] = {
+            "label": gettext_lazy("Cost limit in US dollars"),
+            "required": False,
+            "min_value": Decimal("0.01"),
+            "max_value": MOST_DOLLARS,
+            "decimal_places": 2,
+        }
+        super().__init__(**usual | options)
+
+
+class ResumeForm(forms.Form):
+    """The cost limit for all of the work; as before where it is left empty."""
+
+    max_cost = CostLimitField(label=gettext_lazy("New cost limit in US dollars"))
+
+    def __init__(self, *args: Any, work: PaidWork, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if work.max_cost is not None:
+            self.fields["max_cost"].initial = f"{work.max_cost * 2:.2f}"
+
+
+def resume(request: AppRequest, work: PaidWork, again: Callable[[Decimal | None], bool]) -> None:
+    """Go on within the limit that was sent, and tell what stands against it.
+
+    Args:
+        again: queues the work under a new limit, or the old one where None; False if it has
+            nothing left to do.
+    """
+    form = ResumeForm(request.POST, work=work)
+    if not form.is_valid():
+        for errors in form.errors.values():
+            messages.error(request, " ".join(map(str, errors)))
+        return
+    try:
+        if not again(form.cleaned_data["max_cost"]):
+            messages.info(request, _("There is nothing to resume."))
+    except WorkRefusedError as error:
+        messages.error(request, str(error))

@@ -8,19 +8,83 @@ without its file.
 from __future__ import annotations
 
 import hashlib
+import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import zstandard
+from django.conf import settings
 from django.core.files.base import ContentFile, File
 from django.db import IntegrityError
+from PIL import Image
 
 from runs.models import Blob
-from runs.storage.bounds import import_bounds
-from runs.storage.file_counters import storage_errors_counted
-from runs.storage.file_storage import blob_storage
-from runs.storage.thumbnails import make_thumbnail
-from webagent.trajectory.images import ImageError, look_at_image
+from runs.storage.file_storage import StoreUnavailableError, blob_storage
+from runs.telemetry.counters import storage_errors
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.images import FORMATS, ImageError, look_at_image
+
+
+@contextmanager
+def storage_errors_counted(verb: str) -> Iterator[None]:
+    """Counts what the store raises in the block, as failing to `verb`."""
+    try:
+        yield
+    except (OSError, StoreUnavailableError):
+        storage_errors.labels(verb).inc()
+        raise
+
+
+THUMBNAIL_WIDTH = 320
+MAX_WEBP_SIDE = 16_383
+QUALITY = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Thumbnail:
+    content: bytes
+    width: int
+    height: int
+
+
+def make_thumbnail(content: bytes) -> Thumbnail:
+    """A WebP of the first frame, 320 pixels wide; a smaller picture keeps its size.
+
+    The caller has checked the picture's size in pixels (`look_at_image`).
+
+    Raises:
+        ImageError: the picture cannot be decoded to its end.
+    """
+    try:
+        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+            image.draft("RGB", (THUMBNAIL_WIDTH, THUMBNAIL_WIDTH))
+            small = image if image.mode in ("RGB", "RGBA") else image.convert("RGBA")
+            small.thumbnail((THUMBNAIL_WIDTH, MAX_WEBP_SIDE), reducing_gap=2.0)
+            out = io.BytesIO()
+            small.save(out, "WEBP", quality=QUALITY, method=2)
+    except Exception as error:  # noqa: BLE001 (Pillow raises what damaged bytes lead it to)
+        raise ImageError(f"cannot be decoded: {error or type(error).__name__}") from error
+    return Thumbnail(out.getvalue(), *small.size)
+
+
+def import_bounds() -> Bounds:
+    """Bounds with everything that the environment may set; the rest keeps its default."""
+    env = settings.ENV
+    return Bounds(
+        upload_bytes=env.IMPORT_MAX_UPLOAD_BYTES,
+        total_bytes=env.IMPORT_MAX_UNPACKED_BYTES,
+        members=env.IMPORT_MAX_MEMBERS,
+        ratio=env.IMPORT_MAX_RATIO,
+        image_pixels=env.IMPORT_MAX_PIXELS,
+        json_depth=env.IMPORT_MAX_JSON_DEPTH,
+        text_chars=env.IMPORT_MAX_TEXT_CHARS,
+        steps_per_run=env.IMPORT_MAX_STEPS,
+        pickle_bytes=env.IMPORT_MAX_PICKLE_BYTES,
+        pickle_seconds=env.IMPORT_MAX_FILE_SECONDS,
+    )
+
 
 UNKNOWN_TYPE = "application/octet-stream"
 TEXT_TYPES = {"application/json", "application/x-ndjson", "application/xml", "application/har+json"}

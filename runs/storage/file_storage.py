@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
@@ -10,11 +11,13 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum, auto
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
+from django.db import DatabaseError, InterfaceError, OperationalError
 
 UNFINISHED = ".part"
 """Ending of files still being written; what a killed process left behind has it too."""
@@ -213,3 +216,37 @@ def _name_it(unfinished: str, path: str) -> None:
         except PermissionError:  # a file system without hard links
             os.replace(unfinished, path)
             return
+
+
+RETRY_AFTER_S = 5
+"""How long to wait before one asks again."""
+
+FULL = ("disk is full", "no space left on device", "disk quota exceeded")
+"""What SQLite, PostgreSQL and systems say where there is no room."""
+
+
+class Outage(Enum):
+    """What is missing. Nothing was stored of what broke on it."""
+
+    ROOM = auto()
+    DATABASE = auto()
+    FILES = auto()
+
+
+def outage(error: BaseException | None) -> Outage | None:
+    """What was missing; None where the error has another cause."""
+    if is_of_full_disk(error):
+        return Outage.ROOM
+    if isinstance(error, StoreUnavailableError):
+        return Outage.FILES
+    if isinstance(error, OperationalError | InterfaceError):
+        return Outage.DATABASE
+    return None
+
+
+def is_of_full_disk(error: BaseException | None) -> bool:
+    """Whether the error says that there is no room left."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    said = str(error).lower()
+    return isinstance(error, DatabaseError) and any(words in said for words in FULL)

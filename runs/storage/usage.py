@@ -1,15 +1,32 @@
-"""What runs take of the store, from their rows."""
+"""What runs take of the store, how much an experiment may hold, and what a deleted run leaves."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.db.models.functions import Coalesce
+from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from runs.models import Attachment, Blob, Run, RunSpace, RunStatus, Step
+from runs.models import (
+    Attachment,
+    Blob,
+    DeletedRun,
+    DoomedBlob,
+    Experiment,
+    Run,
+    RunSpace,
+    RunStatus,
+    Step,
+    User,
+)
+from runs.storage.blob_checks import STEP_COLUMNS
 
 RUNS_AT_ONCE = 200
 PICTURES = ("screenshot_id", "marked_screenshot_id", "after_screenshot_id")
@@ -96,3 +113,87 @@ def _space(
     found["thumbnails"] += sum(thumbnails.values())
     n_files = len(kinds) + len(thumbnails)
     return RunSpace(run_id=run_id, n_files=n_files, total=sum(found.values()), **found)
+
+
+BLOBS_AT_ONCE = 500
+
+
+@contextmanager
+def named_deleted(run: Run, reason: str) -> Iterator[None]:
+    """Inside, the run may be deleted: something else takes its place in the same transaction."""
+    DeletedRun.objects.filter(run_id=run.pk).delete()
+    mark_for_deletion(blobs_of_runs([run.pk]))
+    deletion_row(run, reason, None).save(force_insert=True)
+    yield
+    DeletedRun.objects.filter(run_id=run.pk).delete()
+
+
+def blobs_of_runs(ids: Sequence[UUID]) -> set[str]:
+    """Hashes of all files that the runs refer to, thumbnails apart."""
+    steps = Step.objects.filter(run__in=ids)
+    found = set(Attachment.objects.filter(run__in=ids).values_list("blob_id", flat=True))
+    for row in steps.values_list(*(f"{name}_id" for name in STEP_COLUMNS)).iterator():
+        found.update(row)
+    return found - {None}
+
+
+def deletion_row(run: Run, reason: str, user: User | None) -> DeletedRun:
+    """What is kept of a run that is deleted."""
+    return DeletedRun(
+        run_id=run.pk,
+        deleted_at=timezone.now(),
+        deleted_by=user,
+        reason=reason[:200],
+        experiment=run.experiment.name if run.experiment else "",
+        task=run.task.external_id[:300],
+        n_steps=run.n_steps,
+        content_hash=run.content_hash or "",
+    )
+
+
+def mark_for_deletion(hashes: set[str]) -> None:
+    """Have the files deleted, once nothing refers to them."""
+    there = Blob.objects.filter(pk__among=sorted(hashes)).values_list("pk", flat=True)
+    rows = [DoomedBlob(blob_id=sha256, since=timezone.now()) for sha256 in sorted(there)]
+    DoomedBlob.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BLOBS_AT_ONCE)
+
+
+class QuotaError(Exception):
+    """The experiment has no room; the message says to people how much it holds and may hold."""
+
+
+def demand_room(experiment: Experiment | None, *, n_runs: int, n_bytes: int = 0) -> None:
+    """Do nothing if so much more may come.
+
+    Inside a transaction the experiment is held from here to its end, so of several that would
+    each fit only so many get through as fit together. Without a quota nothing is held or counted.
+
+    Raises:
+        QuotaError: it would hold more than it may.
+    """
+    if experiment is None or (experiment.max_runs is None and experiment.max_bytes is None):
+        return
+    rows = Experiment.objects.all()
+    if transaction.get_connection().in_atomic_block:
+        rows = rows.select_for_update(no_key=True)
+    held = rows.get(pk=experiment.pk)
+    runs = Run.objects.filter(experiment=held)
+    if held.max_runs is not None and (there := runs.count()) + n_runs > held.max_runs:
+        raise QuotaError(
+            _("The experiment %(name)s holds %(n)d runs and may hold %(max)d.")
+            % {"name": held.name, "n": there, "max": held.max_runs}
+        )
+    if held.max_bytes is None:
+        return
+    under_way = list(runs.filter(status=RunStatus.RUNNING).values_list("pk", flat=True))
+    used = bytes_of(runs) + sum(space.total for space in spaces_of(under_way))
+    if used + n_bytes > held.max_bytes or (not n_bytes and used >= held.max_bytes):
+        raise QuotaError(
+            _("The files of experiment %(name)s take %(n)s and may take %(max)s; these %(more)s.")
+            % {
+                "name": held.name,
+                "n": filesizeformat(used),
+                "max": filesizeformat(held.max_bytes),
+                "more": filesizeformat(n_bytes),
+            }
+        )

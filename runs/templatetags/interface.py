@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from runs.interface.verdict_words import verdict_words
+from runs.interface.words import verdict_words
 
 register = template.Library()
 

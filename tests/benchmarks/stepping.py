@@ -11,9 +11,8 @@ from browsergym.core.env import BrowserEnv
 from browsergym.miniwob import ALL_MINIWOB_TASKS
 
 from runs.launching.reruns.services import queue_run
-from runs.queue.heartbeat import Heartbeat
 from runs.queue.leases import claim
-from runs.queue.steps import StepStore
+from runs.queue.steps import Heartbeat, StepStore
 from tests.benchmarks import orders
 from tests.benchmarks.clock import tell
 from webagent.agents.running import run_episode

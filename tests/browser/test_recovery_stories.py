@@ -20,7 +20,7 @@ from playwright.sync_api import Page, expect
 from runs.launching.carrying_out.tasks import execute_next_run
 from runs.launching.policies.services import save_policy
 from runs.models import Event, Run
-from runs.queue.lease_renewer import LeaseRenewer
+from runs.queue.leases import LeaseRenewer
 from tests.browser.conftest import OpenPage
 from tests.runs.factories import make_user
 from tests.webagent import changing_suite

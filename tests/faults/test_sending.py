@@ -15,9 +15,8 @@ from django.db import connections, transaction
 from runs.imports.services import start_import
 from runs.models import ImportJob, Run
 from runs.operations.processes.worker_parts import worker_parts
-from runs.queue.asking import ask_for
-from runs.queue.sweep_tasks import ask_for_sweep
-from runs.queue.waking import wake_workers
+from runs.queue.messages import ask_for, wake_workers
+from runs.queue.sweeping import ask_for_sweep
 from runs.queue.workers import SWEEP, all_queues
 from tests.faults.findings import ROOT, Findings
 from tests.judging.studies.test_concurrency import at_once
@@ -26,9 +25,9 @@ from tests.runs.storage.stores import use_store
 
 SENDS = {"delay", "delay_on_commit", "apply_async", "apply_async_on_commit", "send_task"}
 MAY_SEND = {
-    ("runs/queue/dispatching.py", "dispatch"): "takes rows that are there",
-    ("runs/queue/waking.py", "wake_workers"): "asks for rows that are there",
-    ("runs/queue/asking.py", "ask_for"): "names no row",
+    ("runs/queue/messages.py", "dispatch"): "takes rows that are there",
+    ("runs/queue/messages.py", "wake_workers"): "asks for rows that are there",
+    ("runs/queue/messages.py", "ask_for"): "names no row",
     ("judging/evaluating/receivers.py", "_dispatch_run"): "handed to on_commit",
     ("judging/evaluating/receivers.py", "_dispatch"): "handed to on_commit",
 }
@@ -82,7 +81,7 @@ def test_no_message_goes_out_before_the_row_can_be_seen(
         file = SimpleUploadedFile("a.zip", b"x", "application/zip")
         return start_import(file=file, user=user, format="auto")
 
-    monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", send)
+    monkeypatch.setattr("runs.queue.messages.current_app.send_task", send)
     for _ in range(5):
         with transaction.atomic():
             take_in()
@@ -100,7 +99,7 @@ def test_no_message_goes_out_before_the_row_can_be_seen(
 def test_messages_live_longer_than_clocks_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     lives: list[float] = []
     monkeypatch.setattr(current_app, "send_task", lambda *_, expires, **__: lives.append(expires))
-    monkeypatch.setattr("runs.queue.waking.idle_browsers", lambda: 1)
+    monkeypatch.setattr("runs.queue.messages.idle_browsers", lambda: 1)
     monkeypatch.setattr(Run.objects, "due_somewhere", lambda _most: 1)
     ask_for("any")
     ask_for_sweep()

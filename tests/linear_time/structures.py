@@ -12,7 +12,7 @@ from judging.evaluators import failure_detection
 from judging.portability.judgements import rows
 from runs.catalogue.milestones import definitions
 from runs.catalogue.patches import reading
-from runs.viewer.comparison import alignment
+from runs.viewer import comparison
 from webagent.knowledge import relatedness
 from webagent.knowledge.levels import Relatedness
 from webagent.knowledge.relevance import Relevance
@@ -43,7 +43,7 @@ def _aligned(period: int) -> Make:
     def make(n: int) -> Callable[[], object]:
         one = [(i, ("click", str(i % period))) for i in range(n)]
         other = [(i, ("click", str(i * 7 % (period + 1)))) for i in range(n)]
-        return lambda: alignment.align(one, other)
+        return lambda: comparison.align(one, other)
 
     return make
 
@@ -158,9 +158,9 @@ WORKS: dict[str, tuple[Callable[..., object], Make]] = {
         lambda n: lambda: anomalies.find_false_completions([True] * n),
     ),
     "failures": (failure_detection.detect, _detected),
-    "runs of one step": (alignment.align, _aligned(1)),
-    "runs of a few steps": (alignment.align, _aligned(7)),
-    "runs of other steps": (alignment.align, _aligned(10**9)),
+    "runs of one step": (comparison.align, _aligned(1)),
+    "runs of a few steps": (comparison.align, _aligned(7)),
+    "runs of other steps": (comparison.align, _aligned(10**9)),
     "relevance": (Relevance, _ranked),
     "relatedness": (relatedness.Sources, _related),
     "actions on a page": (recording.recorded_actions, _aimed),

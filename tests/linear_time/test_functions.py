@@ -37,7 +37,7 @@ def test_functions_of_texts_are_found():
     assert {
         "webagent.trajectory.actions.parse_browsergym_actions",
         "webagent.trajectory.axtree.parse_axtree",
-        "runs.interface.word_diff.word_diff",
+        "runs.catalogue.tasks.reading.word_diff",
         "judging.studies.protocols.render_markdown",
     } <= FUNCTIONS.keys()
     assert OWN_TEXTS.keys() <= {one.name for one in text_functions()}

@@ -16,7 +16,7 @@ from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
-from runs.accounts import log_in_limits
+from runs.accounts import log_in as log_in_limits
 from runs.models import Act, User
 from runs.telemetry.actors import client_address
 from tests.runs.factories import PASSWORD, make_user

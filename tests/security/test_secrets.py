@@ -14,7 +14,7 @@ from celery import current_app
 from django.core.management import call_command
 from django.test import Client
 
-from runs.accounts.token_services import create_token
+from runs.accounts.tokens import create_token
 from runs.catalogue.tasks import views as task_views
 from runs.models import Scope
 from tests.runs.factories import PASSWORD, make_user

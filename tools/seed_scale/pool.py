@@ -14,8 +14,7 @@ from django.db import transaction
 
 from judging.demo import RUNS_FILE
 from runs.models import Step
-from runs.storage.blobs import BlobBatch
-from runs.storage.bounds import import_bounds
+from runs.storage.blobs import BlobBatch, import_bounds
 from runs.storage.records import step_row
 from tools.seed_scale import shares
 from webagent.trajectory.bundles import RunBundle

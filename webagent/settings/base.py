@@ -47,7 +47,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "runs.operations.requests.middleware.ActingMiddleware",
-    "runs.telemetry.request_log.RequestLogMiddleware",
+    "runs.telemetry.logs.RequestLogMiddleware",
     "runs.operations.requests.middleware.HeaderMiddleware",
     "runs.operations.requests.middleware.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -69,7 +69,7 @@ MIDDLEWARE = [
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "runs.accounts.log_in_limits.SpreadTriesBackend",
+    "runs.accounts.log_in.SpreadTriesBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
 AXES_FAILURE_LIMIT = 10
@@ -95,7 +95,7 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
-    {"NAME": "runs.accounts.passwords.WrittenDown"},
+    {"NAME": "runs.accounts.log_in.WrittenDown"},
 ]
 
 TEMPLATES = [
@@ -108,7 +108,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "runs.interface.context_processors.frame",
+                "runs.interface.fragments.frame",
             ],
         },
     },

@@ -21,7 +21,7 @@ from judging.analysis.reports import FORMATS, Table
 from judging.models import Study
 from judging.studies.access import AUDIT, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.row_counts import BoundedPaginator
+from runs.interface.paging import BoundedPaginator
 
 PER_PAGE = 50
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from django import forms
 
-from runs.queue.work_forms import CostLimitField
+from runs.queue.paid_work_services import CostLimitField
 
 
 class KeepForm(forms.Form):

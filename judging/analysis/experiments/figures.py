@@ -16,7 +16,7 @@ from judging.analysis.experiments.sources import Source
 from judging.statistics.figures import Interval
 from judging.statistics.proportions import Share
 from judging.statistics.success import Mean, clustered_rate, mean_interval, success_rate
-from runs.catalogue.agents.words import setting_in_words
+from runs.catalogue.agents.choices import setting_in_words
 from runs.models import AgentConfiguration
 
 Trials = tuple[int, int]

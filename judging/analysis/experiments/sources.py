@@ -23,8 +23,8 @@ from django.utils.translation import gettext as _
 from judging.analysis.audits.order import in_order
 from judging.evaluators.matchers import RewardEvaluator
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
-from runs.interface import verdict_words
-from runs.interface.row_counts import count_rows
+from runs.interface import words
+from runs.interface.paging import count_rows
 
 REWARD, REFERENCE, EVALUATOR = "reward", "reference", "evaluator:"
 SUCCESS, FAILURE = "success", "failure"
@@ -60,19 +60,19 @@ class Source:
     def name(self) -> str:
         """Its name in words."""
         if self.evaluator is not None:
-            return _(verdict_words.EVALUATOR) % {"name": self.evaluator}
+            return _(words.EVALUATOR) % {"name": self.evaluator}
         if self.is_reference:
-            return _(verdict_words.REFERENCE_VERDICT)
-        return _(verdict_words.IMPORTED_REWARD)
+            return _(words.REFERENCE_VERDICT)
+        return _(words.IMPORTED_REWARD)
 
     @property
     def rule(self) -> str:
         """What counts as success by it."""
         if self.evaluator is not None:
-            return _(verdict_words.EVALUATOR_RULE) % {"name": self.evaluator}
+            return _(words.EVALUATOR_RULE) % {"name": self.evaluator}
         if self.is_reference:
-            return _(verdict_words.REFERENCE_RULE)
-        return _(verdict_words.REWARD_RULE) % {"least": f"{_success_above():g}"}
+            return _(words.REFERENCE_RULE)
+        return _(words.REWARD_RULE) % {"least": f"{_success_above():g}"}
 
     @property
     def tells_judgements(self) -> bool:

@@ -12,7 +12,7 @@ from judging.analysis.experiments.sources import Choice, Source, default_source,
 from judging.analysis.hint_effects.source_runs import SourceRunQuery
 from runs.catalogue.agents.language_models import ModelOffer
 from runs.models import Experiment, HintLevel, TaskSet, User
-from runs.queue.work_forms import CostLimitField
+from runs.queue.paid_work_services import CostLimitField
 from webagent.knowledge.levels import Level
 
 MOST_OFFERED = 300

@@ -16,7 +16,7 @@ from judging.analysis.experiments.sources import (
     choices_up_to_a_bound,
     with_said,
 )
-from runs.knowledge.hints.sources import source_run
+from runs.knowledge.hints.lookup import source_run
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, User
 from runs.models.task_queries import task_key
 from webagent.knowledge.asking import MAX_ASKS

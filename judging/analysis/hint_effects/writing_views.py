@@ -22,7 +22,7 @@ from runs.catalogue.agents.language_models import (
     usable_entry,
 )
 from runs.interface.fragments import AppRequest
-from runs.knowledge.hints.services import start_hint_writing
+from runs.knowledge.hints.writing import start_hint_writing
 from runs.queue.paid_work import WorkRefusedError
 
 MOST_LISTED = 200

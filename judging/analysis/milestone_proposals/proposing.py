@@ -14,7 +14,7 @@ from judging.evaluators.judges.settings import ProposalSettings
 from judging.evaluators.judges.shown import Trajectory
 from judging.evaluators.registry import Unasked
 from judging.evaluators.whole_runs import trajectory_of
-from runs.knowledge.learning.jobs import Learned, Learning, learns
+from runs.knowledge.learning import Learned, Learning, learns
 from runs.models import LearningJob, Run, RunStatus, Task
 from runs.queue.paid_work import WorkRefusedError
 from webagent.llm.interface import LanguageModel, Request

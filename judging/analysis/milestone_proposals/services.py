@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from judging.analysis.milestone_proposals.proposing import ProposalParams, ProposalsMade
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.catalogue.milestones.services import set_milestones
-from runs.knowledge.learning.services import start_learning
+from runs.knowledge.learning import start_learning
 from runs.models import LearningItem, LearningJob, Milestone, Task, User
 from webagent.milestones.definition import Definition
 

@@ -16,9 +16,9 @@ from judging.analysis.milestone_proposals.services import (
     reject_proposals,
     start_proposals,
 )
-from runs.catalogue.milestones.pages import edited_tasks
+from runs.catalogue.milestones.views import edited_tasks
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.knowledge.learning.services import cancel_learning
+from runs.knowledge.learning import cancel_learning
 from runs.models import Task, User
 from runs.queue.paid_work import WorkRefusedError
 

@@ -6,8 +6,8 @@ from celery import shared_task
 
 from judging.analysis.miniwob.proposing_causes import proposals_wait
 from judging.analysis.miniwob.proposing_causes import propose_causes as propose_waiting
-from runs.queue.asking import ask_for
-from runs.queue.sweep_tasks import swept
+from runs.queue.messages import ask_for
+from runs.queue.sweeping import swept
 
 PROPOSE_CAUSES = "judging.tasks.propose_causes"
 AT_ONE_GO_S = 20

@@ -30,9 +30,9 @@ from judging.management.arguments import at_most, dollars, study_named
 from judging.models import EvaluationBatch, Study
 from runs.management.progress import progress_bar
 from runs.models import Run
+from runs.queue.jobs import cost_in_words
 from runs.queue.paid_work import Watcher, WorkRefusedError
 from runs.queue.paid_work_services import check_limits
-from runs.queue.work_pages import cost_in_words
 from webagent.llm.interface import ModelFailure
 
 State = EvaluationBatch.State

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from judging.analysis.experiments.sources import Source, source_named
 from judging.analysis.hint_effects.source_runs import SourceRunQuery, source_ids
 from judging.management.arguments import dollars
-from runs.knowledge.hints.services import start_hint_writing
-from runs.knowledge.learning.jobs import carry_out
+from runs.knowledge.hints.writing import start_hint_writing
+from runs.knowledge.learning import carry_out
 from runs.models import Experiment, LearningJob
 from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge.levels import Level

@@ -16,7 +16,7 @@ from judging.portability.judgements.rows import read_rows
 from judging.studies.imported import StudyNameError
 from runs.imports.kept_uploads import drop_upload, kept_upload
 from runs.models import User
-from runs.queue.holding import Hold, WorkLostError, sweep_work
+from runs.queue.leases import Hold, WorkLostError, sweep_work
 from runs.queue.workers import is_stopping
 from runs.storage.file_storage import StoreUnavailableError
 

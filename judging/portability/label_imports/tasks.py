@@ -8,8 +8,8 @@ from celery import shared_task
 
 from judging.models import LabelImport
 from judging.portability.label_imports.importing import carry_out, sweep_label_imports
-from runs.queue.dispatching import dispatch
-from runs.queue.sweep_tasks import swept
+from runs.queue.messages import dispatch
+from runs.queue.sweeping import swept
 
 IMPORT_LABELS = "judging.tasks.import_labels"
 

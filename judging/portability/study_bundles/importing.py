@@ -20,7 +20,7 @@ from judging.portability.study_bundles.storing_tasks import store_tasks
 from runs.imports.reports import ImportReport
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import User
-from runs.storage.bounds import import_bounds
+from runs.storage.blobs import import_bounds
 from webagent.trajectory.reading import open_runs
 
 NATIVE = "native"

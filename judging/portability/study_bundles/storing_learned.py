@@ -19,7 +19,7 @@ from judging.portability.study_bundles.report import StudyReport
 from judging.portability.study_bundles.rows import People, store_rows
 from judging.portability.study_bundles.storing_tasks import find_task
 from runs.knowledge.hints.records import IMPORTED
-from runs.knowledge.web.rows import NewEntry, fill
+from runs.knowledge.web.sets import NewEntry, fill
 from runs.models import Hint, HintChoice, HintSet, KnowledgeEntry, KnowledgeSet, LearningJob, Run
 from webagent.trajectory.canonical import hashed_json
 

@@ -14,7 +14,7 @@ from judging.portability.study_bundles.rows import People
 from judging.portability.study_bundles.storing_study import store_evaluators
 from judging.portability.study_bundles.storing_tasks import store_tasks
 from runs.models import User
-from runs.storage.bounds import import_bounds
+from runs.storage.blobs import import_bounds
 from webagent.trajectory.bundles import Problem
 
 MAY_IMPORT = "judging.add_study"

@@ -21,7 +21,7 @@ from judging.portability.study_report.writing import write_report
 from judging.studies.access import AUDIT, studies_hidden_from
 from judging.studies.blinding import items_with_open_labels
 from runs.models import User
-from runs.queue.holding import Hold, WorkLostError, sweep_work
+from runs.queue.leases import Hold, WorkLostError, sweep_work
 from runs.storage.blobs import BlobBatch
 from webagent.trajectory.bundles import BlobError
 

@@ -8,8 +8,8 @@ from celery import shared_task
 
 from judging.models import StudyDownload
 from judging.portability.study_report.downloads import carry_out, sweep_downloads
-from runs.queue.dispatching import dispatch
-from runs.queue.sweep_tasks import swept
+from runs.queue.messages import dispatch
+from runs.queue.sweeping import swept
 
 MAKE_STUDY_DOWNLOAD = "judging.tasks.make_study_download"
 

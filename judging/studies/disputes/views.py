@@ -31,7 +31,7 @@ from judging.studies.disputes.services import (
     decide,
 )
 from runs.interface.fragments import AppRequest
-from runs.interface.row_counts import BoundedPaginator
+from runs.interface.paging import BoundedPaginator
 
 PER_PAGE = 50
 MOST_WAITING = 1_000

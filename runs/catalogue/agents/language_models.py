@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from webagent.agents.generic.agent import NAME as GENERIC
+from webagent.agents.generic.benchmarks import BENCHMARK_ACTIONS
+from webagent.agents.screen.agent import NAME as SCREEN
 from webagent.llm.interface import ModelFailure
 from webagent.llm.registry import ModelEntry, Registry, RegistryError
+from webagent.recovery.retry_policy import AgentChoice
 
 
 class ModelUnavailableError(Exception):
@@ -86,3 +90,28 @@ def usable_entry(name: str) -> ModelEntry:
             % {"model": name, "name": variable}
         )
     return entry
+
+
+def model_agents() -> dict[str, AgentChoice]:
+    """By the model's name, behind the agent's own if it is not the generic one.
+
+    None where no model can be asked. All settings are the usual ones.
+    """
+    try:
+        models = [model.name for model in offered_models() if not model.missing]
+    except ModelUnavailableError:
+        return {}
+    prefixes = {GENERIC: "", SCREEN: f"{SCREEN}:"}
+    return {
+        f"{prefix}{model}": AgentChoice(name=agent, config={"model": model})
+        for agent, prefix in prefixes.items()
+        for model in models
+    }
+
+
+def for_task_set(agent: AgentChoice, task_set: str) -> AgentChoice:
+    """The agent with the actions of a known benchmark, if the set `NAME VERSION` is of one."""
+    name = task_set.partition(" ")[0]
+    if agent.name != GENERIC or name not in BENCHMARK_ACTIONS:
+        return agent
+    return agent.model_copy(update={"config": {**agent.config, "benchmark": name}})

@@ -1,7 +1,8 @@
-"""What can run here: which agents there are, and whether a run's task and agent are among them."""
+"""What can run here: which agents there are, their rows, and whether a run's task is among them."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -9,23 +10,58 @@ from typing import TYPE_CHECKING, cast
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from runs.catalogue.agents.rows import store_agent
-from runs.models import AgentConfiguration, Run, Step, Task
+from runs.models import AgentConfiguration, KnowledgeSet, Run, Step, Task
+from runs.storage.records import stored_json
 from webagent.agents.agent import Agent
-from webagent.agents.registry import (
-    BadAgentConfig,
-    UnknownAgent,
-    agent_kinds,
-    make_agent,
-)
+from webagent.agents.registry import BadAgentConfig, UnknownAgent, agent_kinds, make_agent
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.environment.failures import UnknownTask
 from webagent.environment.registry import task_record
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody
+from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.records import AgentRecord, Json
 
 if TYPE_CHECKING:
     from runs.models.shown_runs import ShownRun
+
+
+def store_agent(agent: AgentRecord, models: tuple[str, ...] = ()) -> AgentConfiguration:
+    """The row of this configuration; made if it is new. Equal content, equal row.
+
+    Web knowledge that it has is frozen, so that the set that is named stays what agents had.
+    """
+    row, _created = AgentConfiguration.objects.get_or_create(
+        config_hash=agent_hash(agent, models),
+        defaults={
+            "name": agent.name[:200],
+            "version": (agent.version or "")[:100],
+            "model": _model_name(agent, models)[:200],
+            "model_names": list(models),
+            "config": stored_json(agent).get("config", {}),
+        },
+    )
+    if known := row.knowledge_hash:
+        KnowledgeSet.objects.freeze(known)
+    return row
+
+
+def _model_name(agent: AgentRecord, models: tuple[str, ...]) -> str:
+    """The model that pages tell the agent by: the first one that answered, or the one it names.
+
+    Our own agents name theirs as the file of models does. It follows from what is hashed, and
+    so is no part of the hash.
+    """
+    if models:
+        return models[0]
+    named = (agent.config or {}).get("model")
+    return named if isinstance(named, str) else ""
+
+
+def agent_hash(agent: AgentRecord, models: tuple[str, ...] = ()) -> str:
+    """SHA-256 over name, version, configuration and models."""
+    content = hashed_json({"agent": agent.model_dump(exclude_none=True), "models": list(models)})
+    return hashlib.sha256(content).hexdigest()
+
 
 AGENT_WORDS = {
     "oracle": gettext_lazy("oracle: solves the MiniWoB++ tasks that it knows by reading the page"),

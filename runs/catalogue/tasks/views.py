@@ -1,19 +1,171 @@
 """Tasks: the table, one task, one task set. For those who may view tasks."""
 
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
 from django.conf import settings
 from django.contrib.auth.decorators import permission_required
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
-from runs.catalogue.tasks.filters import TaskFilter
-from runs.catalogue.tasks.pages import set_context, task_context
-from runs.catalogue.tasks.tables import TaskTable
+from runs.catalogue.milestones.words import milestone_rows
+from runs.catalogue.tasks.reading import (
+    Difference,
+    differences,
+    expectations,
+    sites_without_host,
+    spelled_json,
+    start_addresses,
+)
+from runs.catalogue.tasks.tables import CATEGORIES, TaskFilter, TaskTable
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.tables import PER_PAGE, CappedPaginator
-from runs.models import Task, TaskSet
+from runs.interface.paging import PER_PAGE, CappedPaginator
+from runs.models import Run, Task, TaskRevision, TaskSet, User
+
+RUNS_PER_PAGE = 50
+REVISIONS_PER_PAGE = 25
+MOST_VERSIONS = 50
+
+
+class Patched(NamedTuple):
+    """One patched task with what changed; without differences where it is sealed."""
+
+    task: Task
+    category: str
+    why: str
+    differences: list[Difference]
+
+
+class Share(NamedTuple):
+    """A share of the tasks of a set, and the filter that shows them."""
+
+    words: str
+    n: int
+    query: str
+
+
+def task_context(task: Task, user: User, hosts: Mapping[str, str], page: str) -> dict[str, Any]:
+    """Everything on a task's page. The number of queries does not depend on its runs.
+
+    Args:
+        task: with its set, its original and that one's set, from `visible_to(user)`.
+    """
+    family = [
+        row
+        for row in Task.objects.filter(_family(task)).select_related("task_set").order_by("pk")
+        if row.pk != task.pk
+    ][:MOST_VERSIONS]
+    runs = (
+        Run.objects.visible_to(user)
+        .filter(task__in=[task.pk, *(row.pk for row in family)], superseded=False)
+        .for_list()
+        .order_by("-created_at", "-id")
+    )
+    context = {
+        "task": task,
+        "versions": family,
+        "starts": start_addresses(task, hosts),
+        "sites_without_host": sites_without_host(task, hosts),
+        "runs_page": Paginator(runs, RUNS_PER_PAGE).get_page(page),
+    }
+    return context | (_unsealed(task) if not getattr(task, "is_sealed", True) else {})
+
+
+def set_context(task_set: TaskSet, user: User, page: str) -> dict[str, Any]:
+    """Everything on the page of a task set: what it holds, and what its patch changed."""
+    tasks: Any = Task.objects.visible_to(user).filter(task_set=task_set)
+    counts = tasks.order_by().aggregate(
+        every=Count("pk"),
+        sealed=Count("pk", filter=Q(is_sealed=True)),
+        infeasible=Count("pk", filter=Q(shown_infeasible=True)),
+    )
+    patched = tasks.filter(shown_category__isnull=False)
+    return {
+        "task_set": task_set,
+        "children": list(task_set.children.order_by("-created_at")),
+        "counts": counts,
+        "by_category": _counts(tasks, "shown_category", task_set, "patched", CATEGORIES),
+        "by_site": _site_counts(tasks, task_set),
+        "by_kind": _counts(tasks, "shown_kind", task_set, "kind", {}),
+        "revisions": _revisions(patched, page),
+    }
+
+
+def _family(task: Task) -> Q:
+    """The versions of a task: those it was made from and into, one patch away."""
+    family = Q(original=task.pk)
+    if task.original_id:
+        family |= Q(pk=task.original_id) | Q(original=task.original_id)
+    return family
+
+
+def _unsealed(task: Task) -> dict[str, Any]:
+    revision = TaskRevision.objects.filter(task=task).first()
+    changed = []
+    if revision is not None and task.original is not None:
+        changed = differences(task.original, task, revision)
+    return {
+        "expectations": expectations(task.spec),
+        "specification": spelled_json(task.spec),
+        "reference": spelled_json(task.reference),
+        "milestones": milestone_rows(task),
+        "revision": revision,
+        "differences": changed,
+        "later": TaskRevision.objects.filter(task__original=task)
+        .select_related("task__task_set")
+        .order_by("-pk")[:MOST_VERSIONS],
+    }
+
+
+def _counts(
+    tasks: Any, field: str, task_set: TaskSet, name: str, words: Mapping[str, Any]
+) -> list[Share]:
+    rows = (
+        tasks.order_by()
+        .exclude(Q(**{field: None}) | Q(**{field: ""}))
+        .values_list(field)
+        .annotate(n=Count("pk"))
+        .order_by("-n", field)
+    )
+    return [
+        Share(str(words.get(value, value)), n, urlencode({"task_set": task_set.pk, name: value}))
+        for value, n in rows[:MOST_VERSIONS]
+    ]
+
+
+def _site_counts(tasks: Any, task_set: TaskSet) -> list[Share]:
+    """How many tasks go to each site; one that goes to several counts at each."""
+    found: Counter[str] = Counter()
+    for first, sites, n in tasks.order_by().values_list("site", "sites").annotate(n=Count("pk")):
+        for site in {*sites, first} - {""}:
+            found[site] += n
+    most = sorted(found.items(), key=lambda row: (-row[1], row[0]))[:MOST_VERSIONS]
+    return [Share(site, n, urlencode({"task_set": task_set.pk, "site": site})) for site, n in most]
+
+
+def _revisions(patched: Any, page: str) -> Any:
+    """A page of the patched tasks that are not sealed, by id: `Patched` each."""
+    rows = patched.select_related("revision", "original", "task_set").in_order()
+    shown: Any = Paginator(rows, REVISIONS_PER_PAGE).get_page(page)
+    shown.object_list = [
+        Patched(
+            task,
+            str(task.revision.get_category_display()),
+            task.revision.why,
+            differences(task.original, task, task.revision) if task.original else [],
+        )
+        for task in shown.object_list
+    ]
+    return shown
 
 
 @require_safe

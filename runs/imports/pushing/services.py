@@ -17,17 +17,16 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from runs.catalogue.agents.rows import store_agent
+from runs.catalogue.agents.runnable import store_agent
 from runs.catalogue.tasks.rows import store_task, task_record
 from runs.imports.session import experiment_named
 from runs.models import Attachment, Run, RunStatus, Step, Task, User
 from runs.models.clock import from_now
 from runs.queue.attempts import announce
-from runs.queue.pushed import ending_columns, steps_so_far
-from runs.storage.blobs import BlobBatch
-from runs.storage.bounds import import_bounds
-from runs.storage.quotas import QuotaError, demand_room
+from runs.queue.sweeping import ending_columns, steps_so_far
+from runs.storage.blobs import BlobBatch, import_bounds
 from runs.storage.records import attachment_rows, run_columns, step_row, stored_json
+from runs.storage.usage import QuotaError, demand_room
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.pushed.cleaning import PushError
 from webagent.trajectory.pushed.runs import (

@@ -23,8 +23,8 @@ from runs.models import (
     User,
 )
 from runs.models.shown_runs import hides_something
-from runs.queue.work_forms import ResumeForm
-from runs.queue.work_pages import WorkProgress, cost_in_words, progress_of
+from runs.queue.jobs import WorkProgress, cost_in_words, progress_of
+from runs.queue.paid_work_services import ResumeForm
 from webagent.llm.tokens import count_tokens
 
 MOST_JOBS = 50

@@ -19,9 +19,9 @@ from runs.knowledge.hints.pages import (
     open_jobs,
     uses_of,
 )
-from runs.knowledge.learning.services import cancel_learning, resume_learning
+from runs.knowledge.learning import cancel_learning, resume_learning
 from runs.models import Hint, LearningJob
-from runs.queue.resuming import resume
+from runs.queue.paid_work_services import resume
 from webagent.llm.tokens import count_tokens
 
 may_view = permission_required("runs.view_hint", raise_exception=True)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from runs.catalogue.agents.language_models import ModelOffer
 from runs.knowledge.web.logs import runs_to_learn_from
 from runs.models import Experiment, Run, TaskSet, User
-from runs.queue.work_forms import CostLimitField
+from runs.queue.paid_work_services import CostLimitField
 from webagent.knowledge.entries import LONGEST_TEXT, Entry
 
 SELECTION = "selection"

@@ -14,10 +14,9 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 from pydantic import JsonValue
 
-from runs.knowledge.learning.jobs import Learned, Learning, learns
+from runs.knowledge.learning import Learned, Learning, learns
 from runs.knowledge.web.logs import logs_of, runs_to_learn_from
-from runs.knowledge.web.rows import NewEntry, fill
-from runs.knowledge.web.sets import entry_of
+from runs.knowledge.web.sets import NewEntry, entry_of, fill
 from runs.models import KnowledgeSet, KnowledgeSource, LearningJob, Run
 from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge.asking import BadReply, load_wording

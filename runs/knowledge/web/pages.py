@@ -11,10 +11,10 @@ from uuid import UUID
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch, Q, QuerySet
 
-from runs.catalogue.agents.words import said_settings, value_in_words
+from runs.catalogue.agents.choices import said_settings, value_in_words
 from runs.catalogue.tasks.offered import task_set_choices
-from runs.interface.distinct_values import distinct_values
-from runs.interface.row_counts import BoundedPaginator
+from runs.interface.filters import distinct_values
+from runs.interface.paging import BoundedPaginator
 from runs.knowledge.web.sets import BUDGET, HURT_AT, runs_with
 from runs.models import (
     AgentConfiguration,

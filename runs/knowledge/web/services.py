@@ -11,11 +11,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from runs.catalogue.agents.language_models import ModelUnavailableError, usable_entry
-from runs.knowledge.learning.services import start_learning
+from runs.knowledge.learning import start_learning
 from runs.knowledge.web.jobs import in_words, leaks_in, next_version
 from runs.knowledge.web.logs import logs_of, runs_to_learn_from
-from runs.knowledge.web.rows import NewEntry, fill
-from runs.knowledge.web.sets import UnfitEntryError, entry_of, recount
+from runs.knowledge.web.sets import NewEntry, UnfitEntryError, entry_of, fill, recount
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge import extraction, summarising

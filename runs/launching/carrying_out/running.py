@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 
 from runs.catalogue.agents.runnable import NotRunnableError, task_name
-from runs.catalogue.sites.readiness import sites_now
+from runs.catalogue.sites import sites_now
 from runs.catalogue.tasks.rows import task_record
 from runs.knowledge.hints.lookup import advised_agent, choice_for, hint_record
 from runs.launching.carrying_out.terms import terms_of
@@ -20,9 +20,8 @@ from runs.launching.experiments.site_waits import put_off_until_ready
 from runs.models import Attachment, Event, HintChoice, Run, RunStatus
 from runs.models.policy_documents import policy_record
 from runs.queue.attempts import announce, follow_up
-from runs.queue.heartbeat import Heartbeat
 from runs.queue.leases import Lease, LeaseLostError, claim, claim_next
-from runs.queue.steps import StepStore, patiently
+from runs.queue.steps import Heartbeat, StepStore, patiently
 from runs.queue.workers import is_stopping
 from runs.storage.blobs import known_hashes
 from runs.storage.records import attachment_rows, event_rows, run_columns

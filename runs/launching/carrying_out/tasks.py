@@ -6,10 +6,9 @@ from celery import shared_task
 from django.conf import settings
 
 from runs.launching.carrying_out.running import execute_next
-from runs.queue.heartbeat import GRACE_S
-from runs.queue.sweep_tasks import swept
-from runs.queue.sweeping import sweep_runs
-from runs.queue.waking import EXECUTE_NEXT, wake_workers
+from runs.queue.messages import EXECUTE_NEXT, wake_workers
+from runs.queue.steps import GRACE_S
+from runs.queue.sweeping import sweep_runs, swept
 from runs.queue.workers import prepare_next_run
 
 LAST_RESORT_S = settings.ENV.RUN_TIME_LIMIT_S + 2 * GRACE_S

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.model_agents import for_task_set, model_agents
+from runs.catalogue.agents.choices import agent_in_words
+from runs.catalogue.agents.language_models import for_task_set, model_agents
 from runs.catalogue.agents.runnable import REPLAYER, NotRunnableError, agent_choices, live_agent
-from runs.catalogue.agents.words import agent_in_words
 from runs.catalogue.tasks.offered import PlanError
 from runs.knowledge.hints.lookup import without_hints
 from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge

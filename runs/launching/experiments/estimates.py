@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.rows import agent_hash
+from runs.catalogue.agents.runnable import agent_hash
 from runs.launching.experiments.plans import Plan
 from runs.models import Run, RunStatus, User
 from runs.models.task_queries import task_key

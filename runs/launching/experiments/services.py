@@ -11,11 +11,11 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.rows import store_agent
 from runs.catalogue.agents.runnable import (
     DEFAULT_MAX_STEPS,
     OUR_FORMAT,
     environment_problem,
+    store_agent,
     task_name,
 )
 from runs.catalogue.tasks.offered import PlanError
@@ -23,8 +23,8 @@ from runs.catalogue.tasks.rows import store_task, task_columns
 from runs.launching.experiments.plans import Plan, demand_size
 from runs.launching.experiments.waiting import unready_words
 from runs.models import AgentConfiguration, Experiment, ExperimentState, Run, Task, User
-from runs.queue.sweep_tasks import ask_for_sweep
-from runs.queue.waking import wake_workers
+from runs.queue.messages import wake_workers
+from runs.queue.sweeping import ask_for_sweep
 from webagent.environment.registry import task_record
 
 ROWS_PER_QUERY = 500

@@ -1,6 +1,6 @@
 """What the sweep does for experiments."""
 
 from runs.launching.experiments.waiting import start_ready_experiments
-from runs.queue.sweep_tasks import swept
+from runs.queue.sweeping import swept
 
 swept(start_ready_experiments)

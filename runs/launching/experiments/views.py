@@ -14,7 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.catalogue.tasks.offered import PlanError
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
-from runs.interface.row_counts import BoundedPaginator
+from runs.interface.paging import BoundedPaginator
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.forms import ExperimentForm, first_problem
 from runs.launching.experiments.progress import progress_of, progress_of_each

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from runs.catalogue.sites.readiness import unready_sites
+from runs.catalogue.sites import unready_sites
 from runs.models import Experiment, ExperimentState, RunStatus, Task
 
 

@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.tasks.offered import PlanError
-from runs.interface.verdict_words import verdict_words
+from runs.interface.words import verdict_words
 from runs.knowledge.hints.pages import jobs_with_hints
 from runs.launching.experiments.agents import hint_agent_choices
 from runs.launching.experiments.forms import ExperimentForm

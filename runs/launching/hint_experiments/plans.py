@@ -10,7 +10,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from runs.catalogue.tasks.offered import PlanError
-from runs.knowledge.hints.sources import described, key_of
+from runs.knowledge.hints.lookup import described, key_of
 from runs.launching.experiments.plans import Plan
 from runs.models import Hint, HintLevel, HintRelatedness, LearningJob, Task
 from runs.models.agents import HINTS_KEY

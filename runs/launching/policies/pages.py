@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from runs.catalogue.agents.choices import OfferedAgents
-from runs.interface.row_counts import RowCount, count_rows
+from runs.interface.paging import RowCount, count_rows
 from runs.launching.carrying_out.savings import Saving, saving_in
 from runs.launching.policies.forms import PolicyForm, initial_of
 from runs.launching.policies.rule_forms import one_more_rule, rule_forms

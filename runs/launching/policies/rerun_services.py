@@ -15,7 +15,7 @@ from runs.catalogue.agents.runnable import DEFAULT_MAX_STEPS, OUR_FORMAT, agent_
 from runs.launching.policies.rerun_plans import Planned, RerunPlan, plan_reruns
 from runs.launching.reruns.services import MAX_NEW_RUNS, RerunError
 from runs.models import RetryPolicy, Run, User
-from runs.queue.waking import wake_workers
+from runs.queue.messages import wake_workers
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from runs.catalogue.agents.choices import OfferedAgents
-from runs.catalogue.agents.words import SAME_AGENT
+from runs.catalogue.agents.choices import SAME_AGENT, OfferedAgents
 from runs.interface.number_fields import WholeNumberField
 from runs.launching.policies.judged import judgements
 from runs.models import Run

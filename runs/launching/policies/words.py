@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
-from runs.catalogue.agents.words import agent_in_words
+from runs.catalogue.agents.choices import agent_in_words
 from runs.launching.policies.judged import judgements
 from runs.models import Run
 from webagent.recovery.policy import ClauseKey

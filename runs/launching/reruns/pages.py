@@ -16,7 +16,7 @@ from django.db.models import (
 )
 from django.utils import timezone
 
-from runs.interface.ordered_parts import OrderedParts
+from runs.interface.paging import OrderedParts
 from runs.models import Run, RunStatus, Step, User
 from runs.models.visibility import visibility_of
 from webagent.trajectory.pushed.runs import PUSH_FORMAT

@@ -11,12 +11,12 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.rows import store_agent
 from runs.catalogue.agents.runnable import (
     DEFAULT_MAX_STEPS,
     OUR_FORMAT,
     agent_for,
     policy_problem,
+    store_agent,
     why_not_runnable,
 )
 from runs.catalogue.tasks.rows import store_task
@@ -33,9 +33,9 @@ from runs.models import (
 from runs.models.policy_documents import body_of
 from runs.models.run_queries import RunQuerySet
 from runs.queue.attempts import announce, next_attempt
-from runs.queue.sweep_tasks import ask_for_sweep
-from runs.queue.waking import wake_workers
-from runs.storage.quotas import QuotaError, demand_room
+from runs.queue.messages import wake_workers
+from runs.queue.sweeping import ask_for_sweep
+from runs.storage.usage import QuotaError, demand_room
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
 from webagent.environment.failures import UnknownTask
 from webagent.environment.registry import task_record as environment_task_record

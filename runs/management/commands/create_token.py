@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.accounts.token_services import LONGEST_LIFE_DAYS, create_token
+from runs.accounts.tokens import LONGEST_LIFE_DAYS, create_token
 from runs.models import Scope, User
 
 

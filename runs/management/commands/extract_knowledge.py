@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
-from runs.knowledge.learning.jobs import carry_out
+from runs.knowledge.learning import carry_out
 from runs.knowledge.web.services import start_extraction, start_summary
 from runs.models import Experiment, KnowledgeSet, LearningJob, Run, TaskSet
 from runs.queue.paid_work import WorkRefusedError

@@ -15,11 +15,11 @@ from runs.exports.run_bundles import is_stored
 from runs.imports.reports import ImportReport
 from runs.imports.storing import import_runs
 from runs.imports.thumbnailing import make_thumbnails
-from runs.interface.survey_words import survey_lines
+from runs.interface.words import survey_lines
 from runs.management.answers import read_answers
 from runs.management.progress import progress_bar
 from runs.models.audit_kinds import RUNS_IMPORTED
-from runs.storage.bounds import import_bounds
+from runs.storage.blobs import import_bounds
 from webagent.trajectory.reading import AUTO, format_names, open_runs
 from webagent.trajectory.surveys import survey
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.accounts.token_services import revoke_token
+from runs.accounts.tokens import revoke_token
 from runs.models import ApiToken
 from runs.models.api import PREFIX_CHARS
 

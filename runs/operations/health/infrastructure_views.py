@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from runs.catalogue.sites.readiness import last_known, site_states
+from runs.catalogue.sites import last_known, site_states
 from runs.interface.fragments import AppRequest
 from runs.launching.reruns.views import may_rerun
 from runs.models import Run

@@ -31,7 +31,7 @@ from runs.operations.processes.worker_processes import (
     hold_rows_no_longer_than_a_lease,
     tell,
 )
-from runs.queue.sweep_tasks import SWEEP_LIMIT_S, sweep
+from runs.queue.sweeping import SWEEP_LIMIT_S, sweep
 from runs.queue.workers import BROWSER, SWEEP
 from webagent.environment.registry import load_suites
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from runs.models import DeletedRun, DoomedBlob, Run, RunStatus, User
 from runs.operations.retention.deletion_guards import unkept
 from runs.storage.blob_checks import delete_unused, unused_blobs
-from runs.storage.deletion import blobs_of_runs, deletion_row, mark_for_deletion
+from runs.storage.usage import blobs_of_runs, deletion_row, mark_for_deletion
 
 RUNS_AT_ONCE = 50
 BLOBS_AT_ONCE = 500

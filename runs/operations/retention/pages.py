@@ -15,8 +15,7 @@ from django.utils.functional import Promise
 from runs.models import Attachment, Blob, Experiment, Run, Step
 from runs.operations.retention.deletion_guards import kept_by, unkept
 from runs.storage.blob_checks import references
-from runs.storage.deletion import blobs_of_runs
-from runs.storage.usage import bytes_of
+from runs.storage.usage import blobs_of_runs, bytes_of
 
 EXACTLY = 500
 """Runs up to which it is worked out what their files share with others."""

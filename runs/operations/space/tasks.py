@@ -9,8 +9,8 @@ from celery import shared_task
 
 from runs.operations.retention.clean_up import delete_doomed
 from runs.operations.space.measuring import is_due, measure_space
-from runs.queue.asking import ask_for
-from runs.queue.sweep_tasks import swept
+from runs.queue.messages import ask_for
+from runs.queue.sweeping import swept
 
 MEASURE = "runs.tasks.measure_space"
 AT_A_SWEEP = 2000

@@ -15,12 +15,11 @@ from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from runs.interface.distinct_values import distinct_values
-from runs.interface.filter_controls import AddressFilter, NumbersFilter, WordsFilter
+from runs.interface.filters import AddressFilter, NumbersFilter, WordsFilter, distinct_values
 from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet
 from runs.models.run_queries import RunQuerySet, shown_status_is
 from runs.models.visibility import Visibility
-from runs.viewer.run_list.extension import run_list_extension
+from runs.viewer.run_list.orders import run_list_extension
 
 MAX_OPTIONS = 300
 ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)

@@ -11,7 +11,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.row_counts import count_rows
+from runs.interface.paging import count_rows
 from runs.models import Run, User
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter

@@ -24,9 +24,9 @@ from judging.analysis.experiments import compare_views as experiment_compare
 from judging.analysis.hint_effects import forms as hint_forms
 from judging.portability.label_imports import views as label_import_views
 from judging.studies.disputes import views as dispute_views
-from runs.accounts import audit_log_views as acts
-from runs.catalogue.tasks import filters as task_filters
-from runs.interface import row_counts
+from runs.accounts import audit_log_pages as acts
+from runs.catalogue.tasks import tables as task_filters
+from runs.interface import paging
 from runs.knowledge.web import forms as knowledge_forms
 from runs.knowledge.web import pages as knowledge_pages
 from runs.launching.policies import dry_run_forms
@@ -60,8 +60,8 @@ VISITS = 1
 TRIED = 2
 """Of those that are alike so many are tried, until one is answered."""
 BOUNDS = (
-    (row_counts, "COUNTED", 60),
-    (row_counts, "COUNTED_AT_ONCE", 60),
+    (paging, "COUNTED", 60),
+    (paging, "COUNTED_AT_ONCE", 60),
     (policy_pages, "MOST_COUNTED", 20),
     (infrastructure, "MOST_ATTEMPTS", 50),
     (experiment_compare, "MOST_OFFERED", 40),

@@ -41,7 +41,7 @@ from judging.portability.study_bundles.reading import BundleError
 from judging.portability.study_bundles.writing import write_study
 from judging.studies.disputes.services import decide
 from runs.imports.storing import import_bundle
-from runs.knowledge.web.rows import NewEntry, fill
+from runs.knowledge.web.sets import NewEntry, fill
 from runs.models import (
     Attachment,
     Hint,

@@ -15,7 +15,7 @@ from judging.models import Label, Study, StudyMember
 from judging.studies.pages import items_page, member_rows, study_rows
 from judging.studies.protocols import render_markdown
 from judging.studies.services import close_study
-from runs.interface import row_counts
+from runs.interface import paging
 from runs.models import User
 from tests.judging.factories import annotators_of, label_next, make_study
 from tests.judging.studies.crawling import whole_answer
@@ -278,13 +278,13 @@ def test_a_large_study_is_counted_no_further_than_lists_are(
     settled.status = settled.Status.SETTLED
     settled.save()
     for most, open_, total in ((2, "2", "3"), (1, "1+", "2+")):
-        monkeypatch.setattr(row_counts, "COUNTED", most)
+        monkeypatch.setattr(paging, "COUNTED", most)
         rows = {row.study.pk: row.counts for row in study_rows(engineer, [large, small])}
         counts = rows[large.pk]
         assert counts is not None
         told = {name: str(count) for name, count in counts.items()}
         assert told == {"open": open_, "disputed": "0", "settled": "1", "total": total}
-    monkeypatch.setattr(row_counts, "COUNTED", 2)
+    monkeypatch.setattr(paging, "COUNTED", 2)
     [row] = study_rows(engineer, [small])
     assert row.counts is not None
     assert str(row.counts["total"]) == "2"

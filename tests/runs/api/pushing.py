@@ -8,7 +8,7 @@ from typing import Any
 
 from django.test import Client
 
-from runs.accounts.token_services import create_token
+from runs.accounts.tokens import create_token
 from runs.models import Run, Scope, User
 from tests.webagent.trajectory.samples import png
 

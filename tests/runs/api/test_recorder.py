@@ -13,7 +13,7 @@ from browsergym.core.env import BrowserEnv
 from browsergym.miniwob import ALL_MINIWOB_TASKS
 from PIL import Image
 
-from runs.accounts.token_services import create_token
+from runs.accounts.tokens import create_token
 from runs.models import Run, Scope
 from runs.storage.blobs import open_blob, read_blob
 from tests.runs.factories import make_user

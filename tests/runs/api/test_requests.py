@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from runs.api import limits
+from runs.api import authentication
 from runs.models import Run, Scope
 from tests.runs.api.asking import Caller, fields, told
 from tests.runs.factories import make_run, make_task, make_user
@@ -56,7 +56,7 @@ def test_what_breaks_here_is_told_without_what_it_was(
     def breaks(*_: object, **__: object) -> None:
         raise RuntimeError("secret words")
 
-    monkeypatch.setattr("runs.api.run_reads.page_of", breaks)
+    monkeypatch.setattr("runs.api.runs.page_of", breaks)
     answer = engineer.get("/runs")
     told(answer, 500)
     assert b"secret" not in answer.content
@@ -79,7 +79,7 @@ def test_what_is_away_or_full_here_is_told_apart_from_what_is_broken(
     def is_away(*_: object, **__: object) -> None:
         raise OperationalError(words)
 
-    monkeypatch.setattr("runs.api.run_reads.page_of", is_away)
+    monkeypatch.setattr("runs.api.runs.page_of", is_away)
     answer = engineer.get("/runs")
     told(answer, status)
     assert answer.get("Retry-After") == after
@@ -98,12 +98,12 @@ def test_a_minute_has_so_many_requests_over_all_processes(
     engineer: Caller, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings.ENV, "API_REQUESTS_PER_MINUTE", 9)
-    monkeypatch.setattr(limits, "AT_A_TIME", 4)
-    monkeypatch.setattr("runs.api.limits.time.time", lambda: 1_800_000_010.0)
+    monkeypatch.setattr(authentication, "AT_A_TIME", 4)
+    monkeypatch.setattr("runs.api.authentication.time.time", lambda: 1_800_000_010.0)
     granted = []
     for number in range(12):
         if number == 6:
-            limits._left.clear()  # another process answers
+            authentication._left.clear()  # another process answers
         granted.append(engineer.get("/runs?limit=1").status_code == 200)
     # The first process had set four aside and then four more, of which two are lost.
     assert granted == [True] * 7 + [False] * 5
@@ -111,7 +111,7 @@ def test_a_minute_has_so_many_requests_over_all_processes(
     told(answer, 429)
     assert 1 <= int(answer["Retry-After"]) <= 60
     assert Caller(make_user()).get("/runs").status_code == 200  # each token has its own
-    monkeypatch.setattr("runs.api.limits.time.time", lambda: 1_800_000_070.0)
+    monkeypatch.setattr("runs.api.authentication.time.time", lambda: 1_800_000_070.0)
     assert engineer.get("/runs").status_code == 200
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from runs.api.answers import forget_old_answers
+from runs.api.idempotency import forget_old_answers
 from runs.launching.reruns import services as reruns
 from runs.launching.reruns.services import queue_run
 from runs.models import ApiAnswer, Run, RunStatus, Scope

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from runs.accounts.token_services import create_token, revoke_token
+from runs.accounts.tokens import create_token, revoke_token
 from runs.models import Act, ApiToken, Scope
 from tests.runs.api.asking import Caller, told
 from tests.runs.factories import make_run, make_user
@@ -86,7 +86,7 @@ def test_when_it_was_last_used_is_noted_once_a_minute(monkeypatch: pytest.Monkey
         return ApiToken.objects.get(pk=caller.token.pk).last_used_at
 
     now = timezone.now().replace(second=5)
-    monkeypatch.setattr("runs.api.limits.time.time", now.timestamp)
+    monkeypatch.setattr("runs.api.authentication.time.time", now.timestamp)
     caller.get("/runs")
     first = used()
     assert first is not None
@@ -94,7 +94,7 @@ def test_when_it_was_last_used_is_noted_once_a_minute(monkeypatch: pytest.Monkey
         caller.get("/runs")
     assert used() == first
     later = now + timedelta(seconds=90)
-    monkeypatch.setattr("runs.api.limits.time.time", later.timestamp)
+    monkeypatch.setattr("runs.api.authentication.time.time", later.timestamp)
     caller.get("/runs")
     assert used() != first
 

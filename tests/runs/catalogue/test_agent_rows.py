@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runs.catalogue.agents.rows import agent_hash, store_agent
+from runs.catalogue.agents.runnable import agent_hash, store_agent
 from webagent.trajectory.records import AgentRecord
 
 pytestmark = pytest.mark.django_db

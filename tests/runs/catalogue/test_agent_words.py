@@ -1,6 +1,6 @@
 """Agents and their settings on one line."""
 
-from runs.catalogue.agents.words import setting_in_words
+from runs.catalogue.agents.choices import setting_in_words
 
 
 def test_a_configuration_with_hints_says_which() -> None:

@@ -10,9 +10,9 @@ from django.core.management import CommandError, call_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runs.catalogue.tasks.files import ArrayError, array_items
 from runs.catalogue.tasks.rows import task_record
 from runs.models import Task, TaskSet
-from runs.storage.json_arrays import ArrayError, array_items
 from tests.runs.factories import make_run, make_task
 
 pytestmark = pytest.mark.django_db

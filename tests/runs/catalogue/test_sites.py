@@ -15,13 +15,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from runs.catalogue.sites import readiness as runs_sites
-from runs.catalogue.sites.readiness import sites_during, unready_sites
+from runs.catalogue import sites as runs_sites
+from runs.catalogue.sites import sites_during, unready_sites
 from runs.launching.carrying_out import running
 from runs.launching.carrying_out.running import execute
 from runs.launching.reruns.services import queue_run
 from runs.models import Run, Task
-from runs.queue.lease_renewer import LeaseRenewer
+from runs.queue.leases import LeaseRenewer
 from tests.runs.factories import make_run, make_task, make_user
 from tests.runs.launching.test_execution import Page
 from tests.webagent.sites import Sites

@@ -20,7 +20,7 @@ from runs.imports.importing import import_upload, sweep_imports
 from runs.imports.reading_again_services import delete_file, read_again
 from runs.imports.services import GoneError, import_after_look
 from runs.models import Act, ImportJob, Run, RunOfImport
-from runs.storage.deletion import named_deleted
+from runs.storage.usage import named_deleted
 from tests.runs.factories import make_user
 from tests.runs.storage.stores import use_store
 from webagent.trajectory.agentlab.reader import AgentLabReader
@@ -38,7 +38,7 @@ def folders(settings, tmp_path, monkeypatch):
     use_store(settings, tmp_path / "blobs")
     settings.UPLOAD_DIR = tmp_path / "uploads"
     settings.UPLOAD_DIR.mkdir()
-    monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", lambda *_, **__: None)
+    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *_, **__: None)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from runs.imports.storing import import_runs
 from runs.imports.tasks import dispatch_imports
 from runs.imports.tasks import import_upload as carry_out_message
 from runs.models import ImportJob, Run, User
-from runs.queue import holding
+from runs.queue import leases
 from tests.runs.factories import make_user
 from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
@@ -37,7 +37,7 @@ def place(settings, tmp_path, monkeypatch):
     settings.UPLOAD_DIR.mkdir()
     sent: list[str] = []
     monkeypatch.setattr(
-        "runs.queue.dispatching.current_app.send_task",
+        "runs.queue.messages.current_app.send_task",
         lambda name, args=(), **_: sent.extend(args),
     )
     return sent
@@ -203,7 +203,7 @@ class TestDeadWorkers:
         let_lease_run_out(job)
         sweep_imports()
         job.refresh_from_db()
-        assert (job.state, job.problem) == ("failed", holding.DIED)
+        assert (job.state, job.problem) == ("failed", leases.DIED)
         assert not Path(job.path).exists()
 
     @pytest.mark.fault(6, "the message of an import is lost")
@@ -247,7 +247,7 @@ class TestDeadWorkers:
             raise OperationalError("no broker")
 
         job = make_job(engineer, archive(tmp_path))
-        monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", refuse)
+        monkeypatch.setattr("runs.queue.messages.current_app.send_task", refuse)
         dispatch_imports()
         job.refresh_from_db()
         assert job.state == "queued"

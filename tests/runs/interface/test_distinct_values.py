@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runs.interface.distinct_values import distinct_values
+from runs.interface.filters import distinct_values
 from runs.models import Task
 from tests.runs.factories import make_task
 

@@ -17,12 +17,11 @@ from django.utils import timezone
 from judging.models import ReferenceVerdict, StudyItem
 from judging.studies.run_list import ReferenceVerdictColumn
 from runs.interface.keyset import Cursor, KeyPage, Keyset, read_cursor
-from runs.interface.row_counts import RowCount, count_rows
+from runs.interface.paging import RowCount, count_rows
 from runs.models import Event, Run, RunStatus, User
 from runs.models.visibility import run_policy, visibility_of
-from runs.viewer.run_list.extension import AGE_ELSEWHERE
 from runs.viewer.run_list.filters import RunFilter
-from runs.viewer.run_list.orders import run_keyset
+from runs.viewer.run_list.orders import AGE_ELSEWHERE, run_keyset
 from runs.viewer.run_list.tables import RunTable, all_columns
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_experiment, make_task, make_user
@@ -242,7 +241,7 @@ class TestCounts:
         assert count_rows(Run.objects.all(), may_estimate=True) == RowCount(RUNS)
 
     def test_many_are_not(self, world: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("runs.interface.row_counts.COUNTED", 5)
+        monkeypatch.setattr("runs.interface.paging.COUNTED", 5)
         assert count_rows(Run.objects.all()) == RowCount(5, is_more=True)
 
     def test_a_page_counts_on_after_it_is_shown(
@@ -263,7 +262,7 @@ class TestCounts:
         self, world: list[Run], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name, value in (("COUNTED", 5), ("COUNTED_AT_ONCE", 3), ("BELIEVED", 10)):
-            monkeypatch.setattr(f"runs.interface.row_counts.{name}", value)
+            monkeypatch.setattr(f"runs.interface.paging.{name}", value)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
         found = count_rows(Run.objects.all(), may_estimate=True)
@@ -275,7 +274,7 @@ class TestCounts:
             assert guessed == RowCount(5, is_more=True)
             # What was looked for and is not there is not believed.
             none = Run.objects.filter(pk__in=[world[0].pk])
-            monkeypatch.setattr("runs.interface.row_counts.BELIEVED", 0)
+            monkeypatch.setattr("runs.interface.paging.BELIEVED", 0)
             assert count_rows(none, may_estimate=True) == RowCount(1)
         else:
             assert found == RowCount(5, is_more=True)

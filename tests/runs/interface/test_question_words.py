@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from runs.interface.question_words import KNOWN, in_own_words
+from runs.interface.words import KNOWN, in_own_words
 from webagent.trajectory.online_mind2web.labels import QUESTION
 
 

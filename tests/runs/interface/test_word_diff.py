@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.interface.word_diff import Part, Piece, word_diff
+from runs.catalogue.tasks.reading import Part, Piece, word_diff
 from webagent.sequence_matching import MOST_PAIRS
 
 

@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings
 
 from runs.catalogue.tasks.rows import store_task
-from runs.knowledge.hints.services import start_hint_writing
-from runs.knowledge.learning.jobs import carry_out
+from runs.knowledge.hints.writing import start_hint_writing
+from runs.knowledge.learning import carry_out
 from runs.launching.carrying_out.running import execute
 from runs.launching.experiments.plans import Plan
 from runs.models import Hint, LearningJob, Run, Task
@@ -37,7 +37,7 @@ def inhabited(folder: Path) -> Iterator[LLMStub]:
         stub.reply = lever_model.reply
         file = models_file(folder, stub.openai_url, at_a_time=1)
         patch.setattr(settings.ENV, "MODELS_FILE", file)
-        patch.setattr("runs.queue.dispatching.current_app.send_task", lambda *a, **k: None)
+        patch.setattr("runs.queue.messages.current_app.send_task", lambda *a, **k: None)
         yield stub
         models._shared.client().close()
 

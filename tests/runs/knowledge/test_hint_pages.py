@@ -9,9 +9,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.translation import override
 
-from runs.interface.verdict_words import verdict_words
+from runs.interface.words import verdict_words
 from runs.knowledge.hints.writing import HintWriting
-from runs.knowledge.learning.jobs import Learned, carry_out
+from runs.knowledge.learning import Learned, carry_out
 from runs.models import Experiment, Hint, LearningJob, Run
 from tests.judging.analysis import audited
 from tests.judging.factories import make_study

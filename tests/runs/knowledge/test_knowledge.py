@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 from django.db.models import Q
 
 from runs.catalogue.agents.language_models import model_registry
-from runs.catalogue.agents.rows import store_agent
+from runs.catalogue.agents.runnable import store_agent
 from runs.catalogue.tasks.offered import PlanError
-from runs.knowledge.learning.jobs import carry_out
+from runs.knowledge.learning import carry_out
 from runs.knowledge.web.logs import logs_of
 from runs.knowledge.web.services import (
     LeakingEntryError,
@@ -49,7 +49,7 @@ State = LearningJob.State
 def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LLMStub:
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-    monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *a, **k: None)
     llm_stub.reply = scribe
     return llm_stub
 

@@ -13,9 +13,9 @@ from django.test import Client
 from django.utils import timezone
 from pydantic import JsonValue
 
-from runs.catalogue.agents.words import value_in_words
+from runs.catalogue.agents.choices import value_in_words
 from runs.catalogue.tasks.offered import PlanError
-from runs.knowledge.learning.jobs import carry_out
+from runs.knowledge.learning import carry_out
 from runs.knowledge.web.pages import config_line
 from runs.launching.experiments.agents import read_agent
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
@@ -43,7 +43,7 @@ def page(client: Client, engineer: User) -> Client:
 def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LLMStub:
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-    monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *a, **k: None)
     llm_stub.reply = scribe
     return llm_stub
 

@@ -13,10 +13,16 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import JsonValue
 
-from runs.knowledge.learning import jobs as learning
-from runs.knowledge.learning.jobs import Learned, Learning, carry_out
-from runs.knowledge.learning.services import cancel_learning, resume_learning, start_learning
-from runs.knowledge.learning.tasks import sweep_learning
+from runs.knowledge import learning
+from runs.knowledge.learning import (
+    Learned,
+    Learning,
+    cancel_learning,
+    carry_out,
+    resume_learning,
+    start_learning,
+    sweep_learning,
+)
 from runs.models import LearningJob
 from runs.queue.paid_work import WorkRefusedError
 from tests.judging.evaluating.asked_models import models_file
@@ -52,7 +58,7 @@ def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
     monkeypatch.setitem(learning._kinds, KIND, Spelling())
-    monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *a, **k: None)
     llm_stub.reply = lambda asked: say(
         asked.text.strip().upper(), input_tokens=100, output_tokens=10
     )

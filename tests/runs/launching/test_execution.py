@@ -21,8 +21,7 @@ from runs.launching.carrying_out.running import execute, execute_next
 from runs.launching.reruns.services import queue_run
 from runs.models import Blob, Run, RunStatus
 from runs.queue import steps
-from runs.queue.lease_renewer import LeaseRenewer
-from runs.queue.leases import Lease, LeaseLostError, claim
+from runs.queue.leases import Lease, LeaseLostError, LeaseRenewer, claim
 from runs.queue.steps import StepStore, patiently
 from runs.storage.blobs import read_blob
 from tests.runs.storage.stores import files_in, use_store
@@ -266,7 +265,7 @@ def test_cancelling_is_noticed_at_the_next_step_and_keeps_what_was_done(page: Pa
 def test_a_worker_that_is_told_to_stop_hands_its_run_back(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("runs.queue.heartbeat.is_stopping", lambda: page.taken >= 2)
+    monkeypatch.setattr("runs.queue.steps.is_stopping", lambda: page.taken >= 2)
     monkeypatch.setattr(running, "is_stopping", lambda: page.taken >= 2)
     run = queued(steps=50)
     execute(run.pk)

@@ -13,7 +13,7 @@ from runs.launching.carrying_out.anomalies import mark_anomalies
 from runs.launching.carrying_out.running import execute
 from runs.launching.reruns.services import queue_run
 from runs.models import Event, Run
-from runs.queue.lease_renewer import LeaseRenewer
+from runs.queue.leases import LeaseRenewer
 from runs.viewer.timeline.timeline import timeline_context
 from tests.runs.exports.test_exporting import read_back, wipe, written
 from tests.runs.factories import make_user

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from runs.models import Run
-from runs.queue.lease_renewer import LeaseRenewer
+from runs.queue.leases import LeaseRenewer
 from webagent.environment.leftovers import OWNER_VARIABLE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests agents")]

@@ -21,7 +21,7 @@ from runs.launching.policies.services import save_policy
 from runs.launching.reruns.services import queue_run
 from runs.models import RetryPolicy, Run
 from runs.operations.health.infrastructure import error_rates
-from runs.queue.lease_renewer import LeaseRenewer
+from runs.queue.leases import LeaseRenewer
 from tests.runs.factories import make_user
 from tests.runs.live_workers import attempts_of
 from tests.webagent import moody_suite

@@ -27,8 +27,7 @@ from runs.operations.retention.services import (
 )
 from runs.storage import blob_checks
 from runs.storage.blob_checks import BlobReport, check_files, check_references
-from runs.storage.quotas import QuotaError, demand_room
-from runs.storage.usage import bytes_of, measure_runs, spaces_of
+from runs.storage.usage import QuotaError, bytes_of, demand_room, measure_runs, spaces_of
 from tests.judging.factories import make_study
 from tests.runs.factories import make_experiment, make_picture, make_run, make_text, make_user
 from tests.runs.storage.stores import files_in, use_store

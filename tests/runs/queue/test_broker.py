@@ -18,7 +18,7 @@ from kombu import Connection, Consumer, Exchange, Queue
 
 from runs.imports.tasks import dispatch_imports
 from runs.models import ImportJob
-from runs.queue.redis_broker import RedisTransport
+from runs.queue.broker import RedisTransport
 from tests.faults.findings import Findings
 from tests.faults.services import Redis
 from tests.runs.factories import make_user
@@ -94,7 +94,7 @@ def test_a_redis_that_is_full_refuses_messages_and_the_work_waits(
     untold = ImportJob.objects.filter(state="queued", dispatched_at=None)
     with Connection(server.url) as connection, redis.Redis.from_url(server.url) as seen:
         send = partial(app.send_task, connection=connection)
-        monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", send)
+        monkeypatch.setattr("runs.queue.messages.current_app.send_task", send)
         with server.full():
             dispatch_imports()
             assert untold.count() == 2

@@ -14,10 +14,10 @@ from kombu.exceptions import OperationalError
 from runs.launching.carrying_out.tasks import execute_next_run
 from runs.launching.reruns.services import queue_run
 from runs.models import Experiment, ExperimentState, Run
-from runs.queue import sweep_tasks as sweeping
-from runs.queue import waking
-from runs.queue.sweep_tasks import sweep
-from runs.queue.waking import wake_workers
+from runs.queue import messages as waking
+from runs.queue import sweeping
+from runs.queue.messages import wake_workers
+from runs.queue.sweeping import sweep
 from runs.queue.workers import beat, browsers, idle_browsers
 from webagent.celery import app
 

@@ -18,7 +18,7 @@ from runs.operations.health.standstill import patience_s
 from runs.operations.processes import worker_processes
 from runs.operations.processes.supervisor import STOP_LIMIT_S
 from runs.operations.processes.worker_processes import SignsOfLife, UnderWay
-from runs.queue.sweep_tasks import sweep
+from runs.queue.sweeping import sweep
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from runs.interface.keyset import Keyset
-from runs.interface.ordered_parts import OrderedParts
+from runs.interface.paging import OrderedParts
 from runs.models import Experiment, Run, RunStatus
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter

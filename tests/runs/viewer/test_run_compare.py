@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs.models import Run, User
-from runs.viewer.comparison.alignment import align, first_difference, what_was_done
+from runs.viewer.comparison import align, first_difference, what_was_done
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 from tests.runs.viewer.test_run_page import SECRETS, as_user, data_of, telling_run

@@ -19,7 +19,7 @@ from judging.analysis.experiments.sources import Source, choices_among, default_
 from judging.analysis.experiments.trials import selector_words, trials_of
 from judging.models import EvaluatorVersion
 from judging.statistics.figures import Interval
-from runs.interface.verdict_words import verdict_words
+from runs.interface.words import verdict_words
 from runs.models import AgentConfiguration, Event, Run, RunStatus
 from runs.operations.health.infrastructure import error_rates
 from tests.judging.analysis import audited

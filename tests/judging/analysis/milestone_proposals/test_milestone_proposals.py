@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from judging.analysis.milestone_proposals.pages import successful_runs
 from runs.catalogue.milestones.services import set_milestones
-from runs.knowledge.learning.jobs import carry_out
+from runs.knowledge.learning import carry_out
 from runs.models import LearningJob, Milestone, Run, Task
 from tests.judging.analysis.experiments.made import settle
 from tests.judging.evaluating.asked_models import models_file
@@ -31,7 +31,7 @@ def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """A model that proposes two milestones, asked in the test's own thread."""
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-    monkeypatch.setattr("runs.queue.dispatching.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *a, **k: None)
     said = json.dumps(proposed("the basket is open", "the order is placed"))
     llm_stub.reply = lambda asked: say(said, input_tokens=1000, output_tokens=100)
     return llm_stub

@@ -1,0 +1,145 @@
+"""Tasks and the sets they come in."""
+
+from typing import Annotated, Any
+
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from runs.api.authentication import ApiRequest, Bearer
+from runs.api.paging import Page, Paged, Paging, RowId, Words, filtered, known_only, page_of
+from runs.api.problems import not_found
+from runs.catalogue.tasks.tables import TaskFilter
+from runs.models import Scope, Task, TaskSet
+
+router = Router(tags=["tasks"])
+READS = Bearer(Scope.RUNS_READ, "runs.view_task")
+SEALED = "Null while you judge a run of the task."
+
+
+class TaskSetOut(BaseModel):
+    """A named, versioned collection of tasks."""
+
+    id: int
+    name: str
+    version: str
+    parent: int | None = Field(description="The version that a patch turned into this one.")
+
+
+class TaskSetPage(Page[TaskSetOut]):
+    """Task sets, newest first."""
+
+
+class TaskOut(BaseModel):
+    """A task as the list of tasks tells it."""
+
+    id: int
+    task_set: TaskSetOut
+    name: str = Field(description="Its id within the set.")
+    site: str
+    goal: str
+    template: str
+    max_steps: int | None
+    evaluation: str | None = Field(description=f"Kinds of its evaluations. {SEALED}")
+    infeasible: bool | None = Field(description=SEALED)
+    is_sealed: bool = Field(description="Whether you judge a run of it, so that much is hidden.")
+
+
+class TaskPage(Page[TaskOut]):
+    """Tasks, in the order in which they came in."""
+
+
+class TaskDetail(TaskOut):
+    """A task with what it expects."""
+
+    start_urls: Any
+    sites: Any
+    intent_template: str
+    spec: Any = Field(description=f"The benchmark's own evaluation, verbatim. {SEALED}")
+    reference: Any = Field(description=SEALED)
+    infeasible_reason: str | None = Field(description=SEALED)
+
+
+class TaskFilters(BaseModel):
+    """The filters of the list of tasks; several values of one are alternatives."""
+
+    q: str | None = Field(None, max_length=300, description="Words of the goal, or a whole id.")
+    task_set: Words = Field([], description="Ids of task sets.")
+    site: Words = []
+    kind: Words = Field([], description="Kinds of evaluation.")
+    template: Words = []
+    patched: Words = []
+    infeasible: Words = Field([], description="yes or no")
+
+
+@router.get(
+    "/task-sets",
+    response=TaskSetPage,
+    auth=READS,
+    operation_id="list_task_sets",
+    summary="List task sets",
+)
+def list_task_sets(request: ApiRequest, paging: Paged) -> Any:
+    """Every version of every task set, newest first."""
+    known_only(request, Paging)
+    rows, following = page_of(TaskSet.objects.all(), paging, "-id")
+    return TaskSetPage(items=[_set_out(row) for row in rows], next=following)
+
+
+@router.get(
+    "/tasks",
+    response=TaskPage,
+    auth=READS,
+    operation_id="list_tasks",
+    summary="List and filter tasks",
+)
+def list_tasks(request: ApiRequest, paging: Paged, filters: Annotated[TaskFilters, Query()]) -> Any:
+    """Tasks by the filters of their list."""
+    known_only(request, Paging, TaskFilters)
+    found = filtered(TaskFilter(request.GET, queryset=Task.objects.visible_to(request.user)))
+    listed = found.select_related("task_set").defer("record", "spec", "reference")
+    rows, following = page_of(listed, paging, "id")
+    return TaskPage(items=[TaskOut(**_fields(row)) for row in rows], next=following)
+
+
+@router.get(
+    "/tasks/{task_id}",
+    response=TaskDetail,
+    auth=READS,
+    operation_id="read_task",
+    summary="Read a task",
+)
+def read_task(request: ApiRequest, task_id: RowId) -> Any:
+    """A task with its specification, as far as you may know it."""
+    tasks: Any = Task.objects.visible_to(request.user).select_related("task_set")
+    task = tasks.filter(pk=task_id).first()
+    if task is None:
+        raise not_found("task")
+    is_open = not task.is_sealed
+    return TaskDetail(
+        **_fields(task),
+        start_urls=task.start_urls,
+        sites=task.sites,
+        intent_template=task.intent_template,
+        spec=task.spec if is_open else None,
+        reference=task.reference if is_open else None,
+        infeasible_reason=task.infeasible_reason if is_open else None,
+    )
+
+
+def _fields(task: Any) -> dict[str, Any]:
+    return {
+        "id": task.pk,
+        "task_set": _set_out(task.task_set),
+        "name": task.external_id,
+        "site": task.site,
+        "goal": task.goal,
+        "template": task.template,
+        "max_steps": task.max_steps,
+        "evaluation": task.shown_kind,
+        "infeasible": task.shown_infeasible,
+        "is_sealed": task.is_sealed,
+    }
+
+
+def _set_out(row: TaskSet) -> TaskSetOut:
+    return TaskSetOut(id=row.pk, name=row.name, version=row.version, parent=row.parent_id)

@@ -1,1 +1,0 @@
-"""Where the sites of benchmarks are, and whether they are ready."""

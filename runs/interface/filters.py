@@ -1,0 +1,167 @@
+"""The different values of a column, in a time that does not grow with its rows.
+
+`SELECT DISTINCT` reads every row. Here the database jumps from one value to the next greater one by
+an index, so the column must be the first of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+from urllib.parse import quote_plus
+
+import django_filters
+from django import forms
+from django.db import connection
+from django.db.models import Model, QuerySet
+from django.http import QueryDict
+from django.utils.functional import cached_property
+
+from runs.interface.keyset import ADDRESS_NAMES
+from runs.models.parsing import read_number
+
+
+def distinct_values(model: type[Model], field: str, most: int) -> list[str]:
+    """The different texts of an indexed column in order, at most so many; empty ones left out."""
+    quoted = connection.ops.quote_name
+    known: Any = model._meta.get_field(field)
+    table, column = quoted(model._meta.db_table), quoted(known.column)
+    statement = (
+        "WITH RECURSIVE known(value) AS ("  # noqa: S608 (names of the project's own columns)
+        f" SELECT MIN({column}) FROM {table} WHERE {column} > ''"
+        f" UNION ALL SELECT (SELECT MIN({column}) FROM {table} WHERE {column} > known.value)"
+        " FROM known WHERE known.value IS NOT NULL"
+        ") SELECT value FROM known WHERE value IS NOT NULL LIMIT %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [most])
+        return [value for (value,) in cursor.fetchall()]
+
+
+MAX_VALUES = 50
+MAX_CHARS = 300
+
+
+class WordsField(forms.Field):
+    """Any number of words, as they stand in the address. Unknown ones simply match nothing."""
+
+    widget = forms.MultipleHiddenInput
+
+    def to_python(self, value: Any) -> list[str]:
+        # PostgreSQL refuses a question with a NUL in it, which no word has.
+        words = (str(word).replace("\0", "\ufffd") for word in (value or [])[:MAX_VALUES] if word)
+        return [word[:MAX_CHARS] for word in words]
+
+
+class WordsFilter(django_filters.Filter):
+    """Rows whose field is one of the given words."""
+
+    field_class = WordsField
+
+    def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
+        return qs.filter(**{f"{self.field_name}__in": value}) if value else qs
+
+
+class NumbersFilter(WordsFilter):
+    """The same for ids; what is no number matches nothing."""
+
+    def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
+        return super().filter(qs, [str(read_number(word) or 0) for word in value])
+
+
+class Option(NamedTuple):
+    """A value that a filter offers, with the address that switches it."""
+
+    words: str
+    is_chosen: bool
+    query: str
+
+
+class Control(NamedTuple):
+    """One filter as the page draws it."""
+
+    name: str
+    label: str
+    options: list[Option]
+
+
+class AddressFilter(django_filters.FilterSet):
+    """A set of filters that draws itself: `controls` are its menus, `chips` what is chosen."""
+
+    @cached_property
+    def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
+        """What each menu offers: values with their words."""
+        return {}
+
+    @cached_property
+    def controls(self) -> list[Control]:
+        """All filters that offer values, with what is chosen."""
+        return [
+            Control(name, str(self.filters[name].label), self._options(name, choices))
+            for name, choices in self.choice_lists.items()
+        ]
+
+    @cached_property
+    def chips(self) -> list[tuple[str, str, str]]:
+        """What is filtered by: label, value in words, and the query without it."""
+        words = {name: dict(choices) for name, choices in self.choice_lists.items()}
+        return [
+            (
+                str(self.filters[name].label),
+                self.chip_words(name, str(words.get(name, {}).get(value, value))),
+                self._query_without(name, value),
+            )
+            for name in self.filters
+            for value in self._chosen(name)
+        ]
+
+    def chip_words(self, name: str, words: str) -> str:
+        """How a chosen value reads on its chip."""
+        return words
+
+    def toggled(self, name: str, value: str) -> str:
+        """The address with this value switched over."""
+        if value in self._chosen(name):
+            return self._query_without(name, value)
+        return self._query_with(name, value)
+
+    def _chosen(self, name: str) -> list[str]:
+        values = self.data.getlist(name) if isinstance(self.data, QueryDict) else []
+        return [value for value in values[:MAX_VALUES] if value]
+
+    def _options(self, name: str, choices: Iterable[tuple[str, Any]]) -> list[Option]:
+        chosen = self._chosen(name)
+        if not chosen:  # as most have, of which a menu may offer hundreds
+            return [
+                Option(str(words), is_chosen=False, query=self._query_with(name, value))
+                for value, words in choices
+            ]
+        return [
+            Option(str(words), value in chosen, self.toggled(name, value))
+            for value, words in choices
+        ]
+
+    def _query_with(self, name: str, value: str) -> str:
+        if name not in self._bare_query:
+            added = f"{name}={quote_plus(value)}"
+            return f"{self._bare_address}&{added}" if self._bare_address else added
+        query = self._bare_query.copy()
+        query.appendlist(name, value)
+        return query.urlencode()
+
+    def _query_without(self, name: str, value: str) -> str:
+        query = self._bare_query.copy()
+        query.setlist(name, [other for other in query.getlist(name) if other != value])
+        return query.urlencode()
+
+    @cached_property
+    def _bare_address(self) -> str:
+        return self._bare_query.urlencode()
+
+    @cached_property
+    def _bare_query(self) -> QueryDict:
+        """What is asked for, without the place in the list."""
+        query = self.data.copy() if isinstance(self.data, QueryDict) else QueryDict(mutable=True)
+        for name in ADDRESS_NAMES:
+            query.pop(name, None)
+        return query

@@ -1,0 +1,295 @@
+"""Two runs side by side: their timelines, which steps belong together, and how they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.db.models import Q
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_safe
+
+from runs.interface.fragments import AppRequest
+from runs.models import Run, Step, User
+from runs.models.shown_runs import hides_something
+from runs.models.visibility import visibility_of
+from runs.templatetags.interface import duration, money, verdict
+from runs.viewer.timeline.step_rows import StepRow
+from runs.viewer.timeline.timeline import timeline_context
+from webagent.sequence_matching import Compared, pieces
+
+if TYPE_CHECKING:
+    from runs.models.shown_runs import ShownRun
+
+
+class Pair(TypedDict):
+    """Numbers of the steps that stand side by side; None where one run has none there."""
+
+    a: int | None
+    b: int | None
+    same: bool
+
+
+Did = tuple[str, str]
+"""An action, and the page that it was done on."""
+
+
+def what_was_done(action: str, url: str) -> Did:
+    """The key by which steps count as the same: action as written, page without its query.
+
+    A query often holds what no two visits share, such as an id of the session.
+    """
+    try:
+        page = urlsplit(url)
+        return " ".join(action.split()), f"{page.scheme}://{page.netloc}{page.path}"
+    except ValueError:
+        return " ".join(action.split()), url
+
+
+def align(a: Sequence[tuple[int, Did]], b: Sequence[tuple[int, Did]]) -> Compared[Pair]:
+    """The steps of both runs, each in one pair, in order.
+
+    Steps that did the same on the same page stand together; those between, and those that would
+    take too long to compare, by position.
+
+    Args:
+        a, b: number of each step, and what was done in it.
+    """
+    compared = pieces([did for _, did in a], [did for _, did in b])
+    pairs: Compared[Pair] = Compared(is_whole=compared.is_whole)
+    for _tag, from_a, to_a, from_b, to_b in compared:
+        pairs += _by_position(a[from_a:to_a], b[from_b:to_b])
+    return pairs
+
+
+def first_difference(pairs: Sequence[Pair]) -> int | None:
+    """Place of the first pair whose steps differ; None if none does."""
+    return next((place for place, pair in enumerate(pairs) if not pair["same"]), None)
+
+
+def _by_position(a: Sequence[tuple[int, Did]], b: Sequence[tuple[int, Did]]) -> list[Pair]:
+    return [
+        Pair(
+            a=None if one is None else one[0],
+            b=None if other is None else other[0],
+            same=one is not None and other is not None and one[1] == other[1],
+        )
+        for one, other in zip_longest(a, b)
+    ]
+
+
+MAX_CHOICES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of the table: a value of each run, ready to be shown."""
+
+    name: str
+    a: str
+    b: str
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A run to compare with, and how it is related."""
+
+    run: Run
+    relation: str
+
+
+def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[str, Any]:
+    """Everything `runs/viewer/run_compare.html` needs; both runs are out of `visible_to(user)`.
+
+    Args:
+        shows_all: also steps that were given up or replayed; else those that count.
+    """
+    sides = [timeline_context(run, user)["timeline"] for run in (a, b)]
+    has_given_up = any(_not_counting(side["data"]["steps"]) for side in sides)
+    counts_only = not shows_all and all(_counting(side["data"]["steps"]) for side in sides)
+    pairs = align(*(_done(run, side, counts_only) for run, side in zip((a, b), sides, strict=True)))
+    parts_at = first_difference(pairs)
+    facts = _facts(a, b, sides)
+    return {
+        "a": a,
+        "b": b,
+        "goal": a.goal or a.task.goal,
+        "sides": list(zip("ab", (a, b), sides, strict=True)),
+        "notice": _notice(a, b),
+        "facts": facts,
+        "n_differences": sum(fact.differs for fact in facts),
+        "has_given_up": has_given_up,
+        "counts_only": counts_only,
+        "summary": _summary(pairs, parts_at),
+        "is_whole": pairs.is_whole,
+        "data": {
+            "a": sides[0]["data"],
+            "b": sides[1]["data"],
+            "pairs": pairs,
+            "parts_at": parts_at,
+            "words": {
+                "pair_of": _("pair %i / %n"),
+                "parts": _("first difference"),
+                "same": _("same action on the same page"),
+                "different": _("different"),
+                "only_a": _("only in A"),
+                "only_b": _("only in B"),
+                "no_step": _("This run has no step here."),
+                "no_pairs": _("Neither run has a step."),
+                "no_action": _("no action"),
+            },
+        },
+    }
+
+
+def choices_for(run: Run, user: User) -> list[Choice]:
+    """Runs that are worth comparing with: kin first, then others of the task, newest first."""
+    kin = Q(family=run.root) | Q(pk=run.root)
+    newest = (
+        Run.objects.visible_with(visibility_of(user))
+        .exclude(pk=run.pk)
+        .order_by("-created_at", "-id")
+    )
+    alike = newest.filter(kin | Q(task=run.task_id)).values_list("pk", flat=True)
+    found = Run.objects.visible_to(user, list(alike[:MAX_CHOICES])).for_list()
+    found = found.order_by("-created_at", "-id")
+    choices = [Choice(other, _relation(run, other)) for other in found]
+    return sorted(choices, key=lambda choice: choice.run.root != run.root)
+
+
+def _relation(run: Run, other: Run) -> str:
+    """What the other run is to this one; nothing that would tell how either of them ended."""
+    shown = cast("ShownRun", run), cast("ShownRun", other)
+    if run.root != other.root or any(one.is_blind for one in shown):
+        return _("another run of the task")
+    if other.retry_of_id == run.pk or run.retry_of_id == other.pk:
+        return _("another attempt")
+    return _("rerun") if other.rerun_of_id else _("original")
+
+
+def _counting(steps: list[StepRow]) -> list[StepRow]:
+    return [step for step in steps if step["state"] == Step.State.LIVE]
+
+
+def _not_counting(steps: list[StepRow]) -> bool:
+    return any(step["state"] != Step.State.LIVE for step in steps)
+
+
+def _done(run: Run, side: dict[str, Any], counts_only: bool) -> list[tuple[int, Did]]:
+    """Numbers of the steps to be compared, and what was done in each. One query."""
+    steps = side["data"]["steps"]
+    urls = dict(run.steps.values_list("index", "url"))
+    return [
+        (step["i"], what_was_done(step["action"], urls[step["i"]]))
+        for step in (_counting(steps) if counts_only else steps)
+    ]
+
+
+def _notice(a: Run, b: Run) -> str:
+    """What speaks against comparing them step by step; empty if nothing does."""
+    if a.pk == b.pk:
+        return _("These are the same run.")
+    if a.task_id == b.task_id:
+        same_seed = a.seed == b.seed or None in (a.seed, b.seed)
+        return "" if same_seed else _("The seeds differ: the task may show other content.")
+    if a.task.external_id == b.task.external_id:
+        return _("The same task in two versions: %(a)s and %(b)s.") % {
+            "a": a.task.task_set,
+            "b": b.task.task_set,
+        }
+    return _("These runs are of different tasks; their steps have little to do with each other.")
+
+
+def _summary(pairs: list[Pair], parts_at: int | None) -> str:
+    if not pairs:
+        return _("Neither run has a step.")
+    if parts_at is None:
+        return _("Both did the same on the same pages, to the end.")
+    if parts_at == 0:
+        return _("They differ from the first step on.")
+    return ngettext(
+        "The first step is the same; then they part.",
+        "The first %(n)s steps are the same; then they part.",
+        parts_at,
+    ) % {"n": parts_at}
+
+
+def _facts(a: Run, b: Run, sides: list[dict[str, Any]]) -> list[Fact]:
+    left, right = (_values(run, side) for run, side in zip((a, b), sides, strict=True))
+    return [
+        Fact(name, left[name], right[name], left[name] != right[name])
+        for name in left
+        if left[name] or right[name]
+    ]
+
+
+def _values(run: Run, side: dict[str, Any]) -> dict[str, str]:
+    """What is known of a run, by name; of what is hidden, that it is hidden."""
+    shown = cast("ShownRun", run)
+    hidden = _("hidden")
+
+    def named(value: object) -> str:
+        return hidden if shown.is_anonymous else str(value or "—")
+
+    def unblind(value: object) -> str:
+        return hidden if shown.is_blind else "—" if value is None else str(value)
+
+    given_up = side["n_given_up"]
+    return {
+        _("Task"): run.task.external_id,
+        _("Task set"): str(run.task.task_set),
+        _("Agent"): named(shown.shown_agent),
+        _("Model"): named(shown.shown_model),
+        _("Experiment"): named(shown.shown_experiment),
+        _("Retry policy"): hidden if hides_something(run) else str(run.policy or "—"),
+        _("Seed"): "—" if run.seed is None else str(run.seed),
+        _("Trial, attempt"): f"{run.trial}, {run.attempt}",
+        _("Step limit"): str(run.max_steps or "—"),
+        _("Outcome"): verdict(shown.shown_outcome),
+        _("Ended by"): unblind(run.get_end_reason_display()),
+        _("Reward"): unblind(shown.shown_reward),
+        _("Final answer"): run.final_answer or "—",
+        _("Steps"): str(run.n_steps),
+        _("Steps given up"): str(given_up),
+        _("Time"): duration(run.seconds),
+        _("Cost"): hidden if shown.is_anonymous else money(shown.shown_cost),
+    }
+
+
+@require_safe
+def run_compare(request: AppRequest) -> HttpResponse:
+    """Runs `a` and `b` of the query, as far as the viewer may see each; `steps=all` for all."""
+    a, b = (_chosen(request, side) for side in "ab")
+    shows_all = request.GET.get("steps") == "all"
+    context = comparison_context(a, b, request.user, shows_all=shows_all)
+    return render(request, "runs/viewer/run_compare.html", context)
+
+
+@require_safe
+def run_compare_choices(request: AppRequest, run_id: UUID) -> HttpResponse:
+    """What the run can be compared with, for the run page's dialog."""
+    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]))
+    choices = choices_for(run, request.user)
+    return render(request, "runs/viewer/_compare_choices.html", {"run": run, "choices": choices})
+
+
+def _chosen(request: AppRequest, side: str) -> Run:
+    """The run of one side.
+
+    Raises:
+        Http404: none is named, or the viewer may not open it.
+    """
+    try:
+        pk = UUID(request.GET.get(side, ""))
+    except ValueError:
+        raise Http404 from None
+    runs = Run.objects.visible_to(request.user, [pk]).select_related("task__task_set", "policy")
+    return get_object_or_404(runs)

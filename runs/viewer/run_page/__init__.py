@@ -1,1 +1,0 @@
-"""The page of one run, live while the run goes on."""
