@@ -10,7 +10,7 @@ from django.dispatch import receiver
 
 from runs.launching.carrying_out.anomalies import mark_anomalies
 from runs.operations.retention.services import apply_retention
-from runs.operations.space.tasks import after_measurement
+from runs.operations.space.measuring import after_measurement
 from runs.signals import runs_ended
 
 after_measurement(apply_retention)

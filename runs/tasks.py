@@ -7,6 +7,6 @@ import runs.knowledge.hints.writing
 import runs.knowledge.learning
 import runs.knowledge.web.jobs
 import runs.launching.carrying_out.tasks
-import runs.launching.experiments.tasks
-import runs.operations.space.tasks
+import runs.launching.experiments.waiting
+import runs.operations.space.measuring
 import runs.queue.sweeping  # noqa: F401

@@ -14,7 +14,7 @@ from django.core.management import load_command_class
 from prometheus_client import REGISTRY
 
 from runs.management.commands import work
-from runs.operations.health import gauges
+from runs.operations.health import metrics
 from runs.operations.health.probes import PROBES
 from runs.queue.workers import all_duties
 from webagent import web_server
@@ -165,7 +165,7 @@ def test_alerts_ask_for_what_is_counted() -> None:
     known = {name for names in REGISTRY._collector_to_names.values() for name in names}
     known |= {
         f"crosscheck_{name}"
-        for name in re.findall(r'_gauge\(\s*"(\w+)"', Path(gauges.__file__).read_text())
+        for name in re.findall(r'_gauge\(\s*"(\w+)"', Path(metrics.__file__).read_text())
     }
     rules = parsed("alerts.yml")["groups"][0]["rules"]
     assert len({rule["alert"] for rule in rules}) == len(rules)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from webagent.settings.environment import read_environment
-from webagent.settings.folders import make_folder, read_or_make_secret_key
+from webagent.settings.files import make_folder, read_or_make_secret_key
 
 ROOT = Path(__file__).resolve().parent.parent
 

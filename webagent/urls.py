@@ -14,7 +14,7 @@ urlpatterns = [
     path("", include("runs.urls")),
 ]
 
-handler400 = "runs.operations.requests.error_views.bad_request"
-handler404 = "runs.operations.requests.error_views.not_found"
-handler403 = "runs.operations.requests.error_views.forbidden"
-handler500 = "runs.operations.requests.error_views.server_error"
+handler400 = "runs.operations.error_views.bad_request"
+handler404 = "runs.operations.error_views.not_found"
+handler403 = "runs.operations.error_views.forbidden"
+handler500 = "runs.operations.error_views.server_error"

@@ -40,7 +40,7 @@ accesslog = None
 logconfig_dict: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"json": {"()": "webagent.logs.formatters.JsonLineFormatter"}},
+    "formatters": {"json": {"()": "webagent.logs.JsonLineFormatter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"level": "WARNING", "handlers": ["console"]},
     "loggers": {

@@ -1,8 +1,9 @@
 """Version 1 of the API: the endpoints over runs, and those over judgements."""
 
 from judging.api import batches, experiments, judgements, matrices, studies
+from runs.api import experiments as run_experiments
+from runs.api import imports, push, reruns, tasks
 from runs.api.assembly import Api
-from runs.api.routers import ROUTERS
 
 api = Api(
     title="Crosscheck",
@@ -11,7 +12,12 @@ api = Api(
     urls_namespace="api",
 )
 for router in (
-    *ROUTERS,
+    # Reads and pushes of runs share addresses, and so a router.
+    push.router,
+    imports.router,
+    reruns.router,
+    tasks.router,
+    run_experiments.router,
     judgements.router,
     studies.router,
     matrices.router,

@@ -19,7 +19,7 @@ from runs.models import Run
 from runs.queue.paid_work import WorkRefusedError
 from webagent.llm.batch_parts import BatchDesk, BatchState
 from webagent.llm.batches import batch_desk, most_cost_of_batch
-from webagent.llm.cache import ReplyCache, cache_key
+from webagent.llm.budget import ReplyCache, cache_key
 from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request
 from webagent.llm.registry import ModelEntry
 

@@ -27,7 +27,7 @@ from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem, Jud
 from runs.models import Run
 from runs.queue.paid_work import Watcher, Worker, WorkRefusedError
 from runs.queue.steps import patiently
-from webagent.llm.cache import ReplyCache
+from webagent.llm.budget import ReplyCache
 from webagent.llm.interface import LanguageModel, Reply, Usage
 from webagent.llm.registry import ModelEntry
 

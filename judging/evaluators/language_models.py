@@ -12,8 +12,7 @@ from runs.catalogue.agents.language_models import (
     model_registry,
     offered_models,
 )
-from webagent.llm.registry import ModelEntry
-from webagent.llm.stubs import is_stub
+from webagent.llm.registry import ModelEntry, is_stub
 
 __all__ = [
     "ModelOffer",

@@ -27,8 +27,7 @@ from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.milestones.checks import ReportedCheck, Rule
 from webagent.milestones.definition import Definition, digest_of, weights_of
 from webagent.milestones.findings import Finding as MilestoneFinding
-from webagent.milestones.findings import Progress, track
-from webagent.milestones.mechanical import Looked, find_milestones
+from webagent.milestones.findings import Looked, Progress, find_milestones, track
 from webagent.milestones.seen import looks, reported_milestones
 from webagent.placeholders import placeholders
 from webagent.trajectory.records import BlobRecord, StepRecord

@@ -5,7 +5,7 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from webagent.llm.stubs import is_stub
+from webagent.llm.registry import is_stub
 
 IMPORTED_KEY = "evaluator"
 """Key in `Evaluation.record` of those that came with a file of runs."""

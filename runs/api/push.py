@@ -1,7 +1,5 @@
 """Pushing a run while it happens: opened, step by step, ended."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal

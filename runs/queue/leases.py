@@ -20,7 +20,7 @@ from django.db import DatabaseError, connection
 
 from runs.models import LeasedWork, Run
 from runs.telemetry.counters import leases_expired
-from webagent.logs.context import logged_with
+from webagent.logs import logged_with
 
 
 class LeaseLostError(Exception):

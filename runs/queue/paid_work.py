@@ -25,8 +25,7 @@ from runs.queue.leases import Hold, WorkLostError
 from runs.queue.metering import Asking, Meter
 from runs.queue.steps import patiently
 from runs.queue.workers import is_stopping
-from webagent.llm.budget import Budget
-from webagent.llm.cache import ReplyCache
+from webagent.llm.budget import Budget, ReplyCache
 from webagent.llm.client import Client
 from webagent.llm.interface import LanguageModel
 from webagent.llm.registry import ModelEntry

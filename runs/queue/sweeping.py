@@ -4,7 +4,7 @@ The sweep: what brings back lost messages and the work of dead workers.
 
 Neither the file-system broker nor Redis gives back in time what a killed worker held, so this is
 the only recovery. Each part of the site that queues work registers what it looks after. A process
-of its own sweeps by the clock (`runs.operations.processes.worker_parts`), whatever workers and
+of its own sweeps by the clock (`runs.operations.processes.parts`), whatever workers and
 broker do; the task is for those who do not want to wait for it.
 """
 
@@ -26,7 +26,7 @@ from runs.queue.messages import ask_for
 from runs.storage.records import run_columns
 from runs.telemetry.counters import leases_expired
 from webagent.environment.leftovers import end_leftovers
-from webagent.logs.context import logged_with
+from webagent.logs import logged_with
 from webagent.trajectory.bundles import run_content_hash
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.pushed.runs import PUSH_FORMAT, silent_record

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from webagent.llm.watching import Tried, watch
+from webagent.llm.failures import Tried, watch
 from webagent.trajectory.records import RunRecord
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 
 from runs.telemetry import counters
 from runs.telemetry.actors import client_address, request_id
-from webagent.logs.context import facts_now, logged_with
+from webagent.logs import facts_now, logged_with
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from itertools import count
 
 from tests.benchmarks.clock import seconds, tell
+from webagent.recovery.anomalies import Screens, Watch, what_was_done
 from webagent.recovery.policy import RecoveryPolicy
-from webagent.recovery.screens import Screens
-from webagent.recovery.watch import Watch, what_was_done
 from webagent.trajectory.actions import action_kind, parse_browsergym_actions
 from webagent.trajectory.live import Observation
 

@@ -27,9 +27,9 @@ from webagent.agents.screen.scripted import ScreenScripted
 from webagent.agents.screen.settings import SightSettings
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import start_playwright, stop_playwright
-from webagent.environment.browsergym_picture import take_picture
+from webagent.environment.browsergym_environment import LocalSite
+from webagent.environment.browsergym_observation import take_picture
 from webagent.environment.browsergym_session import action_set
-from webagent.environment.local_site import LocalSite
 from webagent.environment.miniwob import BASE_URL, HOST, pages_directory
 from webagent.proportions import wilson_bounds
 from webagent.trajectory.live import Decision, Observation

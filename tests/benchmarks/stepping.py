@@ -19,7 +19,7 @@ from webagent.agents.running import run_episode
 from webagent.environment import miniwob
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import start_playwright, stop_playwright
-from webagent.environment.local_site import LocalSite
+from webagent.environment.browsergym_environment import LocalSite
 from webagent.environment.own_thread import OwnThread
 from webagent.recovery.policy import RecoveryPolicy
 from webagent.trajectory.live import Decision, Observation

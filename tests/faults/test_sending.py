@@ -14,7 +14,7 @@ from django.db import connections, transaction
 
 from runs.imports.services import start_import
 from runs.models import ImportJob, Run
-from runs.operations.processes.worker_parts import worker_parts
+from runs.operations.processes.parts import worker_parts
 from runs.queue.messages import ask_for, wake_workers
 from runs.queue.sweeping import ask_for_sweep
 from runs.queue.workers import SWEEP, all_queues

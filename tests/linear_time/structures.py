@@ -13,8 +13,8 @@ from judging.portability.judgements import rows
 from runs.catalogue.milestones import definitions
 from runs.catalogue.patches import reading
 from runs.viewer import comparison
-from webagent.knowledge import relatedness
-from webagent.knowledge.levels import Relatedness
+from webagent.knowledge import relevance
+from webagent.knowledge.entries import Relatedness
 from webagent.knowledge.relevance import Relevance
 from webagent.llm import anthropic_messages, openai_chat, openai_responses
 from webagent.recovery import anomalies
@@ -54,8 +54,8 @@ def _ranked(n: int) -> Callable[[], object]:
 
 
 def _related(n: int) -> Callable[[], object]:
-    tasks = [relatedness.DescribedTask(str(i), frozenset({"shop"}), "a b c") for i in range(n)]
-    return lambda: relatedness.Sources(tasks).choose(tasks[0], Relatedness.SAME_SITE_HIGHEST)
+    tasks = [relevance.DescribedTask(str(i), frozenset({"shop"}), "a b c") for i in range(n)]
+    return lambda: relevance.Sources(tasks).choose(tasks[0], Relatedness.SAME_SITE_HIGHEST)
 
 
 def _tree(n: int) -> str:
@@ -162,7 +162,7 @@ WORKS: dict[str, tuple[Callable[..., object], Make]] = {
     "runs of a few steps": (comparison.align, _aligned(7)),
     "runs of other steps": (comparison.align, _aligned(10**9)),
     "relevance": (Relevance, _ranked),
-    "relatedness": (relatedness.Sources, _related),
+    "relatedness": (relevance.Sources, _related),
     "actions on a page": (recording.recorded_actions, _aimed),
     "elements of a page": (recording.page_elements, _elements),
     "texts of a page": (axtree.text_at, _texts),

@@ -19,8 +19,8 @@ OWN_TEXTS = {
     "webagent.trajectory.webarena.folders._by_ending": "names of files, of 32 parts at most",
     "judging.analysis.audits.views._attached": "the name of a file that the page names",
     "runs.api.idempotency._response": "an address of this site",
-    "runs.operations.backups.postgresql._find": "the name of a program",
-    "runs.operations.backups.postgresql._run": "the name of a program",
+    "runs.operations.database_dumps._find": "the name of a program",
+    "runs.operations.database_dumps._run": "the name of a program",
 }
 # They act on what they are given a name of.
 ACT = ("register", "on_", "sweep", "_hold", "forget", "drop", "beat", "prepare_")

@@ -28,14 +28,14 @@ OF_THIS_INSTALLATION = re.compile(
 # They take a form, an action space or values that are bounded before.
 BOUNDED = {
     "webagent.agents.generic.action_space.read_action": "a model's reply, of few tokens",
-    "webagent.agents.generic.reply.read_reply": "a model's reply, of few tokens",
+    "webagent.agents.generic.request.read_reply": "a model's reply, of few tokens",
     "webagent.environment.browser.find_chromium": "settings of this installation",
     "webagent.agents.screen.reply.read_reply": "a model's reply, of few tokens",
     "webagent.llm.anthropic_messages.read": "one document, read by pydantic",
     "webagent.llm.openai_chat.read": "one document, read by pydantic",
     "webagent.llm.openai_responses.read": "one document, read by pydantic",
     "webagent.llm.wire.read_shape": "one document, read by pydantic",
-    "webagent.milestones.mechanical.find_milestones": "100 milestones at most",
+    "webagent.milestones.findings.find_milestones": "100 milestones at most",
     "judging.statistics.progress.match_milestone": "verdicts, counted once",
     "judging.evaluators.judges.references.read_reference": "keys of a task's specification",
     "judging.evaluators.stored_judge.read_replies": "a list of pieces, each looked at once",

@@ -18,8 +18,8 @@ from runs.accounts.tokens import create_token
 from runs.catalogue.tasks import views as task_views
 from runs.models import Scope
 from tests.runs.factories import PASSWORD, make_user
-from webagent.logs import redaction
-from webagent.logs.formatters import JsonLineFormatter, LineFormatter
+from webagent import logs
+from webagent.logs import JsonLineFormatter, LineFormatter
 
 ROOT = Path(__file__).parents[2]
 PLANTED = {
@@ -42,9 +42,9 @@ PLANTED = {
 def planted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name, value in PLANTED.items():
         monkeypatch.setenv(name, value)
-    redaction._own_secrets.cache_clear()
+    logs._own_secrets.cache_clear()
     yield
-    redaction._own_secrets.cache_clear()
+    logs._own_secrets.cache_clear()
 
 
 def written_by(formatter: logging.Formatter, record: logging.LogRecord) -> str:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from tests.webagent.pages import observation
 from webagent.environment.browser import BrowserSettings
-from webagent.environment.failures import UnknownTask
+from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import register_suite
 from webagent.trajectory.live import ActionOutcome, Observation, StepResult
 from webagent.trajectory.records import (

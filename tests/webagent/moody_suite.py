@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.webagent.moody_site import MoodySite, MoodyTask
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
-from webagent.environment.patience import Patience
+from webagent.environment.browsergym_task import Patience
 from webagent.environment.registry import register_suite
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 

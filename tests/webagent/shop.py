@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from tests.webagent.pages import NOON, png
-from webagent.environment.failures import EnvironmentFailure
+from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.live import ActionOutcome, Observation, StepResult
 from webagent.trajectory.records import ChatMessage, EnvironmentRecord, Json, TabRecord
 

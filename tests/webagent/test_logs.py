@@ -9,9 +9,8 @@ from contextvars import copy_context
 
 import pytest
 
-from webagent.logs import redaction
-from webagent.logs.context import facts_now, logged_with
-from webagent.logs.formatters import JsonLineFormatter, LineFormatter
+from webagent import logs
+from webagent.logs import JsonLineFormatter, LineFormatter, facts_now, logged_with
 
 CANARIES = {
     "DATABASE_URL": "postgresql://crosscheck:canary-of-database@db/crosscheck",
@@ -26,9 +25,9 @@ CANARIES = {
 def _given(monkeypatch: pytest.MonkeyPatch):
     for name, value in CANARIES.items():
         monkeypatch.setenv(name, value)
-    redaction._own_secrets.cache_clear()
+    logs._own_secrets.cache_clear()
     yield
-    redaction._own_secrets.cache_clear()
+    logs._own_secrets.cache_clear()
 
 
 def written(formatter: logging.Formatter, message: str, *args: object, **more: object) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from webagent.environment.browser import BrowserSettings
-from webagent.environment.failures import EnvironmentFailure
+from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.live import ActionOutcome, Observation, StepResult
 from webagent.trajectory.records import EnvironmentRecord, Json, TaskRecord, TaskSetRecord, TextPart
 

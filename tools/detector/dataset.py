@@ -24,7 +24,7 @@ from tools.detector.tasks import seen_tasks, unseen_tasks
 from webagent.environment import miniwob
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import ChromiumLauncher
-from webagent.environment.local_site import LocalSite
+from webagent.environment.browsergym_environment import LocalSite
 
 AT_ONCE = 4
 # Any task: made pages are shown in the size and zoom of tasks.

@@ -13,7 +13,7 @@ from tools.detector.designs import random_style
 from tools.detector.labelled import MADE, LabelledPicture
 from tools.detector.made_pages import made_page
 from webagent.environment import miniwob
-from webagent.environment.browsergym_picture import take_picture
+from webagent.environment.browsergym_observation import take_picture
 from webagent.vision.screen import KINDS, Box, Element
 
 ELEMENTS = (Path(__file__).parent / "elements.js").read_text()

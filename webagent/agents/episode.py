@@ -13,6 +13,7 @@ from webagent.agents.endings import (
     CANCELLED,
     Broken,
     Ending,
+    Spending,
     agent_failed,
     claim,
     environment_failed,
@@ -20,9 +21,7 @@ from webagent.agents.endings import (
 )
 from webagent.agents.recovering import Recovery, Way
 from webagent.agents.replaying import Replay
-from webagent.agents.spending import Spending
-from webagent.environment.failures import EnvironmentFailure
-from webagent.environment.interface import Environment, take_step
+from webagent.environment.interface import Environment, EnvironmentFailure, take_step
 from webagent.trajectory.live import Decision, Observation, StepResult
 from webagent.trajectory.recording import Recorder
 from webagent.trajectory.records import EndReason, ErrorOrigin

@@ -10,9 +10,8 @@ from typing import Literal
 from pydantic import JsonValue
 
 from webagent.agents.agent import Agent
+from webagent.recovery.anomalies import Anomaly, Screens, Watch, what_was_done
 from webagent.recovery.policy import Answer, Otherwise, RecoveryPolicy, Writes
-from webagent.recovery.screens import Screens
-from webagent.recovery.watch import Anomaly, Watch, what_was_done
 from webagent.trajectory.actions import action_kind, parse_browsergym_actions
 from webagent.trajectory.live import Decision, Observation, StepResult, Taken
 from webagent.trajectory.records import EndReason, EventKind, EventRecord, Json, StepRecord

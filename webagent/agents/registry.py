@@ -11,9 +11,8 @@ from webagent.agents.agent import Agent
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.models import make_generic
 from webagent.agents.librarian import Librarian
-from webagent.agents.oracle import Oracle
 from webagent.agents.screen.agent import NAME as SCREEN
-from webagent.agents.screen.making import make_screen, make_scripted
+from webagent.agents.screen.agent import make_screen, make_scripted
 from webagent.agents.screen.scripted import NAME as SCREEN_SCRIPTED
 from webagent.agents.scripted import (
     AlwaysNotAvailable,
@@ -21,6 +20,7 @@ from webagent.agents.scripted import (
     EarlyFinisher,
     ListEverything,
     Looping,
+    Oracle,
     Replayer,
     Stuck,
     Wrong,

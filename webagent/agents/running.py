@@ -10,13 +10,11 @@ from decimal import Decimal
 from pydantic import JsonValue
 
 from webagent.agents.agent import Agent
-from webagent.agents.endings import Ending, environment_failed
+from webagent.agents.endings import Ending, Spending, environment_failed
 from webagent.agents.episode import Episode
 from webagent.agents.recovering import Recovery
-from webagent.agents.spending import Spending
 from webagent.environment.browser import BrowserSettings
-from webagent.environment.failures import EnvironmentFailure
-from webagent.environment.interface import Environment
+from webagent.environment.interface import Environment, EnvironmentFailure
 from webagent.environment.registry import make_environment
 from webagent.recovery.policy import RecoveryPolicy
 from webagent.trajectory.recording import Recorder, StepSink, goal_parts

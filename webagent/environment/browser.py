@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from webagent.environment.failures import EnvironmentFailure
+from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.faults import Fault
 
 logger = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from webagent.environment.browser import (
     chromium_arguments,
     find_chromium,
 )
-from webagent.environment.browsergym_picture import take_picture
+from webagent.environment.browsergym_observation import take_picture
 
 logger = logging.getLogger(__name__)
 

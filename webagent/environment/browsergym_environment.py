@@ -1,33 +1,110 @@
-"""A BrowserGym task as an Environment, in a thread and a browser of its own."""
+"""A BrowserGym task as an Environment, in a thread and a browser of its own.
+
+Playwright's driver, started before anybody waits for it.
+
+Every run has a driver to itself, and one takes about half a second to start. A process that
+carries out one run after the other has the next one's started while it has nothing to do.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
 import signal
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, version
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from webagent.environment.browser import BrowserSettings, Hosts
-from webagent.environment.browsergym_browsers import stop_playwright
+from webagent.environment.browsergym_browsers import driver_answers, start_driver, stop_playwright
 from webagent.environment.browsergym_session import BrowserGymSession
-from webagent.environment.browsergym_task import TaskEntrypoint
-from webagent.environment.failures import EnvironmentFailure
-from webagent.environment.local_site import LocalSite
+from webagent.environment.browsergym_task import Patience, TaskEntrypoint
+from webagent.environment.interface import EnvironmentFailure
 from webagent.environment.own_thread import OwnThread, StillRunning
-from webagent.environment.patience import Patience
-from webagent.environment.spare_drivers import spare_driver
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import EnvironmentRecord, Json
 
-T = TypeVar("T")
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base's name)
+        """Say nothing: a run has its own record."""
+
+    def guess_type(self, path: str | PathLike[str]) -> str:
+        """The type with its letters said: browsers take a page that says nothing for Latin."""
+        found = super().guess_type(path)
+        return f"{found}; charset=utf-8" if found.startswith("text/") else found
+
+
+class LocalSite:
+    """A running server for one folder, on a port that was free."""
+
+    def __init__(self, directory: Path) -> None:
+        handler = partial(_QuietHandler, directory=str(directory))
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        host, port = self._server.server_address[:2]
+        return f"{host!s}:{port}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
 
 logger = logging.getLogger(__name__)
+
+ANSWER_TIMEOUT_S = 15.0
+
+
+class SpareDriver:
+    """At most one thread with a driver that no run has had yet. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: OwnThread | None = None
+
+    def prepare(self) -> None:
+        """Have one started in the background, unless there is one."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = OwnThread("browser")
+                self._thread.begin(start_driver)
+
+    def take(self) -> OwnThread:
+        """A thread for one run: that of the spare driver if it answers, else a new one."""
+        with self._lock:
+            spare, self._thread = self._thread, None
+        if spare is None:
+            return OwnThread("browser")
+        try:
+            if spare.call(driver_answers, ANSWER_TIMEOUT_S):
+                return spare
+        except StillRunning:
+            logger.warning("A driver that was started beforehand hangs; the run gets another.")
+        spare.stop(0)
+        return OwnThread("browser")
+
+
+spare_driver = SpareDriver()
+"""That of this process."""
+
+
+T = TypeVar("T")
+
 
 PACKAGES = ("browsergym-core", "playwright")
 CLOSE_TIMEOUT_S = 15.0

@@ -19,12 +19,20 @@ from pydantic import JsonValue
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import start_playwright, stop_playwright
 from webagent.environment.browsergym_observation import live_observation
-from webagent.environment.browsergym_task import TaskEntrypoint, WatchedTask
-from webagent.environment.evidence import capture_evidence
-from webagent.environment.exception_faults import fault_of
-from webagent.environment.failures import EnvironmentFailure
-from webagent.environment.network import BrokenPage, NetworkWatch, check_destination
-from webagent.environment.patience import Patience, SiteWaits, site_retry
+from webagent.environment.browsergym_task import (
+    Patience,
+    SiteWaits,
+    TaskEntrypoint,
+    WatchedTask,
+    site_retry,
+)
+from webagent.environment.interface import EnvironmentFailure, fault_of
+from webagent.environment.network import (
+    BrokenPage,
+    NetworkWatch,
+    capture_evidence,
+    check_destination,
+)
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import ActionOutcome, Observation, StepResult

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.browsergym_task import TaskEntrypoint
-from webagent.environment.failures import UnknownTask
-from webagent.environment.site_benchmarks import SITE_BENCHMARKS, SiteBenchmark
+from webagent.environment.interface import UnknownTask
+from webagent.environment.registry import SITE_BENCHMARKS, SiteBenchmark
 from webagent.trajectory.records import Json, TaskRecord, TaskSetRecord, TextPart
 
 BETWEEN_STARTS = " |AND| "

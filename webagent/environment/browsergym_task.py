@@ -2,14 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import playwright.sync_api
+from playwright.sync_api import Error
 
 from webagent.environment.browser import Hosts
-from webagent.environment.network import NetworkWatch
-from webagent.environment.patience import Patience, SiteWaits, settle
+from webagent.environment.interface import EnvironmentFailure
+from webagent.environment.network import BrokenPage, NetworkWatch
+from webagent.trajectory.records import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How often and how long a page of the task's own site is waited for within one attempt.
+
+    Short on purpose: what takes longer is for the next attempt, which starts afresh.
+
+    Args:
+        tries: how often a page is loaded again.
+        first_wait_s: before the first time; doubled with every further one.
+        longest_wait_s: a site that asks for more (Retry-After) is given up at once, since
+            coming back early is what it asks not to do.
+    """
+
+    tries: int = 3
+    first_wait_s: float = 1.0
+    longest_wait_s: float = 10.0
+
+    def wait_s(self, tried: int, failures: Iterable[EnvironmentFailure]) -> float | None:
+        """Seconds until the next try, after so many; None if there is to be none."""
+        if tried >= self.tries:
+            return None
+        asked = max((failure.retry_after_s or 0.0 for failure in failures), default=0.0)
+        if asked > self.longest_wait_s:
+            return None
+        return max(asked, min(self.first_wait_s * 2.0**tried, self.longest_wait_s))
+
+
+@dataclass(slots=True)
+class SiteWaits:
+    """What patience has cost: how often was waited, and how long, the wait under way included.
+
+    Written by the browser's thread alone; others may read it.
+    """
+
+    count: int = 0
+    seconds: float = 0.0
+
+    def wait(self, seconds: float) -> None:
+        self.count += 1
+        self.seconds += seconds
+        time.sleep(seconds)
+
+
+def settle(watch: NetworkWatch, patience: Patience, waits: SiteWaits) -> None:
+    """Load the broken pages again until they are well or patience ends."""
+    tried = 0
+    while broken := [page for page in watch.broken() if page.may_pass]:
+        wait_s = patience.wait_s(tried, (page.failure for page in broken))
+        if wait_s is None:
+            break
+        waits.wait(wait_s)
+        tried += 1
+        for page in broken:
+            _load_again(page, watch, tried, wait_s)
+
+
+def site_retry(failure: EnvironmentFailure, tried: int, wait_s: float) -> Json:
+    """The event that says why something was loaded again."""
+    return {
+        "type": "site_retry",
+        "why": str(failure)[:2000],
+        "fault": failure.fault.value,
+        "try": tried,
+        "waited_s": round(wait_s, 3),
+    }
+
+
+def _load_again(broken: BrokenPage, watch: NetworkWatch, tried: int, wait_s: float) -> None:
+    watch.note(site_retry(broken.failure, tried, wait_s))
+    if broken.page is None:
+        return
+    try:
+        broken.page.reload()
+    except Error:
+        # What came of it the watch has seen; no answer in time leaves the page broken.
+        return
+
 
 TaskEntrypoint = Callable[..., Any]
 """Makes a BrowserGym task from `seed` and the task's own keyword arguments."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import traceback
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
+import playwright.sync_api
+
+from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import EnvironmentRecord, Json
 
@@ -52,3 +57,64 @@ def take_step(environment: Environment, action: str) -> StepResult:
     if result.milestones or not (reached := environment.milestones()):
         return result
     return replace(result, milestones=dict(reached))
+
+
+class EnvironmentFailure(Exception):
+    """The environment failed, not the agent: the run ends in an error and may be retried.
+
+    `retry_after_s` is what the site asked for, where it did.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        fault: Fault = Fault.ENVIRONMENT_OTHER,
+        *,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.fault = fault
+        self.retry_after_s = retry_after_s
+
+    @property
+    def retriable(self) -> bool:
+        """Whether the same run may well succeed later, with nothing changed."""
+        return self.fault.may_pass
+
+
+class UnknownTask(EnvironmentFailure):
+    """No environment here provides a task of that name; the message says what is missing."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Fault.TASK_UNAVAILABLE)
+
+
+# BrowserGym's benchmarks log in by functions of such names (`ui_login` of WebArena and WorkArena).
+_LOGS_IN = re.compile(r"log_?in|sign_?in", re.IGNORECASE)
+_NAVIGATES = re.compile(r"\.(goto|reload|wait_for_load_state|wait_for_url)\b")
+
+
+def fault_of(error: Exception, *, starting: bool) -> Fault:
+    """The class of an error while the browser itself is well.
+
+    Args:
+        starting: the environment itself was opening pages and logging in.
+    """
+    message = str(error)
+    if "net::ERR_" in message:
+        return Fault.SITE_NOT_READY
+    timed_out = isinstance(error, playwright.sync_api.TimeoutError)
+    if starting and _was_logging_in(error) and not (timed_out and _is_navigation(message)):
+        return Fault.LOGIN_FAILED
+    if timed_out:
+        return Fault.NAVIGATION_TIMEOUT if starting else Fault.BROWSER_HUNG
+    return Fault.ENVIRONMENT_OTHER
+
+
+def _is_navigation(message: str) -> bool:
+    return _NAVIGATES.search(message.split(":", 1)[0]) is not None
+
+
+def _was_logging_in(error: Exception) -> bool:
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(_LOGS_IN.search(frame.f_code.co_name) for frame, _ in frames)

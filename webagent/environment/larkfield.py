@@ -17,7 +17,7 @@ from browsergym.core.task import AbstractBrowserTask
 
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
-from webagent.environment.failures import UnknownTask
+from webagent.environment.interface import UnknownTask
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 
 SITE = "larkfield"

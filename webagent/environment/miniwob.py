@@ -13,7 +13,7 @@ from browsergym.miniwob import ALL_MINIWOB_TASKS
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.browsergym_task import TaskEntrypoint
-from webagent.environment.failures import UnknownTask
+from webagent.environment.interface import UnknownTask
 from webagent.environment.miniwob_suite import TASK_SET
 from webagent.trajectory.records import TaskRecord, TaskSetRecord
 

@@ -14,9 +14,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from webagent.field_errors import field_errors
-from webagent.llm.fences import without_fence
 from webagent.llm.interface import LanguageModel, Message, Reply, Request
-from webagent.llm.untrusted import visible
+from webagent.llm.untrusted import visible, without_fence
 
 FOLDER = Path(__file__).parent / "knowledge_prompts"
 VERSION = "1"

@@ -1,9 +1,10 @@
-"""Web knowledge: what one wants on a site, what gets one there, and what does not."""
+"""What is learned from runs: entries of web knowledge, and levels of hints."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -50,3 +51,21 @@ def hash_of(entries: Iterable[Entry]) -> str:
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
+
+
+class Level(StrEnum):
+    """How far a hint is from the run that it was written from."""
+
+    CONCRETE = "concrete"
+    ABSTRACT = "abstract"
+    INSIGHTS = "insights"
+
+
+class Relatedness(StrEnum):
+    """How near the source of a hint is to the task that gets it."""
+
+    SAME_TASK = "same_task"
+    """The very same: an upper bound, since what it tells is the solution."""
+    SAME_SITE_HIGHEST = "same_site_highest"
+    SAME_SITE_LOWEST = "same_site_lowest"
+    OTHER_SITE_LOWEST = "other_site_lowest"

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
-from webagent.llm.cache import cache_key
+from webagent.llm.budget import cache_key, cost_of
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request
-from webagent.llm.prices import cost_of
 from webagent.llm.registry import ModelEntry
 from webagent.llm.wire import Said, Shape, reply_of
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
 from webagent.llm.batch_parts import BatchDesk, requests_by_key
+from webagent.llm.budget import most_cost
 from webagent.llm.interface import Request
-from webagent.llm.prices import most_cost
 from webagent.llm.registry import ModelEntry, ProviderName
 
 
@@ -32,10 +32,10 @@ def batch_desk(
     entry = entry.model_copy(update={"streaming": False})
     # Here, not above: each SDK takes a second to import, and most processes ask no model.
     if entry.provider is ProviderName.ANTHROPIC:
-        from webagent.llm.anthropic_batches import AnthropicBatches
+        from webagent.llm.anthropic_provider import AnthropicBatches
 
         return AnthropicBatches(entry, key, clock)
-    from webagent.llm.openai_batches import OpenAIBatches
+    from webagent.llm.openai_provider import OpenAIBatches
 
     return OpenAIBatches(entry, key, clock)
 

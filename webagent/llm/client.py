@@ -16,12 +16,10 @@ from functools import partial
 from types import TracebackType
 from typing import Protocol, Self
 
-from webagent.llm.budget import Budget, Reservation
-from webagent.llm.cache import ReplyCache, cache_key
+from webagent.llm.budget import Budget, ReplyCache, Reservation, cache_key, cost_of, most_cost
+from webagent.llm.failures import Tried, tell
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request, Usage
-from webagent.llm.prices import cost_of, most_cost
 from webagent.llm.registry import ModelEntry, ProviderName, Registry
-from webagent.llm.watching import Tried, tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

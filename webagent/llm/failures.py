@@ -1,11 +1,15 @@
 """What went wrong with a provider, in words for people and without a key in them."""
 
+from __future__ import annotations
+
 import logging
 import math
 import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC
+from decimal import Decimal
 from email.utils import parsedate_to_datetime
 
 import httpx2
@@ -200,3 +204,30 @@ def _moment(value: str | None) -> float | None:
     except ValueError:
         return None
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One try. `result` is "ok" or the kind of failure; `cost` None where nobody knows it."""
+
+    model: str
+    result: str
+    is_retry: bool
+    seconds: float
+    usage: Usage
+    cost: Decimal | None
+
+
+_watchers: list[Callable[[Tried], None]] = []
+
+
+def watch(watcher: Callable[[Tried], None]) -> None:
+    """From now on tell this watcher, in the thread that asked; it must not raise."""
+    if watcher not in _watchers:
+        _watchers.append(watcher)
+
+
+def tell(tried: Tried) -> None:
+    """Tell every watcher."""
+    for watcher in _watchers:
+        watcher(tried)

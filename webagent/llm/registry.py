@@ -260,3 +260,11 @@ def _reasons(error: ValidationError) -> str:
             reason = "is missing"
         reasons.append(f"{place}: {reason}" if place else reason)
     return "; ".join(reasons)
+
+
+PREFIX = "stub"
+
+
+def is_stub(model: str) -> bool:
+    """Whether whoever bears this model's name is a stand-in and no model."""
+    return model.lower().startswith(PREFIX)

@@ -1,15 +1,22 @@
-"""Mechanical detectors over what an agent did: loops, and completion declared again and again.
-
-Both follow the Preferred Networks study of retries for web agents (2026): an action sequence
-that repeats exactly within a window of the last 15 to 25 steps, and 11 completion messages or
-no-ops in a row. They look at executed actions and the page each was done on, so the same click
-on changing pages is no loop.
-"""
+"""Mechanical detectors of loops and false completions, over ended runs and step by step."""
 
 from __future__ import annotations
 
+import hashlib
+import io
+from collections import deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+from PIL import Image, ImageChops
+
+from webagent.recovery.policy import Answer, RecoveryPolicy, Waiting
+from webagent.trajectory.actions import ActionKind, action_kind
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.images import FORMATS, look_at_image
+from webagent.trajectory.live import Observation
+from webagent.trajectory.records import ActionRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +98,142 @@ def find_false_completions(idle: Sequence[bool], at_least: int = 11) -> tuple[Sp
                 found.append(Span(start, index - 1, 1))
             start = None
     return tuple(found)
+
+
+CARET_WIDTH = 3
+CARET_HEIGHT = 64
+"""Screenshot pixels, both: the tallest text cursor, at twice a usual screen's density."""
+KEPT = 25
+"""As many as the longest loop that is looked for may have."""
+KEPT_PIXELS = 50_000_000
+
+
+class Screens:
+    """Numbers pictures, the same number for those that differ by one text cursor at most.
+
+    The last `KEPT` that differ are remembered, or fewer large ones.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+        self._shown: deque[tuple[int, Image.Image]] = deque(maxlen=KEPT)
+
+    def number(self, content: bytes) -> int:
+        """Which screen the picture shows; what is no picture is known again by its bytes alone."""
+        digest = hashlib.sha256(content).digest()
+        if (known := self._numbers.get(digest)) is None:
+            known = self._numbers[digest] = self._look(content)
+        return known
+
+    def _look(self, content: bytes) -> int:
+        new = len(self._numbers)
+        if (shown := _in_greys(content)) is None:
+            return new
+        for number, other in reversed(self._shown):
+            if _differ_by_a_caret(shown, other):
+                return number
+        self._shown.append((new, shown))
+        while sum(image.width * image.height for _, image in self._shown) > KEPT_PIXELS:
+            self._shown.popleft()
+        return new
+
+
+def _in_greys(content: bytes) -> Image.Image | None:
+    try:
+        look_at_image(content, Bounds())
+        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+            return image.convert("L")
+    except Exception:  # noqa: BLE001 (Pillow raises what damaged bytes lead it to)
+        return None
+
+
+def _differ_by_a_caret(one: Image.Image, other: Image.Image) -> bool:
+    if one.size != other.size:
+        return False
+    box = ImageChops.difference(one, other).getbbox()
+    if box is None:
+        return True
+    left, top, right, bottom = box
+    return right - left <= CARET_WIDTH and bottom - top <= CARET_HEIGHT
+
+
+AnomalyKind = Literal["loop", "false_completion"]
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """Steps `first`..`last`, by the numbers they were seen with. `period` is the block's length."""
+
+    kind: AnomalyKind
+    first: int
+    last: int
+    period: int
+
+
+class Watch:
+    """The live detectors. Each step costs the same, however long the history."""
+
+    def __init__(self, policy: RecoveryPolicy) -> None:
+        self._policy = policy
+        self._settings = LoopSettings(policy.loop_shortest, policy.loop_longest)
+        self._seen: deque[tuple[int, Hashable]] = deque(maxlen=policy.loop_longest)
+        self._idle: list[int] = []
+
+    def see(self, number: int, did: Hashable, kinds: Sequence[ActionKind]) -> Anomaly | None:
+        """The anomaly that this step completes, if there is one.
+
+        Args:
+            number: of the step, rising; what an anomaly names it by.
+            did: equal for steps that did the same on the same page.
+            kinds: of the calls in its action.
+        """
+        if self._policy.waiting is Waiting.EXEMPT and _all_in(kinds, ActionKind.WAIT):
+            return None
+        self._seen.append((number, did))
+        if not _all_in(kinds, ActionKind.WAIT, ActionKind.MESSAGE):
+            self._idle.clear()
+        elif len(self._idle) < self._policy.false_completions:
+            self._idle.append(number)
+        return self._false_completion() or self._loop()
+
+    def start_anew(self) -> None:
+        """Forget all steps: they were undone, or were spoken of already."""
+        self._seen.clear()
+        self._idle.clear()
+
+    def _false_completion(self) -> Anomaly | None:
+        if self._policy.on_false_completion is Answer.IGNORE:
+            return None
+        if len(self._idle) < self._policy.false_completions:
+            return None
+        return Anomaly("false_completion", self._idle[0], self._seen[-1][0], 1)
+
+    def _loop(self) -> Anomaly | None:
+        if self._policy.on_loop is Answer.IGNORE:
+            return None
+        span = loop_at_end([did for _, did in self._seen], self._settings)
+        if span is None:
+            return None
+        return Anomaly("loop", self._seen[span.first][0], self._seen[span.last][0], span.period)
+
+
+def what_was_done(calls: Sequence[ActionRecord], before: Observation, screens: Screens) -> Hashable:
+    """Equal for steps whose calls were the same on the same page.
+
+    Scrolling changes what is seen and nothing else, so there the picture counts too: reading a
+    long page is no loop, scrolling at its end is one.
+
+    Args:
+        screens: the run's, one for all its steps.
+    """
+    done = tuple(
+        (call.name, repr(call.args), repr(call.named_args)) if call.name else call.raw
+        for call in calls
+    )
+    if any(action_kind(call) is ActionKind.SCROLL for call in calls):
+        return (done, before.fingerprint, screens.number(before.screenshot))
+    return (done, before.fingerprint)
+
+
+def _all_in(kinds: Sequence[ActionKind], *wanted: ActionKind) -> bool:
+    return bool(kinds) and all(kind in wanted for kind in kinds)

@@ -8,10 +8,8 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.utils.translation import gettext_lazy as _
 
-from webagent.settings.capacity import browsers_that_fit
-from webagent.settings.environment import REPOSITORY, read_environment
-from webagent.settings.files import picture_sources, storages
-from webagent.settings.folders import make_folder
+from webagent.settings.environment import REPOSITORY, browsers_that_fit, read_environment
+from webagent.settings.files import make_folder, picture_sources, storages
 
 ENV = read_environment()
 DATA_DIR = make_folder(ENV.DATA_DIR.expanduser().resolve())
@@ -46,25 +44,25 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "runs.operations.requests.middleware.ActingMiddleware",
+    "runs.operations.middleware.ActingMiddleware",
     "runs.telemetry.logs.RequestLogMiddleware",
-    "runs.operations.requests.middleware.HeaderMiddleware",
-    "runs.operations.requests.middleware.ProbeMiddleware",
+    "runs.operations.middleware.HeaderMiddleware",
+    "runs.operations.middleware.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "runs.operations.requests.middleware.SessionCookieMiddleware",
+    "runs.operations.middleware.SessionCookieMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "runs.operations.requests.middleware.FragmentLoginMiddleware",
+    "runs.operations.middleware.FragmentLoginMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
-    "runs.operations.requests.middleware.OwnErrorPagesMiddleware",
+    "runs.operations.middleware.OwnErrorPagesMiddleware",
 ]
 
 AUTHENTICATION_BACKENDS = [
@@ -76,7 +74,7 @@ AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_VERBOSE = False
-AXES_LOCKOUT_CALLABLE = "runs.operations.requests.error_views.locked_out"
+AXES_LOCKOUT_CALLABLE = "runs.operations.error_views.locked_out"
 AXES_ENABLE_ADMIN = False
 # What comes while nobody may try is refused unread: it neither fills tables nor prolongs that.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
@@ -134,7 +132,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = "Lax"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
-CSRF_FAILURE_VIEW = "runs.operations.requests.error_views.csrf_failure"
+CSRF_FAILURE_VIEW = "runs.operations.error_views.csrf_failure"
 
 
 DATABASE_ENGINES = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
@@ -255,11 +253,11 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "lines": {
-            "()": "webagent.logs.formatters.LineFormatter",
+            "()": "webagent.logs.LineFormatter",
             "format": "{levelname} {name}: {message}",
             "style": "{",
         },
-        "json": {"()": "webagent.logs.formatters.JsonLineFormatter"},
+        "json": {"()": "webagent.logs.JsonLineFormatter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "lines"}},
     "root": {"handlers": ["console"], "level": ENV.LOG_LEVEL or "WARNING"},

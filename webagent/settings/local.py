@@ -2,7 +2,7 @@
 
 from webagent.settings.base import *  # noqa: F403 (how settings inherit)
 from webagent.settings.base import DATA_DIR, ENV
-from webagent.settings.folders import read_or_make_secret_key
+from webagent.settings.files import read_or_make_secret_key
 
 DEBUG = True
 SECRET_KEY = ENV.SECRET_KEY or read_or_make_secret_key(DATA_DIR / "secret_key")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from PIL.Image import Resampling
 
-from webagent.vision.onnx import open_session
 from webagent.vision.screen import KINDS, Box, Element
 
 if TYPE_CHECKING:
@@ -16,6 +15,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from PIL import Image
+
+THREADS = 2
+
+
+def open_session(path: Path) -> Any:
+    """The model at the path, ready to run."""
+    # Heavy, and needed only by those who look at pictures.
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = THREADS
+    options.inter_op_num_threads = 1
+    # Waiting threads that keep a core busy would take it from the browser.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(
+        str(path), sess_options=options, providers=["CPUExecutionProvider"]
+    )
+
 
 MODEL = Path(__file__).parent / "models" / "elements.onnx"
 THRESHOLD = 0.3

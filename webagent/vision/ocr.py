@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from PIL import Image
 
-from webagent.vision.onnx import open_session
+from webagent.vision.detector import open_session
 from webagent.vision.screen import Box, TextLine
 
 # Controls have letters of some ten pixels: engines are trained on larger ones.

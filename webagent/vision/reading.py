@@ -1,21 +1,181 @@
-"""From a screenshot to text: read, find, join."""
+"""From a screenshot to text: read, find, join, and name colours."""
 
 from __future__ import annotations
 
 import io
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from PIL import Image
 
 from webagent.vision.captions import CAPTIONED, Captioner
-from webagent.vision.colours import COLOURED, colour_name
 from webagent.vision.detector import Detector
-from webagent.vision.merging import merged
 from webagent.vision.ocr import Ocr
-from webagent.vision.screen import ScreenItem, ScreenText
+from webagent.vision.screen import (
+    TEXT,
+    Box,
+    Element,
+    ScreenItem,
+    ScreenText,
+    TextLine,
+    reading_order,
+)
+
+# Text belongs to an element that holds this much of it.
+INSIDE = 0.6
+# Engines read these little pictures as letters; their names stand beside them, never inside.
+TEXTLESS = frozenset(
+    {
+        "checkbox",
+        "checked checkbox",
+        "radio button",
+        "selected radio button",
+        "close button",
+        "icon",
+        "slider",
+        "slider handle",
+        "spinner button",
+    }
+)
+_NOISE = 2
+"""The most letters that are made of such a picture."""
+
+
+def merged(lines: Sequence[TextLine], elements: Sequence[Element]) -> tuple[ScreenItem, ...]:
+    """Every element with the text in it, and the text outside any; by y, then x.
+
+    Text goes to the smallest element that holds it: to a button rather than to its dialog. Where
+    a line runs through several elements, such as a link within a sentence, its words are told
+    apart.
+    """
+    ordered = sorted(elements, key=lambda e: (e.box.area, e.box, e.kind, -e.confidence))
+    held: dict[int, list[TextLine]] = {}
+    left: list[TextLine] = []
+    for line in sorted(lines, key=lambda line: (line.box, line.text)):
+        for place, piece in _pieces(line, ordered):
+            if place is None:
+                left.append(piece)
+            elif ordered[place].kind not in TEXTLESS:
+                held.setdefault(place, []).append(piece)
+            elif len(piece.text) > _NOISE:
+                left.append(piece)
+    items = [
+        ScreenItem(element.kind, in_reading_order(held.get(place, ())), element.box)
+        for place, element in enumerate(ordered)
+    ]
+    items += [ScreenItem(TEXT, piece.text, piece.box) for piece in left]
+    return tuple(sorted(items, key=reading_order))
+
+
+def in_reading_order(lines: Iterable[TextLine]) -> str:
+    """The text of pieces that may stand side by side or below each other."""
+    rows: list[list[TextLine]] = []
+    for line in sorted(lines, key=lambda line: (line.box.centre[1], line.box, line.text)):
+        if rows and line.box.centre[1] < rows[-1][0].box.y2:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return " ".join(
+        piece.text for row in rows for piece in sorted(row, key=lambda line: (line.box, line.text))
+    )
+
+
+def _pieces(line: TextLine, ordered: Sequence[Element]) -> list[tuple[int | None, TextLine]]:
+    """The line, or the parts of it that are in different elements, each with its element."""
+    runs: list[tuple[int | None, list[TextLine]]] = []
+    for word in line.words or (line,):
+        place = _place(word.box, ordered)
+        if runs and runs[-1][0] == place:
+            runs[-1][1].append(word)
+        else:
+            runs.append((place, [word]))
+    if len(runs) == 1:
+        return [(runs[0][0], line)]
+    return [(place, _joined(words)) for place, words in runs]
+
+
+def _place(box: Box, ordered: Sequence[Element]) -> int | None:
+    """The smallest element that holds the box."""
+    for place, element in enumerate(ordered):
+        if element.box.shared(box) >= INSIDE * box.area:
+            return place
+    return None
+
+
+def _joined(words: Sequence[TextLine]) -> TextLine:
+    box = Box.around_all(word.box for word in words)
+    text = " ".join(word.text for word in words)
+    return TextLine(text, box, min(word.confidence for word in words))
+
+
+COLOURED = frozenset({"circle", "rectangle", "triangle", "shape", "letter"})
+NAMES = {
+    "black": (0, 0, 0),
+    "grey": (128, 128, 128),
+    "white": (255, 255, 255),
+    "red": (255, 0, 0),
+    "green": (0, 128, 0),
+    "lime": (0, 255, 0),
+    "blue": (0, 0, 255),
+    "yellow": (255, 255, 0),
+    "aqua": (0, 255, 255),
+    "magenta": (255, 0, 255),
+    "orange": (255, 165, 0),
+    "purple": (128, 0, 128),
+    "pink": (255, 192, 203),
+    "brown": (139, 69, 19),
+}
+_STEP = 16
+"""Colours this near in each channel are counted as one."""
+_NEAR_GROUND = 48
+
+
+def colour_name(image: Image.Image, box: Box) -> str:
+    """The name of the colour that most of the figure has; "" where it is all background.
+
+    What surrounds the box is taken for the background.
+    """
+    colour = image.convert("RGB")
+    ground = _commonest(_frame(colour, box))
+    inside = _pixels(colour, box)
+    figure = [pixel for pixel in inside if _distance(pixel, ground) > _NEAR_GROUND]
+    if not figure:
+        return ""
+    found = _commonest(figure)
+    return min(NAMES, key=lambda name: _distance(NAMES[name], found))
+
+
+Pixel = tuple[int, int, int]
+
+
+def _pixels(image: Image.Image, box: Box) -> list[Pixel]:
+    raw = image.crop((box.x1, box.y1, box.x2, box.y2)).tobytes()
+    return [(raw[at], raw[at + 1], raw[at + 2]) for at in range(0, len(raw), 3)]
+
+
+def _frame(image: Image.Image, box: Box) -> list[Pixel]:
+    """The pixels right outside the box."""
+    x1, y1 = max(0, box.x1 - 3), max(0, box.y1 - 3)
+    x2, y2 = min(image.width, box.x2 + 3), min(image.height, box.y2 + 3)
+    rows = [Box(x1, y1, x2, y1 + 1), Box(x1, y2 - 1, x2, y2)]
+    columns = [Box(x1, y1, x1 + 1, y2), Box(x2 - 1, y1, x2, y2)]
+    return [pixel for side in rows + columns for pixel in _pixels(image, side)]
+
+
+def _commonest(pixels: list[Pixel]) -> Pixel:
+    """The middle of the bin of colours with most pixels in it."""
+    bins = Counter(tuple(value // _STEP for value in pixel) for pixel in pixels)
+    most = max(bins.items(), key=lambda item: (item[1], item[0]))[0]
+    members = [p for p in pixels if tuple(value // _STEP for value in p) == most]
+    red, green, blue = (sum(channel) // len(members) for channel in zip(*members, strict=True))
+    return red, green, blue
+
+
+def _distance(one: Pixel, other: Pixel) -> int:
+    return sum(abs(a - b) for a, b in zip(one, other, strict=True))
 
 
 class ScreenReader:

@@ -16,7 +16,7 @@ from judging.analysis.reports import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors
 from runs.interface.fragments import AppRequest
-from runs.operations.requests.error_views import BadQueryError
+from runs.operations.error_views import BadQueryError
 
 
 @require_safe

@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from webagent.llm.stubs import is_stub
+from webagent.llm.registry import is_stub
 
 LONGEST_SHOWN = 4000
 MOST_STEPS = 50

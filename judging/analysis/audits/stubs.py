@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import Exists, OuterRef
 
 from judging.models import Evaluation, EvaluatorVersion, Study
-from webagent.llm.stubs import PREFIX
+from webagent.llm.registry import PREFIX
 
 
 def stubs_of(study: Study) -> list[EvaluatorVersion]:

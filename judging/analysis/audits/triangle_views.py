@@ -16,7 +16,7 @@ from judging.analysis.reports import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.operations.requests.error_views import BadQueryError
+from runs.operations.error_views import BadQueryError
 
 PER_PAGE = 100
 

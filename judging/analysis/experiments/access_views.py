@@ -21,7 +21,7 @@ from judging.analysis.experiments.sources import (
 )
 from runs.interface.fragments import AppRequest
 from runs.models import Experiment
-from runs.operations.requests.error_views import BadQueryError
+from runs.operations.error_views import BadQueryError
 
 P = ParamSpec("P")
 View = Callable[..., HttpResponseBase]

@@ -25,7 +25,7 @@ from judging.models import StudyItem
 from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest
 from runs.models import AgentConfiguration, Experiment
-from runs.operations.requests.error_views import BadQueryError
+from runs.operations.error_views import BadQueryError
 
 MOST_OFFERED = 300
 KEPT = ("a", "b", "a_agent", "b_agent", "pair")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from judging.analysis.experiments.population import Scope
 from judging.analysis.experiments.sources import Source
-from runs.launching.carrying_out.savings import Saving, saving_in
+from runs.launching.policies.run_facts import Saving, saving_in
 from runs.models import Run
 
 

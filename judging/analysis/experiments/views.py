@@ -29,7 +29,7 @@ from judging.models import StudyItem
 from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models.parsing import read_number
-from runs.operations.requests.error_views import BadQueryError
+from runs.operations.error_views import BadQueryError
 
 PER_PAGE = 100
 

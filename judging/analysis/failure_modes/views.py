@@ -31,7 +31,7 @@ from judging.studies.access import AUDIT, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import Run, RunStatus
 from runs.models.parsing import ids_of
-from runs.operations.requests.error_views import BadQueryError
+from runs.operations.error_views import BadQueryError
 
 PER_PAGE = 100
 

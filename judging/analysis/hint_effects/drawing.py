@@ -20,7 +20,7 @@ from judging.analysis.pictures_heat import HeatCell, HeatRow, heat_picture
 from judging.statistics.comparison import Difference
 from judging.statistics.figures import Undefined
 from runs.launching.hint_experiments.plans import Condition
-from webagent.knowledge.levels import Relatedness
+from webagent.knowledge.entries import Relatedness
 
 
 @dataclass(frozen=True)

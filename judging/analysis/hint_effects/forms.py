@@ -13,7 +13,7 @@ from judging.analysis.hint_effects.source_runs import SourceRunQuery
 from runs.catalogue.agents.language_models import ModelOffer
 from runs.models import Experiment, HintLevel, TaskSet, User
 from runs.queue.paid_work_services import CostLimitField
-from webagent.knowledge.levels import Level
+from webagent.knowledge.entries import Level
 
 MOST_OFFERED = 300
 """Experiments in the menu."""

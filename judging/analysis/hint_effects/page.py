@@ -25,7 +25,7 @@ from judging.analysis.hint_effects.words import (
 from judging.statistics.proportions import Share
 from runs.launching.hint_experiments.plans import Condition
 from runs.models import Hint, HintChoice, Task, User
-from webagent.knowledge.levels import Relatedness
+from webagent.knowledge.entries import Relatedness
 
 
 @dataclass(frozen=True)

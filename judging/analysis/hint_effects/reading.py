@@ -15,7 +15,7 @@ from judging.analysis.hint_effects.effects import Cell, Side, TaskEffect
 from runs.launching.hint_experiments.plans import Condition
 from runs.models import AgentConfiguration, HintSet, Task
 from runs.models.agents import HINTS_KEY
-from webagent.knowledge.levels import Level, Relatedness
+from webagent.knowledge.entries import Level, Relatedness
 
 
 class TrialRun(NamedTuple):

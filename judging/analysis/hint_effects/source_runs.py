@@ -20,9 +20,9 @@ from runs.knowledge.hints.lookup import source_run
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, User
 from runs.models.task_queries import task_key
 from webagent.knowledge.asking import MAX_ASKS
+from webagent.knowledge.entries import Level
 from webagent.knowledge.hints import hint_request, load_wording
-from webagent.knowledge.levels import Level
-from webagent.llm.prices import estimate_cost
+from webagent.llm.budget import estimate_cost
 from webagent.llm.registry import ModelEntry
 from webagent.llm.tokens import count_request
 

@@ -26,7 +26,7 @@ from judging.models import StudyItem
 from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest
 from runs.launching.hint_experiments.plans import Condition
-from webagent.knowledge.levels import Level, Relatedness
+from webagent.knowledge.entries import Level, Relatedness
 
 
 @require_safe

@@ -13,7 +13,7 @@ from judging.analysis.hint_effects.effects import MISSING
 from judging.analysis.wording import DASH, points_words, why_undefined
 from judging.statistics.comparison import Difference
 from judging.statistics.figures import Reason, Undefined
-from webagent.knowledge.levels import Level, Relatedness
+from webagent.knowledge.entries import Level, Relatedness
 
 LEVELS: Mapping[Level, Promise] = {
     Level.CONCRETE: gettext_lazy("concrete procedure"),

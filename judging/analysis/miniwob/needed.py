@@ -1,6 +1,6 @@
 """Which elements of a page a task needs, found without the agent: by plans, or by the goal's words.
 
-`webagent.agents.oracle` reads the page and solves tasks that it knows; what it would act on is
+`webagent.agents.scripted` reads the page and solves tasks that it knows; what it would act on is
 what the agent needed to see. Elsewhere it is what carries a text that the goal quotes.
 """
 
@@ -13,8 +13,8 @@ from functools import lru_cache
 from itertools import islice
 
 from runs.launching.carrying_out.seen_screens import PageElement, PageSeen
-from webagent.agents.oracle import Oracle
 from webagent.agents.reading import quoted
+from webagent.agents.scripted import Oracle
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import Box

@@ -17,8 +17,8 @@ from judging.evaluators.judges.outcome import INVALID_REPLY, Stage, StageName, t
 from judging.evaluators.judges.prompts import Prompt, load_prompt
 from judging.evaluators.matching.outcome import Verdict
 from webagent.field_errors import field_errors
-from webagent.llm.fences import without_fence
 from webagent.llm.interface import ImagePart, LanguageModel, Message, ModelFailure, Reply, Request
+from webagent.llm.untrusted import without_fence
 
 LONGEST_REPLY = 50_000
 

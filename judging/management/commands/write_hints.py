@@ -15,7 +15,7 @@ from runs.knowledge.hints.writing import start_hint_writing
 from runs.knowledge.learning import carry_out
 from runs.models import Experiment, LearningJob
 from runs.queue.paid_work import WorkRefusedError
-from webagent.knowledge.levels import Level
+from webagent.knowledge.entries import Level
 
 
 class Command(BaseCommand):

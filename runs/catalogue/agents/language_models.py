@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from webagent.agents.generic.agent import NAME as GENERIC
-from webagent.agents.generic.benchmarks import BENCHMARK_ACTIONS
+from webagent.agents.generic.settings import BENCHMARK_ACTIONS
 from webagent.agents.screen.agent import NAME as SCREEN
 from webagent.llm.interface import ModelFailure
 from webagent.llm.registry import ModelEntry, Registry, RegistryError

@@ -15,7 +15,7 @@ from runs.storage.records import stored_json
 from webagent.agents.agent import Agent
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, agent_kinds, make_agent
 from webagent.agents.running import SOURCE_FORMAT
-from webagent.environment.failures import UnknownTask
+from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import task_record
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody
 from webagent.trajectory.canonical import hashed_json

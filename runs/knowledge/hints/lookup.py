@@ -11,8 +11,8 @@ from runs.models import HintChoice, Run, Step, Task
 from runs.models.agents import HINTS_KEY
 from runs.models.task_queries import task_key
 from webagent.agents.agent import Advisable, Agent
-from webagent.knowledge.hint_source import SourceRun
-from webagent.knowledge.relatedness import DescribedTask
+from webagent.knowledge.leaks import SourceRun
+from webagent.knowledge.relevance import DescribedTask
 from webagent.knowledge.run_log import log_of
 from webagent.placeholders import resolve_text
 from webagent.trajectory.records import Json

@@ -13,8 +13,8 @@ from runs.knowledge.hints.lookup import source_run
 from runs.knowledge.learning import Learned, Learning, learns, start_learning
 from runs.models import Hint, LearningItem, LearningJob, Run, RunStatus, User
 from runs.queue.paid_work import WorkRefusedError
+from webagent.knowledge.entries import Level
 from webagent.knowledge.hints import HintRefused, load_wording, write_hint
-from webagent.knowledge.levels import Level
 from webagent.llm.interface import LanguageModel
 
 

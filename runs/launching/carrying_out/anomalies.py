@@ -11,8 +11,7 @@ from django.db import transaction
 
 from runs.models import Event, Run, Step
 from runs.storage.blobs import MissingBlobError, read_blob
-from webagent.recovery.anomalies import Span, find_false_completions, find_loops
-from webagent.recovery.screens import Screens
+from webagent.recovery.anomalies import Screens, Span, find_false_completions, find_loops
 from webagent.trajectory.actions import ActionKind
 from webagent.trajectory.fingerprint import page_fingerprint
 

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 
-from runs.catalogue.agents.runnable import NotRunnableError, task_name
+from runs.catalogue.agents.runnable import (
+    DEFAULT_MAX_STEPS,
+    NotRunnableError,
+    chosen_agent,
+    task_name,
+)
 from runs.catalogue.sites import sites_now
 from runs.catalogue.tasks.rows import task_record
 from runs.knowledge.hints.lookup import advised_agent, choice_for, hint_record
-from runs.launching.carrying_out.terms import terms_of
-from runs.launching.experiments.run_budgets import refuse_beyond_budget
-from runs.launching.experiments.site_waits import put_off_until_ready
+from runs.launching.experiments.budgets import refuse_beyond_budget
+from runs.launching.experiments.waiting import put_off_until_ready
 from runs.models import Attachment, Event, HintChoice, Run, RunStatus
-from runs.models.policy_documents import policy_record
+from runs.models.policy_documents import body_of, policy_record
 from runs.queue.attempts import announce, follow_up
 from runs.queue.leases import Lease, LeaseLostError, claim, claim_next
 from runs.queue.steps import Heartbeat, StepStore, patiently
@@ -26,9 +33,12 @@ from runs.queue.workers import is_stopping
 from runs.storage.blobs import known_hashes
 from runs.storage.records import attachment_rows, event_rows, run_columns
 from runs.telemetry.counters import count_attempt
+from webagent.agents.agent import Agent
 from webagent.agents.running import SOURCE_FORMAT, never, run_episode
 from webagent.environment.leftovers import end_leftovers, mark_browsers
-from webagent.logs.context import logged_with
+from webagent.logs import logged_with
+from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.retry_policy import PolicyBody
 from webagent.trajectory.bundles import run_content_hash
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import (
@@ -42,6 +52,38 @@ from webagent.trajectory.records import (
     SourceRecord,
     StepRecord,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What `run_episode` is to know."""
+
+    recovery: RecoveryPolicy | None
+    other_agent: Agent | None
+    max_steps: int
+    time_limit_s: float
+    max_tokens: int | None
+    max_cost: Decimal | None
+
+
+def terms_of(run: Run) -> Terms:
+    """The terms of one run; its agents are new, for this run.
+
+    Raises:
+        NotRunnableError: the agent that takes over cannot run here.
+    """
+    body = body_of(run.policy) if run.policy else PolicyBody()
+    limits, asked = body.run, run.max_steps or DEFAULT_MAX_STEPS
+    longest = float(settings.ENV.RUN_TIME_LIMIT_S)
+    return Terms(
+        recovery=body.recovery,
+        other_agent=None if body.other_agent is None else chosen_agent(body.other_agent),
+        max_steps=min(asked, limits.steps or asked),
+        time_limit_s=min(longest, limits.seconds or longest),
+        max_tokens=limits.tokens,
+        max_cost=limits.dollars,
+    )
+
 
 logger = logging.getLogger(__name__)
 

@@ -1,15 +1,18 @@
-"""Budgets of batches: what the runs of an experiment, or of one launch, took together."""
+"""Budgets of batches: what the runs of an experiment or launch took; no run starts beyond one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
 
+from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from runs.models import RetryPolicy, Run, RunStatus, Step
 from runs.models.policy_documents import body_of
+from runs.queue.attempts import announce
+from runs.queue.leases import Lease
 from webagent.recovery.retry_policy import BatchLimits, LimitName, Spent, reached
 
 
@@ -75,3 +78,27 @@ def _budget(policy: RetryPolicy, batch: QuerySet[Run]) -> Budget | None:
     if limits == BatchLimits():
         return None
     return Budget(policy, limits, spent_by(batch))
+
+
+@transaction.atomic
+def refuse_beyond_budget(run: Run, lease: Lease) -> bool:
+    """End a run that was claimed before it starts, if the budget of its batch is spent.
+
+    Runs that start at the same moment in several workers do not see each other, so a batch may
+    go beyond its budget by as many runs as there are browsers.
+
+    Raises:
+        LeaseLostError: the run is no longer ours.
+    """
+    budget = budget_of(run)
+    if budget is None or not budget.is_spent:
+        return False
+    lease.end(
+        RunStatus.CANCELLED,
+        outcome=Run.Outcome.INCOMPLETE,
+        end_reason=Run.EndReason.NEVER_STARTED,
+        error_message=f"The budget of {budget.policy} for runs launched together is spent: "
+        f"{', '.join(budget.reached)}.",
+    )
+    announce(run.pk)
+    return True

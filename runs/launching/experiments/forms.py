@@ -21,7 +21,7 @@ from runs.interface.number_fields import WholeNumberField
 from runs.launching.experiments.agents import chosen_agents, experiment_agent_choices
 from runs.launching.experiments.plans import MAX_TRIALS, Plan, read_seeds
 from runs.models import Experiment, RetryPolicy, Task, User
-from webagent.agents.generic.benchmarks import MAX_STEPS
+from webagent.agents.generic.settings import MAX_STEPS
 
 NEEDED_AT_LAUNCH = ("name",)
 """Fields that an estimate can do without."""

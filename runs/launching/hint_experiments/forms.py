@@ -14,7 +14,7 @@ from runs.launching.experiments.agents import hint_agent_choices
 from runs.launching.experiments.forms import ExperimentForm
 from runs.launching.hint_experiments.plans import HintPlan, HintPool, plan_hints
 from runs.models import Hint, HintLevel, HintRelatedness, LearningJob, User
-from webagent.knowledge.levels import Level, Relatedness
+from webagent.knowledge.entries import Level, Relatedness
 
 TRIALS = 3
 """Of every task in every condition, unless somebody says otherwise."""

@@ -1,4 +1,4 @@
-"""What an experiment with hints is to compare: conditions, and the hint of every task in each."""
+"""What an experiment with hints is to compare, and its launch."""
 
 from __future__ import annotations
 
@@ -7,16 +7,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
+from runs.catalogue.agents.runnable import task_name
 from runs.catalogue.tasks.offered import PlanError
+from runs.catalogue.tasks.rows import store_task
 from runs.knowledge.hints.lookup import described, key_of
 from runs.launching.experiments.plans import Plan
-from runs.models import Hint, HintLevel, HintRelatedness, LearningJob, Task
+from runs.launching.experiments.services import Launched, launch_experiment
+from runs.models import (
+    Experiment,
+    Hint,
+    HintChoice,
+    HintLevel,
+    HintRelatedness,
+    HintSet,
+    LearningJob,
+    Task,
+    User,
+)
 from runs.models.agents import HINTS_KEY
-from webagent.knowledge.levels import Level, Relatedness
-from webagent.knowledge.relatedness import Chosen, Sources
-from webagent.knowledge.relevance import METHOD
+from webagent.environment.registry import task_record
+from webagent.knowledge.entries import Level, Relatedness
+from webagent.knowledge.relevance import METHOD, Chosen, Sources
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.records import AgentRecord
 
@@ -204,3 +218,52 @@ def _set_key(condition: Condition, tasks: Sequence[Task], choices: Sequence[Task
     content = hashed_json({"method": METHOD, "told": sorted(told)})
     digest = hashlib.sha256(content).hexdigest()[:12]
     return f"{condition.level}.{condition.relatedness}.{digest}"
+
+
+@transaction.atomic
+def launch_hint_experiment(*, plan: HintPlan, token: UUID, user: User | None) -> Launched:
+    """Queue a baseline and one configuration for each condition; the same token does it once.
+
+    Raises:
+        PlanError: it cannot run here, its name is taken, or a site is not ready.
+    """
+    if there := Experiment.objects.filter(token=token).first():
+        return Launched(there, is_new=False)
+    tasks = tuple(_stored(task) for task in plan.plan.tasks)
+    for picked in plan.conditions:
+        _store_set(picked, tasks, plan.job)
+    agents = (plan.base, *(hinted(plan.base, picked.key) for picked in plan.conditions))
+    return launch_experiment(
+        plan=replace(plan.plan, tasks=tasks, agents=agents), token=token, user=user
+    )
+
+
+def _store_set(picked: Picked, tasks: Sequence[Task], job: LearningJob) -> None:
+    condition = picked.condition
+    hint_set, is_new = HintSet.objects.get_or_create(
+        key=picked.key,
+        defaults={
+            "job": job,
+            "level": condition.level,
+            "relatedness": condition.relatedness,
+            "method": METHOD,
+        },
+    )
+    if is_new:
+        HintChoice.objects.bulk_create(
+            [
+                HintChoice(
+                    hint_set=hint_set,
+                    task=task,
+                    hint=choice.hint,
+                    score=choice.score,
+                    n_tied=choice.n_tied,
+                )
+                for task, choice in zip(tasks, picked.choices, strict=True)
+            ],
+            batch_size=500,
+        )
+
+
+def _stored(task: Task) -> Task:
+    return task if task.pk else store_task(task_record(task_name(task)))

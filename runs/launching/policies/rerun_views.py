@@ -1,17 +1,213 @@
-"""Which runs a policy would run again, and the button that runs them."""
+"""Which runs a policy would run again: form, rules, estimate, launch."""
 
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
+from runs.catalogue.agents.runnable import agent_record_for
 from runs.interface.fragments import AppRequest
-from runs.launching.policies.dry_run_forms import DryRunForm
-from runs.launching.policies.dry_run_pages import dry_run_context
-from runs.launching.policies.rerun_services import launch_by_policy
+from runs.launching.experiments.estimates import Estimate, estimate
+from runs.launching.experiments.plans import Plan
+from runs.launching.policies.judged import judgements
+from runs.launching.policies.rerun_plans import (
+    MOST_RUNS,
+    Answer,
+    Planned,
+    RerunPlan,
+    launch_by_policy,
+    plan_reruns,
+)
+from runs.launching.policies.words import rule_in_words
 from runs.launching.reruns.services import RerunError
+from runs.models import Experiment, RetryPolicy, Run, Task, User
+from runs.models.parsing import ids_of
+from runs.models.policy_documents import body_of
+from webagent.trajectory.records import AgentRecord
+
+if TYPE_CHECKING:
+    from runs.models.shown_runs import ShownRun
+
+SELECTED = "selected"
+STUDY, EXPERIMENT = "study", "experiment"
+MOST_OFFERED = 300
+"""Studies, and experiments, in the menu: the newest, and the one that the address names."""
+
+
+class DryRunForm(forms.Form):
+    """A policy and the runs it is asked about: of a study, of an experiment, or named by `run`."""
+
+    policy = forms.ChoiceField(label=gettext_lazy("Policy"))
+    source = forms.ChoiceField(label=gettext_lazy("Runs"))
+    token = forms.UUIDField(widget=forms.HiddenInput, required=False)
+
+    def __init__(self, data: Any, *, user: User) -> None:
+        named = ids_of(data.getlist("run"))[:MOST_RUNS]
+        self.selected: list[UUID] = named
+        data = data.copy()
+        if named and "source" not in data:
+            data["source"] = SELECTED
+        with_rules = [row for row in RetryPolicy.objects.latest_versions() if body_of(row).reruns]
+        # An older version can be named in the address.
+        asked = policy_numbered(data.get("policy", ""))
+        if asked is not None and asked not in with_rules:
+            with_rules.append(asked)
+        if "policy" not in data and named and with_rules:
+            data["policy"] = str(with_rules[0].pk)
+        data.setdefault("token", str(uuid.uuid4()))
+        super().__init__(data if {"policy", "source"} <= set(data) else None)
+        self.initial = {"policy": data.get("policy"), "source": data.get("source")}
+        self._user = user
+        self._policies = {str(row.pk): row for row in with_rules}
+        self._choose("policy", [(pk, str(row)) for pk, row in self._policies.items()])
+        self._choose("source", self._sources(data.get("source", "")))
+
+    @property
+    def asked(self) -> RetryPolicy:
+        """What was chosen; the form must be valid."""
+        return self._policies[self.cleaned_data["policy"]]
+
+    @property
+    def runs(self) -> QuerySet[Run]:
+        """The runs that are meant; the form must be valid."""
+        runs: QuerySet[Run] = self.cleaned_data["runs"]
+        return runs
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if "source" not in cleaned:
+            return cleaned
+        kind, _colon, key = cleaned["source"].partition(":")
+        runs: QuerySet[Run] | None
+        if kind == SELECTED:
+            runs = Run.objects.filter(pk__in=self.selected)
+        elif kind == STUDY:
+            runs = judgements().runs_of_study(int(key), self._user)
+        else:
+            runs = Run.objects.filter(experiment=int(key))
+        if runs is None:
+            raise forms.ValidationError(_("There is no such study for you."))
+        # A rerun by a rule is looked at through the run that it came from.
+        cleaned["runs"] = runs.filter(superseded=False)
+        return cleaned
+
+    def _sources(self, asked: str) -> list[tuple[str, Any]]:
+        studies = judgements().studies(self._user)
+        experiments = Experiment.objects.visible_to(self._user).order_by("-created_at", "-pk")
+        grouped: list[tuple[str, Any]] = [
+            (_("Studies"), _offered(STUDY, studies, asked)),
+            (_("Experiments"), _offered(EXPERIMENT, experiments, asked)),
+        ]
+        if self.selected:
+            return [(SELECTED, _("the selected runs")), *grouped]
+        return grouped
+
+    def _choose(self, name: str, choices: list[tuple[str, Any]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
+        field.choices = choices
+
+
+def _offered(kind: str, rows: QuerySet[Any], asked: str) -> list[tuple[str, str]]:
+    """The newest of the rows, and the one that is asked for however old it is."""
+    pairs = rows.values_list("pk", "name")
+    offered = list(pairs[:MOST_OFFERED])
+    named, _colon, key = asked.partition(":")
+    if named == kind and key.isdecimal() and len(key) < 18:
+        offered += [pair for pair in pairs.filter(pk=int(key)) if pair not in offered]
+    return [(f"{kind}:{pk}", name) for pk, name in offered]
+
+
+def policy_numbered(words: str) -> RetryPolicy | None:
+    """The version of this id; None if that is no id of one."""
+    is_id = words.isdecimal() and len(words) < 18
+    return RetryPolicy.objects.filter(pk=int(words)).first() if is_id else None
+
+
+def estimate_reruns(plan: RerunPlan, user: User | None) -> Estimate | None:
+    """The estimate over all agents that would run; None if nothing would."""
+    tasks: dict[str, tuple[AgentRecord, list[Task]]] = {}
+    for row in plan.reruns:
+        if row.last is not None and row.rule is not None:
+            agent = agent_record_for(row.last, row.rule.agent)
+            tasks.setdefault(agent.model_dump_json(), (agent, []))[1].append(row.last.task)
+    if not tasks:
+        return None
+    parts = [
+        estimate(Plan(name="", tasks=tuple(its_tasks), agents=(agent,)), user)
+        for agent, its_tasks in tasks.values()
+    ]
+    return Estimate(
+        n_runs=sum(part.n_runs for part in parts),
+        browsers=parts[0].browsers,
+        agents=tuple(agent for part in parts for agent in part.agents),
+    )
+
+
+WORDS = {
+    Answer.RERUN: gettext_lazy("would be rerun"),
+    Answer.USED_UP: gettext_lazy("rerun as often as the rule allows"),
+    Answer.NO_RULE: gettext_lazy("no rule fits"),
+    Answer.NO_VERDICT: gettext_lazy("no rule fits; a verdict that one asks for is missing"),
+    Answer.HIDDEN: gettext_lazy("you are judging it"),
+    Answer.MOVING: gettext_lazy("on its way already"),
+    Answer.REPLACED: gettext_lazy("a later attempt stands in its place"),
+    Answer.ELSEWHERE: gettext_lazy("its rerun is in this list itself"),
+    Answer.CANNOT: gettext_lazy("cannot run here"),
+}
+"""What becomes of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class DryRunRow:
+    """One run with words for what becomes of it."""
+
+    run: ShownRun
+    planned: Planned
+    words: str
+    rule: str
+
+    @property
+    def is_rerun(self) -> bool:
+        return self.planned.answer is Answer.RERUN
+
+
+def dry_run_context(form: DryRunForm, user: User) -> dict[str, Any]:
+    """The dry run of a valid form."""
+    plan = plan_reruns(form.asked, form.runs, user)
+    n_runs = len(plan.rows)
+    limit = plan.body.batch.runs
+    return {
+        "policy": form.asked,
+        "rows": [row_in_words(row) for row in plan.rows],
+        "n_runs": n_runs,
+        "n_reruns": len(plan.reruns),
+        "counts": [(WORDS[answer], n) for answer, n in plan.counts.most_common()],
+        "estimate": estimate_reruns(plan, user),
+        "most_that_start": limit if limit is not None and limit < len(plan.reruns) else None,
+        "is_cut": n_runs == MOST_RUNS,
+    }
+
+
+def row_in_words(row: Planned) -> DryRunRow:
+    """A row of the table."""
+    words = str(WORDS[row.answer])
+    if row.answer is Answer.CANNOT:
+        words = _("%(words)s: %(why)s") % {"words": words, "why": row.why}
+    return DryRunRow(row.run, row, words, rule_in_words(row.rule) if row.rule else "")
+
 
 may_rerun = permission_required("runs.rerun_run", raise_exception=True)
 

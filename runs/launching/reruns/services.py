@@ -37,7 +37,7 @@ from runs.queue.messages import wake_workers
 from runs.queue.sweeping import ask_for_sweep
 from runs.storage.usage import QuotaError, demand_room
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
-from webagent.environment.failures import UnknownTask
+from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import task_record as environment_task_record
 from webagent.recovery.retry_policy import AgentChoice
 from webagent.trajectory.records import AgentRecord, Json

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs.management.progress import progress_bar
 from runs.models import Blob
-from runs.operations.backups.contract import BackupError
-from runs.operations.backups.snapshots import back_up
+from runs.operations.backups import back_up
+from runs.operations.database_dumps import BackupError
 
 
 class Command(BaseCommand):

@@ -14,10 +14,14 @@ from runs.catalogue.tasks.offered import PlanError, Selection, read_names, tasks
 from runs.launching.experiments.agents import read_agent
 from runs.launching.experiments.plans import Plan, read_seeds
 from runs.launching.experiments.services import plan_problem
-from runs.launching.hint_experiments.plans import HintPlan, HintPool, plan_hints
-from runs.launching.hint_experiments.services import launch_hint_experiment
+from runs.launching.hint_experiments.plans import (
+    HintPlan,
+    HintPool,
+    launch_hint_experiment,
+    plan_hints,
+)
 from runs.models import Hint, LearningJob
-from webagent.knowledge.levels import Level, Relatedness
+from webagent.knowledge.entries import Level, Relatedness
 
 SAME_PLAN = uuid.UUID("0d2b64a5-6a57-4a43-8b0b-7a4d3d1d7c55")
 """Under it, a name and a plan become a token: the same command launches once."""

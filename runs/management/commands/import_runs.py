@@ -16,7 +16,7 @@ from runs.imports.reports import ImportReport
 from runs.imports.storing import import_runs
 from runs.imports.thumbnailing import make_thumbnails
 from runs.interface.words import survey_lines
-from runs.management.answers import read_answers
+from runs.management.arguments import read_answers
 from runs.management.progress import progress_bar
 from runs.models.audit_kinds import RUNS_IMPORTED
 from runs.storage.blobs import import_bounds

@@ -11,13 +11,11 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
-from runs.launching.policies.dry_run_pages import DryRunRow, row_in_words
 from runs.launching.policies.judged import judgements
-from runs.launching.policies.rerun_estimates import estimate_reruns
-from runs.launching.policies.rerun_plans import RerunPlan, plan_reruns
-from runs.launching.policies.rerun_services import launch_by_policy
+from runs.launching.policies.rerun_plans import RerunPlan, launch_by_policy, plan_reruns
+from runs.launching.policies.rerun_views import DryRunRow, estimate_reruns, row_in_words
 from runs.launching.reruns.services import RerunError
-from runs.management.policies import named_policy
+from runs.management.arguments import named_policy
 from runs.models import Experiment, RetryPolicy, Run
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.operations.backups.contract import BackupError
-from runs.operations.backups.snapshots import restore
+from runs.operations.backups import restore
+from runs.operations.database_dumps import BackupError
 
 
 class Command(BaseCommand):

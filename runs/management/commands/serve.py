@@ -13,10 +13,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.management.database_waits import wait_for_database
+from runs.management.databases import wait_for_database
+from runs.operations.processes.parts import metrics_parts, prepare_to_fork, web_part, worker_parts
 from runs.operations.processes.supervisor import Supervisor
-from runs.operations.processes.web_part import web_part
-from runs.operations.processes.worker_parts import metrics_parts, prepare_to_fork, worker_parts
 from runs.queue.workers import BROWSER, JUDGE, SWEEP, all_queues
 
 HEALTH_EVERY_S = 0.5

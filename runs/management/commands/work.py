@@ -8,9 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.management.database_waits import wait_for_database
+from runs.management.databases import wait_for_database
+from runs.operations.processes.parts import metrics_parts, prepare_to_fork, worker_parts
 from runs.operations.processes.supervisor import Supervisor
-from runs.operations.processes.worker_parts import metrics_parts, prepare_to_fork, worker_parts
 from runs.queue.workers import BROWSER, all_duties
 
 STOP_LIMIT_S = 110

@@ -2,22 +2,72 @@
 
 They call it by an address instead of its name, so these answer before names of hosts are looked
 at; and before sessions are, since a browser's cookie sends whoever comes with it to the database,
-which may be what is away. See `runs.operations.requests.middleware.ProbeMiddleware`.
+which may be what is away. See `runs.operations.middleware.ProbeMiddleware`.
 """
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable, Mapping
+from ipaddress import ip_address, ip_network
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from runs.operations.health.access import may_watch
-from runs.operations.health.exposition import CONTENT_TYPE, exposition
-from runs.operations.health.health import healthz
+from runs.operations.health.checks import (
+    OK,
+    check_database,
+    check_storage,
+    check_work,
+    check_workers,
+)
+from runs.operations.health.metrics import CONTENT_TYPE, exposition
 from runs.operations.health.readiness import examiner
 from runs.queue.workers import beat_ages
+from runs.telemetry.actors import client_address
+
+
+def may_watch(request: HttpRequest) -> bool:
+    """Whether the request holds the token of the settings, or comes from a network named there.
+
+    Where neither is set nobody may.
+    """
+    return _holds_token(request) or _comes_from_within(request)
+
+
+def _holds_token(request: HttpRequest) -> bool:
+    token = settings.ENV.METRICS_TOKEN
+    given = request.headers.get("Authorization", "")
+    return bool(token) and hmac.compare_digest(given.encode(), f"Bearer {token}".encode())
+
+
+def _comes_from_within(request: HttpRequest) -> bool:
+    if "X-Forwarded-For" in request.headers:
+        address = client_address(request)
+    else:
+        address = request.META.get("REMOTE_ADDR")  # called directly, past the proxy
+    if not address:
+        return False
+    return any(ip_address(address) in ip_network(name) for name in settings.ENV.METRICS_NETWORKS)
+
+
+@require_safe
+@never_cache
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 when database, worker and storage are well, else 503; the JSON says which is not.
+
+    Workers are well when they live, and take what waits for them.
+    """
+    workers = check_workers()
+    found = {
+        "database": check_database(),
+        "worker": check_work() if workers == OK else workers,
+        "storage": check_storage(),
+    }
+    well = all(word == OK for word in found.values())
+    return JsonResponse({"status": OK if well else "failing"} | found, status=200 if well else 503)
 
 
 @require_safe

@@ -5,12 +5,62 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
+from django.apps import apps
+from django.db import connection, models
+
 from runs.models import Blob, Step
 from runs.models.hooks import Hook
+from runs.models.immutability import missing_guards
 from runs.operations.integrity.contract import Invariant, Violation
-from runs.operations.integrity.kept_by_database import missing_constraints
 from runs.operations.integrity.of_runs import invariants
-from runs.operations.integrity.stored_blobs import damaged_blobs
+from runs.storage.blob_checks import BlobReport, check_content, check_files, check_references
+
+
+def missing_constraints() -> Iterator[Violation]:
+    """Constraints of our models and guards that the database has lost, as by a partial restore.
+
+    While they are there no row can break them, so that the rows need not be looked at.
+    """
+    with connection.cursor() as cursor:
+        for model in apps.get_models():
+            if model._meta.label.partition(".")[0] not in ("runs", "judging"):
+                continue
+            found = connection.introspection.get_constraints(cursor, model._meta.db_table)
+            for name in sorted(_named(model) - found.keys()):
+                yield Violation(model._meta.label, name, "the database has lost this constraint")
+            unique = {
+                tuple(c["columns"]) for c in found.values() if c["unique"] or c["primary_key"]
+            }
+            for column in sorted(_unique_columns(model)):
+                if (column,) not in unique:
+                    yield Violation(model._meta.label, column, "the database lets it repeat")
+    for name in missing_guards():
+        yield Violation("database", name, "the trigger that guards what never changes is gone")
+
+
+def _named(model: type[models.Model]) -> set[str]:
+    return {str(constraint.name) for constraint in model._meta.constraints}
+
+
+def _unique_columns(model: type[models.Model]) -> set[str]:
+    return {str(field.column) for field in model._meta.local_concrete_fields if field.unique}
+
+
+def damaged_blobs(*, hashes: bool) -> Iterator[Violation]:
+    """What `check_blobs` finds damaged or missing; every byte is read only with `hashes`."""
+    report = BlobReport()
+    check = check_content if hashes else check_files
+    for _checked in check(report):
+        yield from _told(report)
+    check_references(report)
+    yield from _told(report)
+
+
+def _told(report: BlobReport) -> Iterator[Violation]:
+    for damage in report.damaged:
+        yield Violation(Blob._meta.label, damage.sha256, damage.reason)
+    report.damaged.clear()
+
 
 invariants_hook: Hook[Callable[[], Sequence[Invariant]]] = Hook("the rows of the app above")
 

@@ -31,8 +31,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 from runs.models import WorkerBeat
-from runs.operations.health.checks import OK, check_broker, warn_of_eviction
-from runs.operations.health.standstill import GRACE_S, neglected, patience_s
+from runs.operations.health.checks import (
+    GRACE_S,
+    OK,
+    check_broker,
+    neglected,
+    patience_s,
+    warn_of_eviction,
+)
 from runs.operations.processes.supervisor import STOP_LIMIT_S, Alive
 from runs.queue.workers import BROWSER, beat, mark_as_worker, stop_soon
 from webagent.environment.leftovers import end_leftovers, mark_browsers

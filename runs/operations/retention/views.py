@@ -1,19 +1,30 @@
-"""Quotas of an experiment, and putting its runs away, taking them back, deleting them."""
+"""An experiment's quotas and rules, and archiving, restoring and deleting its runs."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
+from django import forms
+from django.conf import settings
 from django.contrib import messages
+from django.db.models import Min, QuerySet, Sum
+from django.db.models.functions import Coalesce
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from runs.interface.fragments import AppRequest
-from runs.models import Experiment, Run
+from runs.models import Attachment, Blob, Experiment, Run, Step
 from runs.models.run_queries import RunQuerySet
-from runs.operations.retention.forms import DeletionForm, LimitsForm
-from runs.operations.retention.pages import preview
+from runs.operations.retention.deletion_guards import kept_by, unkept
 from runs.operations.retention.services import (
     archive_runs,
     delete_archived,
@@ -21,6 +32,150 @@ from runs.operations.retention.services import (
     set_limits,
 )
 from runs.operations.space.views import may_manage
+from runs.storage.blob_checks import references
+from runs.storage.usage import blobs_of_runs, bytes_of
+
+GB = 10**9
+
+
+class LimitsForm(forms.Form):
+    """Quotas and the rule of an experiment; an empty field is no limit."""
+
+    max_runs = forms.IntegerField(
+        label=_("At most so many runs"), required=False, min_value=0, max_value=10**9
+    )
+    max_gb = forms.FloatField(
+        label=_("At most so many GB of files"),
+        required=False,
+        min_value=0,
+        max_value=10**6,
+        help_text=_("Imports, pushed runs and reruns beyond are refused."),
+    )
+    keep_days = forms.IntegerField(
+        label=_("Keep runs for so many days"),
+        required=False,
+        min_value=1,
+        max_value=100_000,
+        help_text=_("After that they are put away by themselves, and deleted later."),
+    )
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> LimitsForm:
+        """The form as the experiment is now."""
+        size = experiment.max_bytes
+        return cls(
+            initial={
+                "max_runs": experiment.max_runs,
+                "max_gb": None if size is None else size / GB,
+                "keep_days": experiment.keep_days,
+            }
+        )
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What `set_limits` takes."""
+        size = self.cleaned_data["max_gb"]
+        return {
+            "max_runs": self.cleaned_data["max_runs"],
+            "max_bytes": None if size is None else int(size * GB),
+            "keep_days": self.cleaned_data["keep_days"],
+        }
+
+
+class DeletionForm(forms.Form):
+    """Why runs go, and the name of their experiment once more."""
+
+    reason = forms.CharField(label=_("Why they go"), max_length=200)
+    name = forms.CharField(label=_("The experiment's name, to be sure"), max_length=200)
+
+    def __init__(self, *args: Any, experiment: Experiment, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.experiment = experiment
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name.strip() != self.experiment.name.strip():
+            raise forms.ValidationError(_("This is not its name."))
+        return name
+
+
+EXACTLY = 500
+"""Runs up to which it is worked out what their files share with others."""
+BLOBS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """Some runs: how many, and what their files take."""
+
+    runs: int
+    steps: int
+    size: int
+    freed: int | None
+    """Bytes of files that no other run has; None where that is not worked out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """An experiment's runs: which could go, which are put away, what keeps the others."""
+
+    here: Going
+    away: Going
+    kept: list[tuple[str | Promise, int]]
+    first_due: datetime | None
+    """When the first of those that are put away may be deleted."""
+    due: int
+    """How many of them may be by now."""
+
+
+def preview(experiment: Experiment, now: datetime) -> Preview:
+    """What could go of the experiment, and what would not."""
+    runs = Run.objects.filter(experiment=experiment)
+    here = runs.filter(archived_at=None)
+    away = unkept(runs.filter(archived_at__isnull=False))
+    grace = timedelta(days=settings.ENV.ARCHIVE_GRACE_DAYS)
+    since = away.aggregate(at=Min("archived_at"))["at"]
+    return Preview(
+        here=_going(unkept(here)),
+        away=_going(away),
+        kept=kept_by(runs),
+        first_due=since + grace if since else None,
+        due=away.filter(archived_at__lte=now - grace).count(),
+    )
+
+
+def _going(runs: QuerySet[Run]) -> Going:
+    n_runs = runs.count()
+    steps = runs.aggregate(n=Coalesce(Sum("n_steps"), 0))["n"]
+    freed = freed_bytes(runs) if n_runs <= EXACTLY else None
+    return Going(n_runs, steps, bytes_of(runs), freed)
+
+
+def freed_bytes(runs: QuerySet[Run]) -> int:
+    """Bytes of the files that no other run refers to."""
+    ids = list(runs.order_by().values_list("pk", flat=True))
+    hashes = sorted(blobs_of_runs(ids))
+    freed = 0
+    for start in range(0, len(hashes), BLOBS_AT_ONCE):
+        freed += _freed(set(hashes[start : start + BLOBS_AT_ONCE]), ids)
+    return freed
+
+
+def _freed(hashes: set[str], ids: Sequence[UUID]) -> int:
+    own = set(hashes)
+    for model, name in references():
+        if model is Blob:
+            continue
+        rows = model._default_manager.filter(**{f"{name}__in": list(own)})
+        if model in (Step, Attachment):
+            rows = rows.exclude(run__among=ids)
+        own -= set(rows.order_by().values_list(f"{name}_id", flat=True).distinct())
+    of_blobs = Coalesce("stored_size", "size")
+    pictures = Blob.objects.filter(pk__in=own)
+    small = Blob.objects.filter(pk__in=pictures.values("thumbnail"))
+    total: int = pictures.aggregate(n=Coalesce(Sum(of_blobs), 0))["n"]
+    return total + int(small.aggregate(n=Coalesce(Sum(of_blobs), 0))["n"])
+
 
 AT_ONCE = 1000
 """Runs that a person has deleted with one click; the page says how many are left."""

@@ -1,15 +1,13 @@
-"""How full the store is, worked out now and then in the background.
-
-The pages show what was last measured: at 15,000,000 steps these sums take minutes. Everything
-follows from the rows, so measuring again mends whatever was wrong.
-"""
+"""How full the store is, measured now and then in the background; the clean-up that follows."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
+from celery import shared_task
 from django.db import IntegrityError
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Coalesce, TruncDate
@@ -17,6 +15,9 @@ from django.utils import timezone
 
 from runs.imports.thumbnailing import thumbnails_wait
 from runs.models import Blob, DoomedBlob, Run, RunSpace, SpaceMeasurement
+from runs.operations.retention.services import delete_doomed
+from runs.queue.messages import ask_for
+from runs.queue.sweeping import swept
 from runs.storage.blob_checks import orphan_files
 from runs.storage.usage import KINDS, measure_runs
 
@@ -141,3 +142,43 @@ def _orphans(n_files: int) -> dict[str, int] | None:
     for file in orphan_files():
         found = {"n": found["n"] + 1, "size": found["size"] + file.size}
     return found
+
+
+MEASURE = "runs.tasks.measure_space"
+AT_A_SWEEP = 2000
+
+
+Follower = TypeVar("Follower", bound=Callable[[], object])
+_followers: list[Callable[[], object]] = []
+
+
+def after_measurement(function: Follower) -> Follower:
+    """Have the function called after every measurement. It must be safe to run twice at a time."""
+    _followers.append(function)
+    return function
+
+
+@shared_task(name=MEASURE)
+def measure() -> None:
+    """Measure how full the store is, and do what depends on the time of day or less."""
+    measure_space()
+    for function in _followers:
+        function()
+
+
+@swept
+def measure_when_due() -> None:
+    """Ask for a measurement now and then; one whose message is lost is asked for again later."""
+    if is_due():
+        ask_for_measurement()
+
+
+def ask_for_measurement() -> None:
+    """Have the store measured soon, if there is a broker."""
+    ask_for(MEASURE)
+
+
+@swept
+def clean_up() -> None:
+    """Files of deleted runs go once their grace period is over."""
+    delete_doomed(at_most=AT_A_SWEEP)

@@ -15,10 +15,9 @@ from django.utils import timezone
 
 from judging.analysis.rerun_facts import RerunFacts
 from judging.models import ReferenceVerdict
-from runs.launching.policies import dry_run_forms
-from runs.launching.policies import rerun_services as policy_reruns
-from runs.launching.policies.rerun_plans import Answer, plan_reruns
-from runs.launching.policies.rerun_services import launch_by_policy
+from runs.launching.policies import rerun_plans as policy_reruns
+from runs.launching.policies import rerun_views
+from runs.launching.policies.rerun_plans import Answer, launch_by_policy, plan_reruns
 from runs.launching.policies.services import save_policy
 from runs.launching.reruns.services import RerunError, queue_run
 from runs.models import RetryPolicy, Run, RunStatus, User
@@ -255,7 +254,7 @@ def test_the_page_says_what_would_be_rerun_and_a_double_click_launches_once() ->
 
 
 def test_an_older_source_than_the_menu_offers_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dry_run_forms, "MOST_OFFERED", 1)
+    monkeypatch.setattr(rerun_views, "MOST_OFFERED", 1)
     client, older = browser_of(make_user("engineer")), make_experiment("Hoses")
     study = make_study(runs=[ended(experiment=older)])
     make_experiment("Newer"), make_study(name="Newer", runs=[make_run(pictures=False)])

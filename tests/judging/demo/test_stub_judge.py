@@ -12,7 +12,7 @@ from judging.evaluators.judges.single_stage import SingleStageJudge
 from judging.evaluators.judges.two_stage import Question, TwoStageJudge
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
 from webagent.llm.interface import FailureKind, Message, ModelFailure, Request
-from webagent.llm.stubs import is_stub
+from webagent.llm.registry import is_stub
 
 SAME, HELD = StageName.EQUIVALENCE, StageName.INCLUSION
 NO_BOOK = "The catalogue has no book about space flight."

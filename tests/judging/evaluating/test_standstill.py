@@ -22,8 +22,8 @@ from runs.models import (
     RunStatus,
     WorkerBeat,
 )
+from runs.operations.health.checks import GRACE_S, neglected, patience_s
 from runs.operations.health.readiness import PROMISED
-from runs.operations.health.standstill import GRACE_S, neglected, patience_s
 from runs.queue.jobs import kinds_of_work
 from runs.queue.workers import all_duties, beat
 from tests.judging.analysis import audited

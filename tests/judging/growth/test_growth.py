@@ -29,11 +29,11 @@ from runs.catalogue.tasks import tables as task_filters
 from runs.interface import paging
 from runs.knowledge.web import forms as knowledge_forms
 from runs.knowledge.web import pages as knowledge_pages
-from runs.launching.policies import dry_run_forms
-from runs.launching.policies import pages as policy_pages
-from runs.launching.reruns import pages as rerun_page
+from runs.launching.policies import rerun_views
+from runs.launching.policies import views as policy_pages
+from runs.launching.reruns import views as rerun_page
 from runs.models import User
-from runs.operations.health import infrastructure_views as infrastructure
+from runs.operations.health import infrastructure
 from runs.viewer.run_list import filters as run_filters
 from tests.judging.api.test_blinding import QUERIES
 from tests.judging.growth.growing_world import GrowingWorld
@@ -71,7 +71,7 @@ BOUNDS = (
     (dispute_views, "MOST_WAITING", 5),
     (label_import_views, "LOOKED_THROUGH", 40),
     (rerun_facts, "MOST_STUDIES", 40),
-    (dry_run_forms, "MOST_OFFERED", 40),
+    (rerun_views, "MOST_OFFERED", 40),
     (hint_forms, "MOST_OFFERED", 40),
     (knowledge_pages, "LOOKED_AT", 100),
     (run_filters, "MAX_OPTIONS", 40),

@@ -20,7 +20,7 @@ from tests.runs.factories import make_user
 from webagent.client import Client, Recorder
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import start_playwright, stop_playwright
-from webagent.environment.local_site import LocalSite
+from webagent.environment.browsergym_environment import LocalSite
 from webagent.environment.miniwob import BASE_URL, HOST, pages_directory
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -13,7 +13,7 @@ from django.urls import reverse
 from judging.models import Evaluation, EvaluatorVersion, Label, ReferenceVerdict, Study, StudyItem
 from runs.imports.reimporting import Became, reimport
 from runs.imports.storing import import_bundle
-from runs.management.answers import read_answers
+from runs.management.arguments import read_answers
 from runs.models import Run, User
 from tests.runs.factories import make_user
 from tests.runs.imports.test_import_runs import import_json

@@ -20,7 +20,7 @@ from webagent.urls import urlpatterns as site_urls
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
-handler500 = "runs.operations.requests.error_views.server_error"
+handler500 = "runs.operations.error_views.server_error"
 SECRET = "what-blind-people-must-not-see"
 
 

@@ -22,7 +22,7 @@ from tests.webagent import lever_model, lever_suite
 from tests.webagent.llm.stub import LLMStub, running_stub
 from webagent.agents.generic import models
 from webagent.agents.registry import make_agent
-from webagent.knowledge.levels import Level
+from webagent.knowledge.entries import Level
 from webagent.trajectory.records import ActionRecord, AgentRecord, StepRecord, Target
 
 MODEL = "stub-judge"

@@ -18,7 +18,7 @@ from tests.judging.factories import make_study
 from tests.runs.factories import make_user
 from tests.runs.knowledge.lever_world import base, hints_from, inhabited, successes
 from tests.webagent.llm.stub import LLMStub
-from webagent.knowledge.levels import Level
+from webagent.knowledge.entries import Level
 from webagent.llm.interface import LanguageModel
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]

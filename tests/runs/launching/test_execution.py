@@ -26,7 +26,7 @@ from runs.queue.steps import StepStore, patiently
 from runs.storage.blobs import read_blob
 from tests.runs.storage.stores import files_in, use_store
 from webagent.agents.running import run_episode
-from webagent.environment.failures import EnvironmentFailure
+from webagent.environment.interface import EnvironmentFailure
 from webagent.environment.leftovers import OWNER_VARIABLE
 from webagent.trajectory.bundles import run_content_hash
 from webagent.trajectory.faults import Fault

@@ -12,8 +12,12 @@ from django.db.models import ProtectedError
 
 from runs.catalogue.tasks.offered import PlanError
 from runs.launching.experiments.plans import Seeds
-from runs.launching.hint_experiments.plans import HintPlan, HintPool, plan_hints
-from runs.launching.hint_experiments.services import launch_hint_experiment
+from runs.launching.hint_experiments.plans import (
+    HintPlan,
+    HintPool,
+    launch_hint_experiment,
+    plan_hints,
+)
 from runs.models import (
     AgentConfiguration,
     Hint,
@@ -35,7 +39,7 @@ from tests.runs.knowledge.lever_world import (
 )
 from tests.webagent import lever_suite
 from webagent.agents.registry import make_agent
-from webagent.knowledge.levels import Level, Relatedness
+from webagent.knowledge.entries import Level, Relatedness
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

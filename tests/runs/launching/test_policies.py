@@ -11,8 +11,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import ProtectedError
 
 from runs.catalogue.agents.runnable import NotRunnableError
-from runs.launching.carrying_out.running import carry_out
-from runs.launching.carrying_out.terms import terms_of
+from runs.launching.carrying_out.running import carry_out, terms_of
 from runs.launching.experiments.budgets import budget_of
 from runs.launching.policies.services import PolicyError, save_policy
 from runs.launching.policies.words import SENTENCES, duration_in_words, sentences

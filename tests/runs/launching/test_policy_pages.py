@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from runs.launching.policies.pages import policy_form, versions_of
 from runs.launching.policies.services import save_policy
+from runs.launching.policies.views import policy_form, versions_of
 from runs.models import RetryPolicy, Run
 from runs.models.policy_documents import body_of
 from tests.judging.factories import make_study

@@ -14,8 +14,8 @@ import pytest
 from django.core.management.base import CommandError
 from django.db import OperationalError, connection
 
-from runs.management import database_waits
-from runs.management.database_waits import wait_for_database
+from runs.management import databases
+from runs.management.databases import wait_for_database
 from scripts.with_services import free_port
 from tests.faults.services import PostgreSQL
 from tests.runs.live_workers import ROOT, wait_until
@@ -33,7 +33,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 raise OperationalError("the database system is starting up\nmore of it")
 
         monkeypatch.setattr(connection, "ensure_connection", connect)
-        monkeypatch.setattr(database_waits, "LOOK_EVERY_S", 0.0)
+        monkeypatch.setattr(databases, "LOOK_EVERY_S", 0.0)
 
     return set_up
 
@@ -59,7 +59,7 @@ def test_one_that_never_answers_is_given_up_in_one_line(
     answers: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ):
     answers(1_000_000)
-    monkeypatch.setattr(database_waits, "WAIT_LIMIT_S", 0.0)
+    monkeypatch.setattr(databases, "WAIT_LIMIT_S", 0.0)
     with pytest.raises(CommandError, match=r"not answered for 0 s: the database .* up$"):
         wait_for_database(lambda _line: None)
 

@@ -15,9 +15,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
 from runs.models import Blob, Run, Step
-from runs.operations.backups.contract import BackupError
-from runs.operations.backups.files import copy_new_files
-from runs.operations.backups.snapshots import back_up, restore, snapshots
+from runs.operations.backups import back_up, copy_new_files, restore, snapshots
+from runs.operations.database_dumps import BackupError
 from runs.storage.file_storage import blob_storage
 from tests.runs.factories import make_run, make_text, make_user
 from tests.runs.live_workers import live_site
@@ -113,7 +112,7 @@ def test_files_that_vanish_meanwhile_are_no_fault(place: Path, settings: Any):
     shutil.rmtree(store)
     emptied = type("Store", (), {"walk": lambda _self: iter(found), "open": _gone})()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("runs.operations.backups.files.blob_storage", lambda: emptied)
+        patched.setattr("runs.operations.backups.blob_storage", lambda: emptied)
         assert copy_new_files(place / "copies") == (0, 0)
 
 

@@ -14,14 +14,14 @@ from judging.models import FailureReview
 from runs.imports import storing
 from runs.imports.storing import import_bundle, import_runs
 from runs.models import Act, Blob, DeletedRun, DoomedBlob, Experiment, Run, RunStatus, Step
-from runs.operations.retention import clean_up
+from runs.operations.retention import services
 from runs.operations.retention import services as retention
-from runs.operations.retention.clean_up import delete_doomed
 from runs.operations.retention.deletion_guards import kept_by
 from runs.operations.retention.services import (
     apply_retention,
     archive_runs,
     delete_archived,
+    delete_doomed,
     restore_runs,
     set_limits,
 )
@@ -121,7 +121,7 @@ class TestPuttingAway:
 
     def test_what_went_is_written_down_though_the_deleting_broke_off(self, monkeypatch):
         put_away(make_run(steps=0), make_run(steps=0))
-        delete_whole, calls = clean_up._delete_whole, []
+        delete_whole, calls = services._delete_whole, []
 
         def killed(*args):
             calls.append(args)
@@ -129,8 +129,8 @@ class TestPuttingAway:
                 raise KeyboardInterrupt
             return delete_whole(*args)
 
-        monkeypatch.setattr(clean_up, "RUNS_AT_ONCE", 1)
-        monkeypatch.setattr(clean_up, "_delete_whole", killed)
+        monkeypatch.setattr(services, "RUNS_AT_ONCE", 1)
+        monkeypatch.setattr(services, "_delete_whole", killed)
         with pytest.raises(KeyboardInterrupt):
             delete_archived(runs=all_runs(), reason="a test")
         went = DeletedRun.objects.get()
@@ -183,13 +183,13 @@ class TestDeleting:
     def test_one_whose_failure_people_described_meanwhile_stays_with_their_words(self, monkeypatch):
         run, other = make_run(steps=0), make_run(steps=0)
         put_away(run, other)
-        delete_whole = clean_up._delete_whole
+        delete_whole = services._delete_whole
 
         def described_just_before(*args):
             FailureReview.objects.create(run=run, decision="own", by=make_user())
             return delete_whole(*args)
 
-        monkeypatch.setattr(clean_up, "_delete_whole", described_just_before)
+        monkeypatch.setattr(services, "_delete_whole", described_just_before)
         assert delete_archived(runs=all_runs(), reason="a test") == [other.pk]
         assert FailureReview.objects.get().run == run
 
@@ -205,7 +205,7 @@ class TestDeleting:
             delete_unused(hashes, before=before)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(clean_up, "delete_unused", killed)
+        monkeypatch.setattr(services, "delete_unused", killed)
         with pytest.raises(KeyboardInterrupt):
             delete_archived(runs=all_runs(), reason="a test")
         assert [blob.pk for blob in both] == [picture.thumbnail_id]

@@ -12,9 +12,8 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from runs.models import Blob, Experiment, Run, RunSpace, SpaceMeasurement
-from runs.operations.retention.pages import preview
-from runs.operations.space.measuring import is_due, measure_anew, measure_space
-from runs.operations.space.tasks import MEASURE
+from runs.operations.retention.views import preview
+from runs.operations.space.measuring import MEASURE, is_due, measure_anew, measure_space
 from runs.storage.blob_checks import BlobReport, delete_orphans, find_orphans
 from tests.judging.factories import make_study
 from tests.runs.factories import make_experiment, make_picture, make_run, make_user
@@ -62,7 +61,7 @@ def address(name: str, experiment: Experiment) -> str:
 class TestMeasuring:
     def test_the_page_says_what_was_measured(self, engineer, experiment, client, monkeypatch):
         asked: list[str] = []
-        monkeypatch.setattr("runs.operations.space.tasks.ask_for", asked.append)
+        monkeypatch.setattr("runs.operations.space.measuring.ask_for", asked.append)
         for _looks_again_till_it_is_measured in range(2):
             page = client.get("/storage/").content.decode()
             assert "Not measured yet" in page

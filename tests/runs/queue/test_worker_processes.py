@@ -14,7 +14,7 @@ from django.db import OperationalError
 
 from runs.launching.carrying_out.tasks import LAST_RESORT_S, execute_next_run
 from runs.models import WorkerBeat
-from runs.operations.health.standstill import patience_s
+from runs.operations.health.checks import patience_s
 from runs.operations.processes import worker_processes
 from runs.operations.processes.supervisor import STOP_LIMIT_S
 from runs.operations.processes.worker_processes import SignsOfLife, UnderWay

@@ -14,8 +14,7 @@ from celery.contrib.testing.worker import start_worker
 from django.test import Client
 
 from runs.telemetry import logs
-from webagent.logs.context import facts_now, logged_with
-from webagent.logs.formatters import JsonLineFormatter
+from webagent.logs import JsonLineFormatter, facts_now, logged_with
 
 
 @pytest.fixture

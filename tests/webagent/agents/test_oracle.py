@@ -1,8 +1,8 @@
 import pytest
 
 from tests.webagent.pages import observation
-from webagent.agents.oracle import Oracle
 from webagent.agents.plans import PLANS
+from webagent.agents.scripted import Oracle
 from webagent.environment.registry import task_names
 from webagent.trajectory.live import Decision, Observation
 

@@ -1,7 +1,6 @@
 import pytest
 
 from webagent.agents.generic.models import ModelFile
-from webagent.agents.oracle import Oracle
 from webagent.agents.registry import (
     AgentKind,
     BadAgentConfig,
@@ -10,7 +9,7 @@ from webagent.agents.registry import (
     make_agent,
     register_agent,
 )
-from webagent.agents.scripted import DoNothing
+from webagent.agents.scripted import DoNothing, Oracle
 from webagent.trajectory.records import Json
 
 CONFIGS: dict[str, Json] = {

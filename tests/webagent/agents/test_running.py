@@ -12,7 +12,7 @@ from webagent.agents import episode
 from webagent.agents.agent import AgentFailure
 from webagent.agents.registry import make_agent
 from webagent.agents.running import run_episode
-from webagent.environment.failures import EnvironmentFailure
+from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import ActionOutcome, Decision, Observation, StepResult
 from webagent.trajectory.records import (

@@ -15,8 +15,7 @@ from PIL import Image
 
 from tests.webagent.processes import browsers, descendants, left_of
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
-from webagent.environment.failures import EnvironmentFailure
-from webagent.environment.interface import Environment
+from webagent.environment.interface import Environment, EnvironmentFailure
 from webagent.environment.registry import make_environment
 from webagent.trajectory.faults import Fault
 

@@ -10,14 +10,17 @@ from typing import Any
 
 import pytest
 
-from webagent.environment import browsergym_suites, registry, site_benchmarks
-from webagent.environment.failures import UnknownTask
-from webagent.environment.registry import make_environment, suites, task_names, task_record
-from webagent.environment.site_benchmarks import (
+from webagent.environment import browsergym_suites, registry
+from webagent.environment.interface import UnknownTask
+from webagent.environment.registry import (
     SITE_BENCHMARKS,
     WEBARENA,
     WORKARENA,
     SiteBenchmark,
+    make_environment,
+    suites,
+    task_names,
+    task_record,
 )
 
 TASK = {
@@ -55,7 +58,7 @@ def ready(monkeypatch: pytest.MonkeyPatch, benchmark: SiteBenchmark, **parts: An
     module = ModuleType(benchmark.module)
     vars(module).update(parts)
     monkeypatch.setitem(sys.modules, benchmark.module, module)
-    monkeypatch.setattr(site_benchmarks, "_is_installed", lambda name: True)
+    monkeypatch.setattr(registry, "_is_installed", lambda name: True)
     for port, name in enumerate((*benchmark.sites.values(), *benchmark.variables), start=7770):
         monkeypatch.setenv(name, f"http://sites.test:{port}/")
 
@@ -77,7 +80,7 @@ def test_what_a_benchmark_lacks_is_named(task: str, named: tuple[str, ...]) -> N
 
 
 def test_only_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site_benchmarks, "_is_installed", lambda name: True)
+    monkeypatch.setattr(registry, "_is_installed", lambda name: True)
     given = dict.fromkeys(WEBARENA.sites.values(), "http://sites.test")
     assert WEBARENA.missing(given) == ()
     assert WEBARENA.missing(given | {"WA_MAP": " "}) == ("the environment variable WA_MAP",)

@@ -11,7 +11,7 @@ import pytest
 from tests.webagent.environment.test_browsergym_environment import HOST, SiteTask, bid_of
 from tests.webagent.processes import browsers, descendants, left_of
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
-from webagent.environment.failures import EnvironmentFailure
+from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.faults import Fault
 
 pytestmark = pytest.mark.browser

@@ -13,8 +13,8 @@ import pytest
 from tests.webagent.moody_site import MoodySite, MoodyTask
 from tests.webagent.processes import browsers, descendants
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
-from webagent.environment.failures import EnvironmentFailure
-from webagent.environment.patience import Patience
+from webagent.environment.browsergym_task import Patience
+from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.faults import Fault
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ import pytest
 
 from webagent.agents.librarian import ERRANDS, Librarian, Style, page_lines
 from webagent.agents.running import run_episode
-from webagent.environment.failures import UnknownTask
+from webagent.environment.interface import UnknownTask
 from webagent.environment.larkfield import PAGES, specifications, task_names, task_record
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import EndReason, Outcome, StepRecord

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from webagent.environment.local_site import LocalSite
+from webagent.environment.browsergym_environment import LocalSite
 
 
 def get(address: str, path: str) -> tuple[int, bytes]:

@@ -4,7 +4,7 @@ from types import ModuleType
 import pytest
 
 from webagent.environment import registry
-from webagent.environment.failures import UnknownTask
+from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import (
     ends_at_first_message,
     make_environment,

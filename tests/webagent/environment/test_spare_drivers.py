@@ -8,7 +8,7 @@ import pytest
 
 from tests.webagent.processes import command, descendants
 from webagent.environment.browsergym_browsers import driver_answers, stop_playwright
-from webagent.environment.spare_drivers import SpareDriver
+from webagent.environment.browsergym_environment import SpareDriver
 
 pytestmark = pytest.mark.browser
 

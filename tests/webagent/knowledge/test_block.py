@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webagent.knowledge.block import Selection, knowledge_block
+from webagent.agents.generic.knowledge import Selection, knowledge_block
 from webagent.knowledge.entries import Entry
 from webagent.llm.tokens import count_tokens
 

@@ -8,10 +8,17 @@ from decimal import Decimal
 
 import pytest
 
-from webagent.knowledge.hint_checks import abstract_problems, concrete_problems, insight_problems
-from webagent.knowledge.hint_source import SourceRun
-from webagent.knowledge.hints import HintRefused, hint_request, load_wording, write_hint
-from webagent.knowledge.levels import Level
+from webagent.knowledge.entries import Level
+from webagent.knowledge.hints import (
+    HintRefused,
+    abstract_problems,
+    concrete_problems,
+    hint_request,
+    insight_problems,
+    load_wording,
+    write_hint,
+)
+from webagent.knowledge.leaks import SourceRun
 from webagent.knowledge.run_log import LogStep, RunLog
 from webagent.llm.interface import Message, Reply, Request, TextPart, Usage
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webagent.knowledge.levels import Relatedness
-from webagent.knowledge.relatedness import DescribedTask, Sources
+from webagent.knowledge.entries import Relatedness
+from webagent.knowledge.relevance import DescribedTask, Sources
 
 
 def task(key: str, site: str, text: str) -> DescribedTask:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent.llm.cache import cache_key
+from webagent.llm.budget import cache_key
 from webagent.llm.interface import ImagePart, Message, Request, TextPart
 from webagent.llm.registry import ModelEntry
 

@@ -11,10 +11,9 @@ import pytest
 
 from tests.webagent.llm.stub import Fault, LLMStub, cut_off, fail, go_wrong, refuse, say
 from tests.webagent.llm.stub_models import ENVIRONMENT, NAMES, stub_entry, stub_registry
-from webagent.llm.budget import Budget
+from webagent.llm.budget import Budget, most_cost
 from webagent.llm.client import Client, Patience
 from webagent.llm.interface import FailureKind, Message, ModelFailure, Reply, Request
-from webagent.llm.prices import most_cost
 from webagent.llm.registry import Registry
 
 every_model = pytest.mark.parametrize("name", NAMES)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from webagent.llm.fences import without_fence
+from webagent.llm.untrusted import without_fence
 
 
 @pytest.mark.parametrize(

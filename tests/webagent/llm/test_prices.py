@@ -6,13 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webagent.llm.budget import cost_of, estimate_cost, most_cost, most_input_tokens
 from webagent.llm.interface import ImagePart, Message, Request, TextPart, Usage
-from webagent.llm.prices import (
-    cost_of,
-    estimate_cost,
-    most_cost,
-    most_input_tokens,
-)
 from webagent.llm.registry import ModelEntry, Prices
 from webagent.llm.tokens import count_request
 

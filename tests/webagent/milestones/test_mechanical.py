@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from webagent.milestones.checks import ElementCheck, ReportedCheck, Rule, TextCheck, UrlCheck
 from webagent.milestones.definition import Definition, digest_of
-from webagent.milestones.findings import in_order, track
-from webagent.milestones.mechanical import find_milestones
+from webagent.milestones.findings import find_milestones, in_order, track
 from webagent.milestones.seen import Seen, looks
 from webagent.trajectory.records import BlobRecord, Observation, StepRecord
 

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from tests.webagent.pages import png
-from webagent.recovery import screens as module
-from webagent.recovery.screens import Screens
+from webagent.recovery import anomalies as module
+from webagent.recovery.anomalies import Screens
 
 
 def page(*boxes: tuple[int, int, int, int], size: tuple[int, int] = (200, 120)) -> bytes:

@@ -10,10 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.webagent.pages import observation, png
-from webagent.recovery.anomalies import find_false_completions, find_loops
+from webagent.recovery.anomalies import (
+    Anomaly,
+    Screens,
+    Watch,
+    find_false_completions,
+    find_loops,
+    what_was_done,
+)
 from webagent.recovery.policy import RecoveryPolicy
-from webagent.recovery.screens import Screens
-from webagent.recovery.watch import Anomaly, Watch, what_was_done
 from webagent.trajectory.actions import ActionKind, parse_browsergym_actions
 
 letters = st.sampled_from("abc")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent.vision.merging import TEXTLESS, in_reading_order, merged
+from webagent.vision.reading import TEXTLESS, in_reading_order, merged
 from webagent.vision.screen import KINDS, TEXT, Box, Element, ScreenItem, TextLine
 
 

@@ -9,10 +9,18 @@ from PIL import Image, ImageDraw
 
 from webagent.llm.interface import FailureKind, ImagePart, ModelFailure, Reply, Request
 from webagent.vision.captions import ModelCaptioner
-from webagent.vision.colours import NAMES, colour_name
-from webagent.vision.drawing import colour_of, draw_boxes
-from webagent.vision.reading import ScreenReader
-from webagent.vision.screen import KINDS, TEXT, Box, Element, ScreenItem, ScreenText, TextLine
+from webagent.vision.reading import NAMES, ScreenReader, colour_name
+from webagent.vision.screen import (
+    KINDS,
+    TEXT,
+    Box,
+    Element,
+    ScreenItem,
+    ScreenText,
+    TextLine,
+    colour_of,
+    draw_boxes,
+)
 
 Colour = str | tuple[int, int, int]
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from webagent.agents.generic.asking import Tried, Tries
 from webagent.agents.generic.history import Turn, learn, remember, turns_of
 from webagent.agents.generic.knowledge import knowledge_version
 from webagent.agents.generic.page import CUT
 from webagent.agents.generic.prompt import PromptMaker
-from webagent.agents.generic.reply import Reply, read_reply
-from webagent.agents.generic.request import Failed, Prompt
+from webagent.agents.generic.request import Failed, Prompt, Reply, read_reply
 from webagent.agents.generic.settings import AgentSettings
-from webagent.agents.generic.tries import Tried, Tries
 from webagent.llm.interface import LanguageModel
 from webagent.llm.registry import ModelEntry
 from webagent.trajectory.live import Decision, Observation, Taken

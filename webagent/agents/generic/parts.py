@@ -11,8 +11,7 @@ from functools import cache
 from webagent.agents.generic.history import Turn, told_history
 from webagent.agents.generic.interest import Interest
 from webagent.agents.generic.knowledge import KnowledgeTeller, framed
-from webagent.agents.generic.marks import is_in_view
-from webagent.agents.generic.page import cut_tree
+from webagent.agents.generic.page import cut_tree, is_in_view
 from webagent.agents.generic.settings import AgentSettings
 from webagent.agents.generic.wording import Example
 from webagent.llm.tokens import count_tokens, fitting

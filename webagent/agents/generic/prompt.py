@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from webagent.agents.generic.history import Turn
-from webagent.agents.generic.marks import marked_screenshot
+from webagent.agents.generic.page import marked_screenshot
 from webagent.agents.generic.parts import Parts, PartsTeller, flat
-from webagent.agents.generic.reply import SCHEMA
 from webagent.agents.generic.request import (
     REPLY_SHARE,
+    SCHEMA,
     Failed,
     Prompt,
     latest_that_fit,

@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webagent.agents.generic.action_space import Action, chosen_actions
-from webagent.agents.generic.benchmarks import BENCHMARK_ACTIONS, DEFAULT_ACTIONS, MAX_STEPS
 from webagent.agents.generic.knowledge import KnowledgeSettings
 from webagent.agents.generic.wording import Wording, Words, load_wording
 from webagent.trajectory.amounts import Money
 from webagent.trajectory.records import Json
+
+MAX_STEPS = MappingProxyType({"short": 30, "standard": 50, "long": 100})
+"""Ready lengths of a run, in steps."""
+
+_WEBARENA_ACTIONS = (
+    "scroll",
+    "keyboard_press",
+    "click",
+    "fill",
+    "hover",
+    "select_option",
+    "nav",
+    "tab",
+    "chat",
+    "infeas",
+)
+
+BENCHMARK_ACTIONS = MappingProxyType(
+    {
+        # Leaving the page ends a task with 0, and nobody reads messages.
+        "miniwob": ("bid", "coord"),
+        "webarena": _WEBARENA_ACTIONS,
+        "visualwebarena": _WEBARENA_ACTIONS,
+        "workarena": ("bid", "tab", "nav", "chat", "infeas"),
+    }
+)
+"""Names and groups of actions."""
+DEFAULT_ACTIONS = ("bid", "nav", "tab", "chat", "infeas")
+"""For tasks of no known benchmark."""
+
 
 ADDED_LATER = ("hints", "knowledge", "knowledge_tokens")
 

@@ -5,20 +5,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pydantic import JsonValue
+
 from webagent.agents.agent import AgentFailure, OutOfCompletions
+from webagent.agents.generic.asking import Questions, Tries
 from webagent.agents.generic.history import Turn, learn, remember, turns_of
+from webagent.agents.generic.models import asked_model
 from webagent.agents.generic.request import Failed, Prompt
-from webagent.agents.generic.tries import Tries
-from webagent.agents.screen.captions import Captions
 from webagent.agents.screen.commands import browser_action, told
 from webagent.agents.screen.looking import Read, Seen, look, reader_of
 from webagent.agents.screen.prompt import Look, ScreenPrompts
 from webagent.agents.screen.reply import ScreenReply, read_reply
-from webagent.agents.screen.settings import ScreenSettings
-from webagent.llm.interface import LanguageModel
+from webagent.agents.screen.scripted import ScreenScripted
+from webagent.agents.screen.settings import ScreenSettings, SightSettings
+from webagent.llm.interface import LanguageModel, Reply, Request
 from webagent.llm.registry import ModelEntry
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord
+from webagent.vision.captions import Captioner, ModelCaptioner
+
+
+class Captions:
+    """The captioner of one agent; the same picture is asked about once."""
+
+    def __init__(self, model: LanguageModel, entry: ModelEntry) -> None:
+        self._model = model
+        self._entry = entry
+        self._questions = Questions(model, entry)
+        self.captioner: Captioner = ModelCaptioner(self, entry.name)
+
+    def complete(self, request: Request) -> Reply:
+        """The reply, noted.
+
+        Raises:
+            ModelFailure: there is none; that is noted too.
+        """
+        return self._questions.ask(request)
+
+    def told(self, decision: Decision) -> Decision:
+        """The decision with what was asked for captions since the one before."""
+        asked, self._questions = self._questions, Questions(self._model, self._entry)
+        calls = (*asked.calls, *decision.llm_calls)
+        return replace(decision, llm_calls=calls, blobs={**asked.blobs, **decision.blobs})
+
 
 NAME = "screen"
 
@@ -119,3 +148,28 @@ class ScreenAgent:
         """The decision with what was seen, and what seeing it took."""
         whole = replace(decision, screen=seen.kept, marked_screenshot=seen.drawn)
         return whole if self._captions is None else self._captions.told(whole)
+
+
+def make_screen(**config: JsonValue) -> ScreenAgent:
+    """An agent of this configuration, for one run.
+
+    Raises:
+        ValueError: the configuration does not fit, or its model cannot be asked here.
+    """
+    settings = ScreenSettings.model_validate(config)
+    client, entry = asked_model(settings)
+    captions = None
+    if settings.captioner:
+        _, seeing = asked_model(settings.model_copy(update={"model": settings.captioner}))
+        # By the same client: one budget for all that the run asks.
+        captions = Captions(client, seeing)
+    return ScreenAgent(settings, client, entry, captions=captions)
+
+
+def make_scripted(**config: JsonValue) -> ScreenScripted:
+    """An agent without a model, for one run.
+
+    Raises:
+        ValueError: the configuration does not fit.
+    """
+    return ScreenScripted(SightSettings.model_validate(config))

@@ -15,8 +15,7 @@ from webagent.agents.agent import AgentFailure
 from webagent.agents.screen.settings import SightSettings
 from webagent.trajectory.live import Observation, ReadScreen
 from webagent.trajectory.records import ErrorOrigin
-from webagent.vision.drawing import draw_boxes
-from webagent.vision.screen import ScreenText
+from webagent.vision.screen import ScreenText, draw_boxes
 
 if TYPE_CHECKING:
     from webagent.vision.captions import Captioner

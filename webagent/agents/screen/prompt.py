@@ -18,8 +18,7 @@ from webagent.agents.generic.request import (
 )
 from webagent.agents.generic.wording import filled
 from webagent.agents.screen.commands import KEYS
-from webagent.agents.screen.examples import WorkedExample
-from webagent.agents.screen.reply import SCHEMA
+from webagent.agents.screen.reply import SCHEMA, WorkedExample
 from webagent.agents.screen.settings import ScreenSettings
 from webagent.llm.interface import Message, Request
 from webagent.llm.registry import ModelEntry

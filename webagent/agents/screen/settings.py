@@ -3,15 +3,47 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from webagent.agents.generic.wording import Wording
-from webagent.agents.screen.examples import Examples, WorkedExample, load_examples
-from webagent.agents.screen.wording import ScreenWords, screen_wording
+from webagent.agents.generic.wording import HistoryWords, Wording, read_wording
+from webagent.agents.screen.reply import Examples, WorkedExample, load_examples
 from webagent.trajectory.amounts import Money
 from webagent.trajectory.records import Json
+
+FOLDER = Path(__file__).parent / "prompts"
+
+
+class ScreenWords(HistoryWords):
+    """What one version says. Its parts are named after the parts of a prompt."""
+
+    system: str
+    reply: str
+    tips: str
+    no_tips: str
+    example: str
+    example_turn: str
+    goal: str
+    history: str
+    code_word: str
+    error: str
+    screen: str
+    nothing_seen: str
+    ending: str
+    unusable: str
+    screen_left_out: str
+
+
+def screen_wording(version: str) -> Wording[ScreenWords]:
+    """The words of that version.
+
+    Raises:
+        ValueError: there is none; the message names those that there are.
+    """
+    return read_wording(version, ScreenWords, FOLDER)
+
 
 MAX_COMPLETIONS = 10
 

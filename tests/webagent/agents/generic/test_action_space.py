@@ -19,7 +19,7 @@ from webagent.agents.generic.action_space import (
     chosen_actions,
     read_action,
 )
-from webagent.agents.generic.benchmarks import BENCHMARK_ACTIONS
+from webagent.agents.generic.settings import BENCHMARK_ACTIONS
 from webagent.agents.generic.wording import load_wording, wording_versions
 from webagent.environment.browsergym_session import REFUSED_ACTIONS, action_set
 

@@ -22,7 +22,7 @@ from tests.webagent.agents.test_running import Room
 from tests.webagent.pages import observation
 from webagent.agents.agent import AgentFailure, OutOfBudget
 from webagent.agents.generic.agent import GenericAgent
-from webagent.agents.generic.reply import UnusableReply, read_reply
+from webagent.agents.generic.request import UnusableReply, read_reply
 from webagent.agents.running import run_episode
 from webagent.llm.interface import FailureKind, ModelFailure, Usage
 from webagent.trajectory.faults import Fault

@@ -23,10 +23,9 @@ from tests.webagent.agents.screen.made import (
 from webagent.agents.agent import AgentFailure, OutOfCompletions
 from webagent.agents.endings import agent_failed
 from webagent.agents.generic.wording import wording_versions
-from webagent.agents.screen.agent import ScreenAgent
-from webagent.agents.screen.captions import Captions
-from webagent.agents.screen.examples import example_files, load_examples
-from webagent.agents.screen.wording import FOLDER, screen_wording
+from webagent.agents.screen.agent import Captions, ScreenAgent
+from webagent.agents.screen.reply import example_files, load_examples
+from webagent.agents.screen.settings import FOLDER, screen_wording
 from webagent.llm.interface import FailureKind, ModelFailure
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome

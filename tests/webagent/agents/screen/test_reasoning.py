@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.webagent.agents.screen.made import LOGIN, item, looked, screen, showing
 from webagent.agents.screen.commands import browser_action
-from webagent.agents.screen.reasoning.likeness import label_likeness, likeness, place_in
+from webagent.agents.screen.reasoning.finding import label_likeness, likeness, place_in
 from webagent.agents.screen.reasoning.rules import Unclear, commands_for
 from webagent.agents.screen.reasoning.wishes import (
     Choose,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.webagent.agents.screen.made import click, said
-from webagent.agents.generic.reply import UnusableReply
+from webagent.agents.generic.request import UnusableReply
 from webagent.agents.screen.reply import SCHEMA, read_reply
 
 SIZE = (498, 321)

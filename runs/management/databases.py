@@ -1,12 +1,14 @@
-"""A database that is still starting is waited for, and whoever waits is told."""
+"""Databases that commands meet: still starting, or not migrated."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from django.core.management.base import CommandError
-from django.db import OperationalError, connection
+from django.db import OperationalError, ProgrammingError, connection
 
 WAIT_LIMIT_S = 300.0
 LOOK_EVERY_S = 1.0
@@ -43,3 +45,30 @@ def _wait(say: Callable[[str], None]) -> None:
             say(f"Waiting for the database: {why}")
             told = time.monotonic()
         time.sleep(LOOK_EVERY_S)
+
+
+SHOWN_AS_IT_IS = ("migrate", "--traceback")
+"""Where these stand in a command line, what broke is to be seen: of `migrate` it is the answer."""
+
+
+@contextmanager
+def told_to_migrate(arguments: Sequence[str]) -> Iterator[None]:
+    """One plain line and an exit code of 1, where missing tables or columns broke the command.
+
+    Args:
+        arguments: the command line, as in `sys.argv`.
+    """
+    try:
+        yield
+    except (OperationalError, ProgrammingError) as error:
+        # Here, since it knows models, and those are known once the command has begun.
+        from runs.operations.health.checks import BEHIND, check_migrations
+
+        missing = check_migrations()
+        if not missing.endswith(BEHIND) or not {*SHOWN_AS_IT_IS}.isdisjoint(arguments):
+            raise
+        said = str(error).partition("\n")[0]
+        sys.exit(
+            f"The database is not ready ({said}): {missing}. "
+            "Run `python manage.py migrate` first; `make run` does so by itself."
+        )

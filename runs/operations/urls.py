@@ -1,7 +1,8 @@
-"""Addresses of disk use, quotas, and what is put away."""
+"""Addresses of disk use, retention and the infrastructure."""
 
 from django.urls import path
 
+from runs.operations.health import infrastructure
 from runs.operations.retention import views as retention
 from runs.operations.space import views as space
 
@@ -28,5 +29,11 @@ urlpatterns = [
         "storage/experiments/<int:experiment_id>/delete/",
         retention.retention_delete,
         name="retention_delete",
+    ),
+    path("reruns/infrastructure/", infrastructure.infrastructure, name="infrastructure"),
+    path(
+        "reruns/infrastructure/sites/",
+        infrastructure.infrastructure_sites,
+        name="infrastructure_sites",
     ),
 ]

@@ -12,8 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 
 from runs.accounts.audit_log import record_download
+from runs.operations.error_views import bad_request, not_found, server_error
 from runs.operations.health.probes import PROBES
-from runs.operations.requests.error_views import bad_request, not_found, server_error
 from runs.telemetry.actors import acting_as, of_request
 from runs.telemetry.request_log import GetResponse
 

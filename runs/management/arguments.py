@@ -1,4 +1,4 @@
-"""Answers to what a first look at files asked, as commands take them."""
+"""Arguments of commands: answers to questions of an import, and retry policies by name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from django.core.management.base import CommandError
 
+from runs.models import RetryPolicy
 from webagent.trajectory.reading import QUESTIONS
 
 
@@ -25,3 +26,18 @@ def read_answers(given: Iterable[str]) -> dict[str, str]:
             choices = ", ".join(QUESTIONS[key].choices)
             raise CommandError(f"--answer {key}={choice}: one of {choices}")
     return {key: choice for key, _, choice in pairs}
+
+
+def named_policy(words: str) -> RetryPolicy | None:
+    """The policy `NAME@VERSION`, or the last version of `NAME`; None for no words.
+
+    Raises:
+        CommandError: there is none; the message lists those that there are.
+    """
+    if not words:
+        return None
+    policy = RetryPolicy.objects.named(words)
+    if policy is None:
+        known = ", ".join(str(each) for each in RetryPolicy.objects.latest_versions()) or "none"
+        raise CommandError(f"There is no retry policy {words!r}. There are: {known}.")
+    return policy

@@ -6,16 +6,23 @@ tells what anybody judged. An answer stands for a while, however often it is ask
 
 from __future__ import annotations
 
+import hmac
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from socketserver import ThreadingMixIn
+from typing import TYPE_CHECKING
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Count, Max, Min
 from django.db.models.functions import Now
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from runs.models import LeasedWork, Run, RunStatus, WorkerBeat
@@ -23,6 +30,10 @@ from runs.operations.health.checks import OK, broker
 from runs.operations.health.readiness import examiner
 from runs.queue.jobs import kinds_of_work
 from runs.queue.workers import all_duties, all_queues, beat_ages
+from runs.telemetry.counters import FOLDER
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIEnvironment
 
 logger = logging.getLogger(__name__)
 
@@ -158,3 +169,49 @@ def _age(found: Mapping[str, object]) -> float:
 
 def _gauge(name: str, words: str, labels: list[str] | None = None) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"crosscheck_{name}", words, labels=labels or [])
+
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+_site = CollectorRegistry()
+_site.register(SiteGauges())
+
+
+def counts() -> bytes:
+    """What this program has counted, all its processes together."""
+    if FOLDER not in os.environ:
+        return generate_latest(REGISTRY)
+    together = CollectorRegistry()
+    MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+    return generate_latest(together)
+
+
+def exposition() -> bytes:
+    """What this program has counted, and how the whole site stands."""
+    return counts() + generate_latest(_site)
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Scrapes are no news."""
+
+
+def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """The counts of these processes, for whoever holds the token if there is one."""
+    token = settings.ENV.METRICS_TOKEN
+    given = str(environ.get("HTTP_AUTHORIZATION", ""))
+    if token and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+        start_response("404 Not Found", [])
+        return []
+    start_response("200 OK", [("Content-Type", CONTENT_TYPE)])
+    return [counts()]
+
+
+def serve_counts(port: int) -> None:
+    """Answer on the port for what this program's processes count, till the process ends."""
+    with make_server("0.0.0.0", port, answer, _Server, _Quiet) as server:  # noqa: S104 (scraped)
+        server.serve_forever()

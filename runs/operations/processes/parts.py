@@ -16,14 +16,17 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
+from typing import Any
 
 from django.conf import settings
 from django.core.checks import run_checks
+from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, connections
 from django.db.backends.signals import connection_created
+from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
-from runs.operations.health.of_workers import serve_counts
-from runs.operations.health.standstill import patience_s
+from runs.operations.health.checks import patience_s
+from runs.operations.health.metrics import serve_counts
 from runs.operations.processes.supervisor import Alive, Part
 from runs.operations.processes.worker_processes import (
     SignsOfLife,
@@ -119,3 +122,39 @@ def _sweep_by_the_clock(name: str, alive: Alive) -> None:
             close_old_connections()
         stopped.wait(max(begun + settings.ENV.SWEEP_INTERVAL_S - time.monotonic(), 0))
     signs.stop()
+
+
+PROCESSES, THREADS = 2, 4
+GRACE_S = 5
+
+
+def web_part(host: str, port: int) -> Part:
+    """gunicorn on this address; its processes are forked from what the supervisor imported."""
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    def serve(_alive: Alive) -> None:
+        _Server(
+            {
+                "bind": address,
+                "workers": PROCESSES,
+                "threads": THREADS,
+                "graceful_timeout": GRACE_S,
+                "loglevel": "warning",
+                "control_socket_disable": True,
+            }
+        ).run()
+
+    return Part("web", serve)
+
+
+class _Server(BaseApplication):  # type: ignore[misc]  # it ships no types
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+        super().__init__()
+
+    def load_config(self) -> None:
+        for name, value in self._options.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        return get_wsgi_application()

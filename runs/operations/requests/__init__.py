@@ -1,1 +1,0 @@
-"""Every request: middleware, and the pages for what went wrong."""
