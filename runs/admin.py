@@ -19,7 +19,7 @@ from django.http import HttpRequest
 
 from runs.accounts.audit_log import record_act
 from runs.models import User
-from runs.models.audit_kinds import ACCOUNT_CHANGED, ACCOUNT_MADE, ROLE_CHANGED, ActKind
+from runs.models.audit_log import ACCOUNT_CHANGED, ACCOUNT_MADE, ROLE_CHANGED, ActKind
 
 if TYPE_CHECKING:
     AccountAdminBase = UserAdmin[User]

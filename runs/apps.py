@@ -28,7 +28,7 @@ class RunsConfig(AppConfig):
         use_models_file(lambda: settings.ENV.MODELS_FILE)
         # Models are loaded only now.
         from runs.models.immutability import install_guards, remove_guards
-        from runs.models.policy_documents import add_ready_policies
+        from runs.models.policies import add_ready_policies
 
         pre_migrate.connect(remove_guards, sender=self)
         post_migrate.connect(install_guards, sender=self)

@@ -14,7 +14,7 @@ from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.studies.audit_kinds import STUDY_EXPORTED
 from runs.accounts.audit_log import record_act
 from runs.models import Experiment
-from runs.models.audit_kinds import RUNS_EXPORTED
+from runs.models.audit_log import RUNS_EXPORTED
 from runs.models.parsing import read_number
 
 

@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 
 from runs.accounts.audit_log import record_act
 from runs.models import User
-from runs.models.audit_kinds import ACCOUNT_MADE
+from runs.models.audit_log import ACCOUNT_MADE
 
 APPS = ("runs", "judging", "auth")
 TAG_FAILURES = "judging.add_failurecausetag"

@@ -5,7 +5,7 @@ Those of labels and disputes tell who judged which run when, and how long one to
 
 from django.utils.translation import gettext_lazy as _
 
-from runs.models.audit_kinds import kind
+from runs.models.audit_log import kind
 
 LABEL_SUBMITTED = kind("label.submitted", _("submitted a label"), is_blinded=True)
 LABEL_CHANGED = kind("label.changed", _("changed a label"), is_blinded=True)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from django_filters import Filter
 
     from runs.models import Run
-    from runs.models.run_queries import RunQuerySet
+    from runs.models.runs.queries import RunQuerySet
 
 NO_VERDICT = ""
 

@@ -24,7 +24,7 @@ from judging.studies.audit_kinds import (
 from judging.studies.queue.assignment import lock_study
 from runs.accounts.audit_log import record_act
 from runs.models import Run, RunStatus, User
-from runs.models.run_queries import RunQuerySet
+from runs.models.runs.queries import RunQuerySet
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter
 

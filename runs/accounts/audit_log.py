@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from runs.models import Act, User
-from runs.models.audit_kinds import DOWNLOADS, FILE_DOWNLOADED, ActKind
+from runs.models.audit_log import DOWNLOADS, FILE_DOWNLOADED, ActKind
 from runs.telemetry.actors import acting
 
 

@@ -25,8 +25,7 @@ from runs.accounts.audit_log import record_act
 from runs.interface.fragments import AppRequest
 from runs.interface.spreadsheets import escape_formula
 from runs.models import Act, User
-from runs.models.audit_kinds import KINDS, LOG_DOWNLOADED
-from runs.models.audit_log_queries import ActQuerySet
+from runs.models.audit_log import KINDS, LOG_DOWNLOADED, ActQuerySet
 from runs.models.parsing import read_number
 from runs.models.visibility import run_policy
 from webagent.trajectory.moments import is_of_a_calendar
@@ -78,7 +77,7 @@ class ActFilter(forms.Form):
         choices = [("", _("anything")), *((kind.name, kind.words) for kind in kinds)]
         self.fields["did"].choices = choices  # type: ignore[attr-defined]
 
-    def chosen(self, viewer: User) -> ActQuerySet[Act]:
+    def chosen(self, viewer: User) -> ActQuerySet:
         """The acts asked for, of those that the viewer may know of; the newest first."""
         self.is_valid()
         wanted = {name: value for name, value in self.cleaned_data.items() if value}
@@ -88,7 +87,7 @@ class ActFilter(forms.Form):
             for name, value in wanted.items()
             if not isinstance(value, date) or is_of_a_calendar(value)
         }
-        acts: ActQuerySet[Act] = Act.objects.all()
+        acts: ActQuerySet = Act.objects.all()
         if not reads_details(viewer):
             blinded = [kind.name for kind in KINDS.values() if kind.is_blinded]
             if wanted.get("did") in blinded:  # found by an index, where the other way reads all

@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 
 from runs.accounts.audit_log import record_act
 from runs.models import User
-from runs.models.audit_kinds import (
+from runs.models.audit_log import (
     LOCKED_OUT,
     LOGGED_IN,
     LOGGED_OUT,

@@ -21,8 +21,8 @@ from django.views.decorators.vary import vary_on_headers
 from runs.accounts.audit_log import record_act
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import ApiToken, Scope, User
-from runs.models.api import KEY_START, PREFIX_CHARS, digest_of
-from runs.models.audit_kinds import TOKEN_MADE, TOKEN_REVOKED
+from runs.models.audit_log import TOKEN_MADE, TOKEN_REVOKED
+from runs.models.people import KEY_START, PREFIX_CHARS, digest_of
 
 LIVES = [
     (7, _("7 days")),

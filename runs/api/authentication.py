@@ -20,7 +20,7 @@ from runs.api.bodies import body_of
 from runs.api.problems import Problem, forbidden
 from runs.interface.fragments import AppRequest
 from runs.models import ApiToken, Scope
-from runs.models.api import KEY_START, PREFIX_CHARS
+from runs.models.people import KEY_START, PREFIX_CHARS
 
 AT_A_TIME = 20
 MINUTE_S = 60

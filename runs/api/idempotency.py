@@ -20,7 +20,7 @@ from runs.api.authentication import ApiRequest
 from runs.api.bodies import request_hash
 from runs.api.problems import Problem, invalid
 from runs.models import ApiAnswer
-from runs.models.api import ANSWERS_KEPT
+from runs.models.people import ANSWERS_KEPT
 from runs.queue.sweeping import swept
 
 HEADER = "Idempotency-Key"

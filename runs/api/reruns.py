@@ -21,7 +21,7 @@ from runs.launching.reruns.services import (
     launch_reruns,
 )
 from runs.models import Run, RunStatus, Scope
-from runs.models.run_queries import RunQuerySet
+from runs.models.runs.queries import RunQuerySet
 
 router = Router(tags=["reruns"])
 LAUNCHES = Bearer(Scope.RERUNS_LAUNCH, "runs.rerun_run")

@@ -11,12 +11,12 @@ from pydantic import BaseModel, Field
 
 from runs.api.paging import Page
 from runs.models import Attachment, Event, Run, Step
-from runs.models.shown_runs import hides_something
+from runs.models.runs.run import hides_something
 from runs.storage.views import BLIND_ROLES
 from runs.viewer.timeline.marks import events_shown
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 HIDDEN = "Null also where it is hidden from the caller."
 BLOB = "SHA-256 of a file of the run."

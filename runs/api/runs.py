@@ -12,7 +12,7 @@ from runs.api.paging import Paged, Paging, Words, filtered, known_only, page_of
 from runs.api.problems import not_found
 from runs.api.run_schemas import RunDetail, RunPage, StepPage, run_detail, run_out, step_out
 from runs.models import Run, Scope
-from runs.models.run_queries import RunQuerySet
+from runs.models.runs.queries import RunQuerySet
 from runs.models.visibility import visibility_of
 from runs.storage.views import run_blob
 from runs.viewer.run_list.filters import RunFilter

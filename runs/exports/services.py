@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 
 from runs.exports.run_bundles import bundles_of
 from runs.models import Run, Task, User
-from runs.models.run_queries import RunQuerySet
+from runs.models.runs.queries import RunQuerySet
 from webagent.trajectory.atif.writer import write_atif
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.native.blinding import Blinding, without_answers
@@ -24,7 +24,7 @@ from webagent.trajectory.native.manifest import Manifest
 from webagent.trajectory.native.writer import write_folder, write_zip
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 OnRun = Callable[[RunBundle], None]
 

@@ -16,7 +16,7 @@ from runs.accounts.audit_log import record_act
 from runs.exports.services import ExportFormat, export_for
 from runs.interface.fragments import AppRequest
 from runs.models import Run, RunStatus
-from runs.models.audit_kinds import RUNS_EXPORTED
+from runs.models.audit_log import RUNS_EXPORTED
 from runs.storage.links import as_uuid
 from webagent.trajectory.bundles import BlobError
 

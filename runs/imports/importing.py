@@ -18,6 +18,7 @@ from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, import_runs
 from runs.imports.upload_keeping import drop_if_done_with, drop_unneeded
 from runs.models import ImportJob
+from runs.models.leased_work import WorkState
 from runs.queue.leases import Hold, WorkLostError, sweep_work
 from runs.queue.workers import is_stopping
 from runs.storage.blobs import import_bounds
@@ -68,7 +69,7 @@ def sweep_imports() -> None:
     drop_unneeded()
 
 
-def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, object]]:
+def _carry_out(job: ImportJob, hold: Hold) -> tuple[WorkState, dict[str, object]]:
     """State and last changes of the look or the import. Raises WorkLostError."""
     report = ImportReport(is_reading_again=bool(job.reads_again_id))
     try:
@@ -84,7 +85,7 @@ def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, o
         ):
             hold.renew(n_total=source.total, n_done=0)
             if job.only_looks:
-                return ImportJob.State.FINISHED, _look(job, source, hold)
+                return WorkState.FINISHED, _look(job, source, hold)
             verdicts = verdict_store.get()
             verdicts.before_file(path, job.created_by)
             _import(job, hold, source, report)
@@ -95,9 +96,9 @@ def _carry_out(job: ImportJob, hold: Hold) -> tuple[ImportJob.State, dict[str, o
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
         logger.exception("The import of %s broke.", job.file_name)
         reason = f"{type(error).__name__}: {error}"
-        return ImportJob.State.FAILED, {"report": report.summary(), "problem": reason}
+        return WorkState.FAILED, {"report": report.summary(), "problem": reason}
     done = {"report": report.summary(), "n_done": report.n_done, "problem": ""}
-    return ImportJob.State.FINISHED, done
+    return WorkState.FINISHED, done
 
 
 def _look(job: ImportJob, source: RunSource, hold: Hold) -> dict[str, object]:

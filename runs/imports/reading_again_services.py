@@ -9,7 +9,7 @@ from runs.imports.kept_uploads import drop_upload, is_kept
 from runs.imports.services import GoneError
 from runs.imports.tasks import dispatch_imports
 from runs.models import ImportJob, User
-from runs.models.audit_kinds import UPLOAD_DELETED, UPLOAD_READ_AGAIN
+from runs.models.audit_log import UPLOAD_DELETED, UPLOAD_READ_AGAIN
 
 
 @transaction.atomic

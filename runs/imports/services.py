@@ -16,7 +16,7 @@ from runs.accounts.audit_log import record_act
 from runs.imports.kept_uploads import drop_upload, is_kept, keeping_upload
 from runs.imports.tasks import dispatch_imports
 from runs.models import ImportJob, User
-from runs.models.audit_kinds import IMPORT_DISCARDED, IMPORT_STARTED
+from runs.models.audit_log import IMPORT_DISCARDED, IMPORT_STARTED
 
 
 class GoneError(Exception):

@@ -23,7 +23,7 @@ from rich.progress import (
 from runs.accounts.audit_log import record_act
 from runs.exports.services import ExportFormat, export_atif, export_runs
 from runs.models import Run
-from runs.models.audit_kinds import RUNS_EXPORTED
+from runs.models.audit_log import RUNS_EXPORTED
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.native.blinding import Blinding
 

@@ -3,7 +3,7 @@
 from django.db import migrations, models
 
 from runs.models.live_indexes import AddLiveIndex
-from runs.models.goals import GoalStart
+from runs.models.runs.queries import GoalStart
 
 
 class Migration(migrations.Migration):

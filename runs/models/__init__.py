@@ -1,22 +1,19 @@
 """What is stored of tasks, agents, runs and steps."""
 
-from runs.models.agents import AgentConfiguration
-from runs.models.api import ApiAnswer, ApiToken, Scope
 from runs.models.audit_log import Act
-from runs.models.blobs import Attachment, Blob
-from runs.models.events import Event
-from runs.models.experiments import Experiment, ExperimentState
+from runs.models.experiments import AgentConfiguration, Experiment, ExperimentState
 from runs.models.hints import Hint, HintChoice, HintLevel, HintRelatedness, HintSet
 from runs.models.imports import ImportJob, RunOfImport
 from runs.models.knowledge import KnowledgeEntry, KnowledgeSet, KnowledgeSource
 from runs.models.learning import LearningItem, LearningJob
 from runs.models.leased_work import LeasedWork, PaidWork
 from runs.models.milestones import Milestone
-from runs.models.people import User
+from runs.models.people import ApiAnswer, ApiToken, Scope, User
 from runs.models.policies import RetryPolicy
-from runs.models.runs import Run, RunStatus
+from runs.models.runs.run import Run
+from runs.models.runs.states import RunStatus
 from runs.models.space import DeletedRun, DoomedBlob, RunSpace, SpaceMeasurement
-from runs.models.steps import Step
+from runs.models.steps import Attachment, Blob, Event, Step
 from runs.models.tasks import Task, TaskRevision, TaskSet
 from runs.models.workers import WorkerBeat
 

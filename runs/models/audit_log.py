@@ -1,11 +1,102 @@
-"""The log of acts: who did what."""
+"""The log of acts: who did what.
+
+The kinds of acts that are written down, by name, with the words that the page says.
+
+`judging.studies.audit_kinds` adds those of judging.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from django.db import models
 from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
-from runs.models.audit_kinds import words_of
-from runs.models.audit_log_queries import ActQuerySet
 from runs.models.people import User
+
+
+class ActQuerySet(models.QuerySet["Act"]):
+    """Acts, the newest first."""
+
+    def before(self, pk: int | None) -> ActQuerySet:
+        """Those older than this one; all where it is None."""
+        return self if pk is None else self.filter(pk__lt=pk)
+
+    def update(self, **_: Any) -> NoReturn:
+        raise TypeError("an act never changes")
+
+    def delete(self) -> NoReturn:
+        raise TypeError("an act is never deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class ActKind:
+    """A kind of act: `name` is stored, `words` say it.
+
+    Attributes:
+        is_blinded: whoever is blinded to any run reads such acts of nobody but themselves.
+    """
+
+    name: str
+    words: str | Promise
+    is_blinded: bool = False
+
+
+KINDS: dict[str, ActKind] = {}
+
+
+def kind(name: str, words: str | Promise, *, is_blinded: bool = False) -> ActKind:
+    """A kind that the page knows.
+
+    Raises:
+        ValueError: the name is taken.
+    """
+    if name in KINDS:
+        raise ValueError(f"there is a kind of act of the name {name}")
+    return KINDS.setdefault(name, ActKind(name, words, is_blinded))
+
+
+def words_of(name: str) -> str | Promise:
+    """What the page says of acts of this name; the name itself where the kind is gone."""
+    known = KINDS.get(name)
+    return known.words if known else name
+
+
+LOGGED_IN = kind("account.logged_in", _("logged in"))
+LOGGED_OUT = kind("account.logged_out", _("logged out"))
+LOGIN_FAILED = kind("account.login_failed", _("failed to log in"))
+LOCKED_OUT = kind("account.locked_out", _("was locked out"))
+ACCOUNT_MADE = kind("account.made", _("made an account"))
+ACCOUNT_CHANGED = kind("account.changed", _("changed an account"))
+PASSWORD_CHANGED = kind("account.password_changed", _("changed a password"))
+ROLE_CHANGED = kind("role.changed", _("changed a role"))
+
+TOKEN_MADE = kind("token.made", _("made a token"))
+TOKEN_REVOKED = kind("token.revoked", _("revoked a token"))
+
+IMPORT_STARTED = kind("import.started", _("sent a file to import"))
+IMPORT_DISCARDED = kind("import.discarded", _("discarded a file to import"))
+UPLOAD_READ_AGAIN = kind("import.read_again", _("had a sent file read again"))
+UPLOAD_DELETED = kind("import.file_deleted", _("deleted a sent file"))
+RUNS_IMPORTED = kind("run.imported", _("imported runs"))
+RUNS_EXPORTED = kind("run.exported", _("exported runs"))
+RUNS_DELETED = kind("run.deleted", _("deleted runs"))
+FILE_DOWNLOADED = kind("file.downloaded", _("downloaded a file"))
+LOG_DOWNLOADED = kind("log.downloaded", _("downloaded the log of acts"))
+DOWNLOADS = {RUNS_EXPORTED.name, LOG_DOWNLOADED.name}
+"""What says by itself that a file went out."""
+
+EXPERIMENT_ARCHIVED = kind("experiment.archived", _("archived an experiment"))
+RETENTION_CHANGED = kind("retention.changed", _("changed a retention rule"))
+QUOTA_CHANGED = kind("quota.changed", _("changed a quota"))
+
+TASKS_IMPORTED = kind("task.imported", _("imported tasks"))
+TASKS_PATCHED = kind("task.patched", _("applied a task patch"))
+PATCH_TAKEN_BACK = kind("task.patch_taken_back", _("took back a task patch"))
+MILESTONES_CHANGED = kind("task.milestones_changed", _("changed milestones"))
+POLICY_SAVED = kind("policy.saved", _("saved a retry policy"))
 
 
 class ActKeptError(TypeError):

@@ -1,10 +1,34 @@
-"""Experiments: runs that belong together, as they came in or as somebody planned them."""
+"""Experiments: runs that belong together, and the agent configurations that they compare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext_lazy as _
 
-from runs.models.experiment_queries import ExperimentQuerySet
+from runs.models.visibility import run_policy
+
+if TYPE_CHECKING:
+    from runs.models.people import User
+
+
+class ExperimentQuerySet(models.QuerySet["Experiment"]):
+    """Queries over experiments."""
+
+    def visible_to(self, user: User) -> Self:
+        """Experiments without those that hold only runs whose agent is hidden from the person.
+
+        The name of such a one mostly tells the agent.
+        """
+        anonymous = run_policy().anonymous(user)
+        if anonymous is None:
+            return self.all()
+        model: Any = self.model._meta.get_field("runs").related_model
+        runs = model._default_manager.filter(experiment=OuterRef("pk"))
+        return self.filter(~Exists(runs) | Exists(runs.exclude(anonymous)))
 
 
 class ExperimentState(models.TextChoices):
@@ -54,3 +78,41 @@ class Experiment(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+HINTS_KEY = "hints"
+"""Where a configuration names its hint set."""
+KNOWLEDGE_KEY = "knowledge"
+"""Where a configuration has its web knowledge."""
+
+
+class AgentConfiguration(models.Model):
+    """An agent with everything that makes it behave as it does."""
+
+    name = models.CharField(max_length=200)
+    version = models.CharField(max_length=100, blank=True)
+    model = models.CharField(max_length=200, blank=True, db_index=True)
+    """The first model's name; empty for agents without one."""
+    model_names = models.JSONField(default=list)
+    config = models.JSONField(default=dict)
+    config_hash = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name", "version"]
+        verbose_name = _("agent configuration")
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}".strip()
+
+    @property
+    def hint_key(self) -> str:
+        """The hint set that the agent names; empty for none."""
+        key = self.config.get(HINTS_KEY)
+        return key if isinstance(key, str) else ""
+
+    @property
+    def knowledge_hash(self) -> str:
+        """The hash of the web knowledge that the agent has; empty for none."""
+        had = self.config.get(KNOWLEDGE_KEY)
+        return str(had.get("sha256", "")) if isinstance(had, dict) else ""

@@ -1,11 +1,22 @@
 """Milestones: the steps on the way to a task's goal that progress is counted in."""
 
+from __future__ import annotations
+
+from typing import Self
+
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from runs.models.milestone_queries import MilestoneQuerySet
 from runs.models.tasks import Task
+
+
+class MilestoneQuerySet(models.QuerySet["Milestone"]):
+    """Queries over milestones."""
+
+    def in_force(self) -> Self:
+        """Those that were not removed, in the order of their tasks."""
+        return self.filter(removed_at__isnull=True)
 
 
 class Milestone(models.Model):

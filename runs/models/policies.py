@@ -1,10 +1,49 @@
-"""Retry policies: versioned rows that never change."""
+"""Retry policies: versioned rows that never change, and their document in the engine's form."""
+
+from __future__ import annotations
+
+from typing import Self
 
 from django.conf import settings
-from django.db import models
+from django.db import connections, models
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext_lazy as _
 
-from runs.models.policy_queries import RetryPolicyQuerySet
+from runs.models.parsing import read_number
+from webagent.recovery.policy import Answer, RecoveryPolicy
+from webagent.recovery.retry_policy import (
+    WORTH_RETRYING,
+    Infrastructure,
+    PolicyBody,
+    RerunRule,
+    RerunWhen,
+)
+from webagent.trajectory.records import Json
+
+
+class RetryPolicyQuerySet(models.QuerySet["RetryPolicy"]):
+    """Queries over policies."""
+
+    def latest_versions(self) -> Self:
+        """The last version of each, by name."""
+        later = self.model._default_manager.filter(
+            name=OuterRef("name"), version__gt=OuterRef("version")
+        )
+        return self.filter(~Exists(later)).order_by("name")
+
+    def named(self, words: str) -> RetryPolicy | None:
+        """`NAME@VERSION`, or the last version of `NAME`; None if there is none.
+
+        A name that holds an @ itself is found by its whole name first.
+        """
+        whole = self.filter(name=words).order_by("-version").first()
+        if whole is not None:
+            return whole
+        name, _, version = words.rpartition("@")
+        number = read_number(version)
+        if not name or number is None:
+            return None
+        return self.filter(name=name.strip(), version=number).first()
 
 
 class RetryPolicy(models.Model):
@@ -34,3 +73,81 @@ class RetryPolicy(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} @{self.version}"
+
+
+def body_of(policy: RetryPolicy) -> PolicyBody:
+    """What the row says, checked. Rows are written by `save_policy` alone, so it fits."""
+    return PolicyBody.model_validate(policy.body)
+
+
+def policy_record(policy: RetryPolicy) -> Json:
+    """The policy for the `extra` of a run that it held for, whole: it can be read elsewhere."""
+    return {
+        "name": policy.name,
+        "version": policy.version,
+        "hash": policy.body_hash,
+        "body": policy.body,
+    }
+
+
+def known_policy(extra: Json | None) -> RetryPolicy | None:
+    """The policy that a record's `extra` tells of, if this installation has the very same one."""
+    told = (extra or {}).get("retry_policy")
+    if not isinstance(told, dict):
+        return None
+    name, said = told.get("name"), told.get("hash")
+    if not isinstance(name, str) or not isinstance(said, str):
+        return None
+    return RetryPolicy.objects.filter(name=name, body_hash=said).order_by("-version").first()
+
+
+READY: dict[str, tuple[str, PolicyBody]] = {
+    "Recover as in the study": (
+        "Loops and false completion are noticed and undone with the numbers of the Preferred "
+        "Networks study of retries (2026). Name the agent that takes over in a version of "
+        "your own.",
+        PolicyBody(recovery=RecoveryPolicy()),
+    ),
+    "Stop when looping": (
+        "A run that goes round in circles ends, which saves the steps that it had left.",
+        PolicyBody(recovery=RecoveryPolicy(on_loop=Answer.STOP, on_false_completion=Answer.STOP)),
+    ),
+    "Only infrastructure": (
+        "Runs that the infrastructure breaks are tried again; agents are left alone.",
+        PolicyBody(infrastructure=Infrastructure(faults=WORTH_RETRYING)),
+    ),
+    "Rerun what failed": (
+        "Failures by the reference verdict are run again, and so is what failed for reasons "
+        "that were not the agent's.",
+        PolicyBody(
+            reruns=(
+                RerunRule(when=RerunWhen.BROKE, at_most=1),
+                RerunRule(when=RerunWhen.MARKED, subject="environment", at_most=1),
+                RerunRule(when=RerunWhen.FAILED_REFERENCE, at_most=2, new_seed=True),
+            )
+        ),
+    ),
+}
+"""Policies that every installation has from the start: description and body, by name."""
+
+
+def add_ready_policies(*, using: str = "default", **_: object) -> None:
+    """Make those that are missing, after every `migrate`. One that is there stays as it is."""
+    tables = connections[using].introspection.table_names()
+    if RetryPolicy._meta.db_table not in tables:
+        return  # migrated back to before they existed
+    rows = RetryPolicy.objects.using(using)
+    known = set(rows.filter(name__in=READY).values_list("name", flat=True))
+    rows.bulk_create(
+        [
+            RetryPolicy(
+                name=name,
+                description=description,
+                body=body.to_json(),
+                body_hash=body.content_hash,
+            )
+            for name, (description, body) in READY.items()
+            if name not in known
+        ],
+        ignore_conflicts=True,
+    )

@@ -3,8 +3,8 @@
 from django.conf import settings
 from django.db import models
 
-from runs.models.blobs import Blob
-from runs.models.runs import Run
+from runs.models.runs.run import Run
+from runs.models.steps import Blob
 
 
 class RunSpace(models.Model):

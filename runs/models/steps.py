@@ -1,10 +1,88 @@
-"""Steps of a run: what was seen, thought, done, and caused."""
+"""Steps of a run, marks on its timeline, and content-addressed files: rows hold hashes."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from runs.models.blobs import Blob
 from webagent.trajectory.records import StepRecord
+
+
+class Event(models.Model):
+    """Something over a span of steps. `detector` is empty where the run itself says so."""
+
+    class Kind(models.TextChoices):
+        LOOP = "loop", _("loop")
+        FALSE_COMPLETION = "false_completion", _("false completion")
+        ROLLBACK = "rollback", _("back to an earlier step")
+        MODEL_SWITCH = "model_switch", _("model switch")
+        REPLAY_DIVERGED = "replay_diverged", _("replay diverged")
+
+    run = models.ForeignKey("runs.Run", models.CASCADE, related_name="events")
+    kind = models.CharField(max_length=20, choices=Kind)
+    first_step = models.PositiveIntegerField()
+    last_step = models.PositiveIntegerField()
+    detector = models.CharField(max_length=100, blank=True)
+    detail = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["first_step", "id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(last_step__gte=models.F("first_step")), name="event_span"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.first_step}-{self.last_step}"
+
+
+class Blob(models.Model):
+    """A file in the store, named by the SHA-256 of its (uncompressed) bytes."""
+
+    sha256 = models.CharField(max_length=64, primary_key=True)
+    media_type = models.CharField(max_length=100)
+    size = models.BigIntegerField()
+    """Bytes of the content, before compression."""
+    stored_size = models.BigIntegerField(null=True)
+    """Bytes that it takes in the store; empty for rows older than this column."""
+    width = models.PositiveIntegerField(null=True)
+    height = models.PositiveIntegerField(null=True)
+    compressed = models.BooleanField(default=False)
+    """Whether the store holds it zstd-compressed."""
+    thumbnail = models.ForeignKey("self", models.PROTECT, null=True, related_name="+")
+    awaits_thumbnail = models.BooleanField(default=False, db_default=False)
+    """Whether its thumbnail is still to be made, in the background."""
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                "sha256", condition=models.Q(awaits_thumbnail=True), name="blob_awaits_thumbnail"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.sha256
+
+
+class Attachment(models.Model):
+    """Any file of a run beside the timeline's own pictures and trees.
+
+    `role` is the record's role (log, artefact, video, html, dom, elements, messages, request,
+    response, goal_image, evidence); `step_index` is null where it belongs to the whole run.
+    """
+
+    run = models.ForeignKey("runs.Run", models.CASCADE, related_name="attachments")
+    step_index = models.PositiveIntegerField(null=True)
+    role = models.CharField(max_length=40)
+    name = models.CharField(max_length=500, blank=True)
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="attachments")
+
+    class Meta:
+        indexes = [models.Index(fields=["run", "step_index"])]
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.name}"
+
 
 BLOBS = ("screenshot", "marked_screenshot", "after_screenshot", "tree", "after_tree")
 """Columns that name a file."""

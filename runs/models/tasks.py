@@ -1,11 +1,148 @@
 """Tasks and the versioned sets they come in."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
+
 from django.db import models
-from django.db.models import F
+from django.db.models import BooleanField, Case, CharField, Exists, F, OuterRef, Q, Value, When
 from django.db.models.functions import Length
 from django.utils.translation import gettext_lazy as _
 
-from runs.models.task_queries import TaskQuerySet
+from runs.models.visibility import run_policy
+
+if TYPE_CHECKING:
+    from runs.models.people import User
+
+DEEPEST_PATCHES = 3
+"""Patches upon patches that infeasibility is looked for through."""
+NATURAL_ORDER = ("task_set__name", "task_set__version", Length("external_id"), "external_id")
+"""By task set, then by id as people count: 9 before 10."""
+
+
+def task_key(set_name: str, external_id: str) -> str:
+    """A task's id within its benchmark: BrowserGym writes `webarena.7` where the file has `7`."""
+    return external_id.removeprefix(f"{set_name}.")
+
+
+class TaskQuerySet(models.QuerySet["Task"]):
+    """Queries over tasks."""
+
+    def visible_to(self, user: User) -> Self:
+        """Tasks, with what would tell a person the answer to a run that they still judge blanked.
+
+        Adds `is_sealed` (boolean) and `shown_kind`, `shown_category` (of its patch, if any) and
+        `shown_infeasible`, all NULL on sealed tasks. Pages filter, sort, count and show these,
+        never the bare columns; specification, reference, reasons and changes of a sealed task
+        are not shown at all. A task is sealed in every version of its benchmark at once, since
+        one version's reference mostly is the other's.
+        """
+        spelled = self._spelled_ids_of_sealed(user)
+        is_sealed: Any = Value(False, output_field=BooleanField())
+        if spelled:
+            is_sealed = Case(
+                When(external_id__among=spelled, then=Value(True)),
+                default=Value(False),
+                output_field=BooleanField(),
+            )
+        infeasible = Case(
+            When(is_sealed=True, then=Value(None)),
+            When(infeasible_reason="", then=Value(False)),
+            default=Value(True),
+            output_field=BooleanField(null=True),
+        )
+        return self.annotate(is_sealed=is_sealed).annotate(
+            shown_kind=_unless_sealed("evaluation_kind"),
+            shown_category=_unless_sealed("revision__category"),
+            shown_infeasible=infeasible,
+        )
+
+    def in_order(self) -> Self:
+        """By task set, then by id as people count."""
+        return self.order_by(*NATURAL_ORDER)
+
+    def is_infeasible(self, task: str) -> Q:
+        """Whether the task that a row leads to is infeasible, asked row by row.
+
+        As it is, or in a version that patches made of it.
+
+        Args:
+            task: the path of the relation.
+        """
+        marked = self.exclude(infeasible_reason="").order_by()
+        links = ["__".join(["original"] * depth) for depth in range(1, DEEPEST_PATCHES + 1)]
+        found = Q()
+        for link in ("pk", *links):
+            found |= Q(Exists(marked.filter(**{link: OuterRef(task)})))
+        return found
+
+    def is_sealed(self, user: User, task: str) -> Q:
+        """Whether the task that a row leads to is sealed from the person; see `visible_to`.
+
+        Args:
+            task: the path of the relation.
+        """
+        spelled = self._spelled_ids_of_sealed(user)
+        return Q(**{f"{task}__external_id__among": spelled}) if spelled else Q(pk__in=())
+
+    def newest_versions(self, task_ids: Iterable[int]) -> dict[int, Task]:
+        """The task of the same id in the newest version that patches made of its set, by task.
+
+        A task whose set was never patched is its own newest version. Where a version was patched
+        more than once, the later patch counts. Three queries, however many tasks.
+        """
+        every: Any = self.model._default_manager
+        asked = {
+            pk: (set_id, external_id)
+            for pk, set_id, external_id in every.filter(pk__in=list(task_ids)).values_list(
+                "pk", "task_set", "external_id"
+            )
+        }
+        newest = self._newest_sets()
+        rows: Any = self.filter(
+            task_set__in={newest[set_id] for set_id, _ in asked.values()},
+            external_id__in={external_id for _, external_id in asked.values()},
+        )
+        found = {(row.task_set_id, row.external_id): row for row in rows}
+        wanted = {pk: (newest[set_id], name) for pk, (set_id, name) in asked.items()}
+        return {pk: found[place] for pk, place in wanted.items() if place in found}
+
+    def _newest_sets(self) -> dict[int, int]:
+        """The newest descendant of every task set; the set itself where it has none."""
+        sets: Any = self._task_sets().order_by("created_at", "pk")
+        parents = dict(sets.values_list("pk", "parent"))
+        child = {parent: pk for pk, parent in parents.items() if parent}
+        newest = {}
+        for pk in parents:
+            end = pk
+            while end in child:
+                end = child[end]
+            newest[pk] = end
+        return newest
+
+    def _spelled_ids_of_sealed(self, user: User) -> list[str]:
+        """What tasks are called of which the person judges a run, in all versions of their sets."""
+        blind = run_policy().blind_tasks(user)
+        if not blind:
+            return []
+        every: Any = self.model._default_manager
+        under_judgement = every.filter(pk__among=blind).order_by()
+        named = under_judgement.values_list("task_set__name", "external_id")
+        keys = {task_key(name, external_id) for name, external_id in named}
+        names = set(self._task_sets().values_list("name", flat=True))
+        spelled = keys | {f"{name}.{key}" for name in names for key in keys}
+        return sorted(spelled)
+
+    def _task_sets(self) -> Any:
+        model: Any = self.model._meta.get_field("task_set").related_model
+        return model._default_manager.all()
+
+
+def _unless_sealed(field: str) -> Case:
+    return Case(
+        When(is_sealed=True, then=Value(None)), default=field, output_field=CharField(null=True)
+    )
 
 
 class TaskSet(models.Model):

@@ -1,6 +1,13 @@
-"""Signs of life of the processes that work in the background."""
+"""Workers' signs of life, and the database's clock, by which alone leases are measured."""
+
+from __future__ import annotations
+
+from datetime import timedelta
 
 from django.db import models
+from django.db.models import DateTimeField, ExpressionWrapper, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Now
 
 
 class WorkerBeat(models.Model):
@@ -18,3 +25,10 @@ class WorkerBeat(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+def from_now(seconds: float) -> Combinable:
+    """The database's time in so many seconds (negative: ago)."""
+    return ExpressionWrapper(
+        Now() + Value(timedelta(seconds=seconds)), output_field=DateTimeField()
+    )

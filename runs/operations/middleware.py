@@ -15,7 +15,7 @@ from runs.accounts.audit_log import record_download
 from runs.operations.error_views import bad_request, not_found, server_error
 from runs.operations.health.probes import PROBES
 from runs.telemetry.actors import acting_as, of_request
-from runs.telemetry.request_log import GetResponse
+from runs.telemetry.logs import GetResponse
 
 logger = logging.getLogger("django.request")
 

@@ -11,8 +11,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
-from runs.models.clock import from_now
-from runs.models.policy_documents import body_of
+from runs.models.policies import body_of
+from runs.models.workers import from_now
 from runs.signals import announce_ends
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.recovery.retry_policy import Infrastructure

@@ -19,6 +19,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import LeasedWork, PaidWork, Run, RunStatus, User
+from runs.models.leased_work import WorkState as State
 from runs.models.visibility import visibility_of
 from runs.templatetags.interface import money
 
@@ -77,9 +78,6 @@ def job_drawer(request: AppRequest) -> HttpResponse:
     """Each of them with its state, as a fragment that asks again while it is open, or as a page."""
     name = "_job_drawer" if wants_partial(request) else "job_list"
     return render(request, f"runs/queue/{name}.html", {"jobs": jobs_in_progress(request.user)})
-
-
-State = LeasedWork.State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 
 from runs.models import LeasedWork, Run
+from runs.models.leased_work import WorkState
 from runs.telemetry.counters import leases_expired
 from webagent.logs import logged_with
 
@@ -192,7 +193,7 @@ class Hold:
         lease_s = settings.ENV.LEASE_S
         self._demand(self._rows.renew(*self._claim, lease_s=lease_s, **changes))
 
-    def end(self, state: LeasedWork.State, **changes: Any) -> None:
+    def end(self, state: WorkState, **changes: Any) -> None:
         """End the work."""
         self._demand(self._rows.end(*self._claim, state=state, **changes))
 

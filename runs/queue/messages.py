@@ -12,7 +12,7 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from runs.models import LeasedWork, Run
-from runs.models.leased_work_queries import MOST_TOLD_AGAIN
+from runs.models.leased_work import MOST_TOLD_AGAIN
 from runs.queue.workers import idle_browsers
 
 logger = logging.getLogger(__name__)

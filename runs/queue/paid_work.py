@@ -19,7 +19,8 @@ from runs.catalogue.agents.language_models import (
     model_registry,
     usable_entry,
 )
-from runs.models import LeasedWork, PaidWork
+from runs.models import PaidWork
+from runs.models.leased_work import WorkState as State
 from runs.queue.crews import Alone, Threads
 from runs.queue.leases import Hold, WorkLostError
 from runs.queue.metering import Asking, Meter
@@ -36,7 +37,6 @@ STORE_EVERY_S = 0.25
 LOOK_EVERY_S = 1.0
 UNLIMITED = Decimal(1_000_000_000)
 
-State = LeasedWork.State
 
 WorkT = TypeVar("WorkT", bound=PaidWork)
 Item = TypeVar("Item")

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from runs.models import Run, WorkerBeat
-from runs.models.clock import from_now
+from runs.models.workers import from_now
 from webagent.environment.registry import prepare_browser
 
 FORGOTTEN_AFTER_S = 24 * 3600

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 
 from runs.interface.fragments import AppRequest
 from runs.models import Attachment, Blob, Run, Step
-from runs.models.shown_runs import hides_something
+from runs.models.runs.run import hides_something
 from runs.storage.blobs import TEXT_TYPES, MissingBlobError, open_blob, read_blob, storage_name
 from runs.storage.file_storage import blob_storage
 

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 
 from runs.interface.fragments import AppRequest
 from runs.models import Run, Step, User
-from runs.models.shown_runs import hides_something
+from runs.models.runs.run import hides_something
 from runs.models.visibility import visibility_of
 from runs.templatetags.interface import duration, money, verdict
 from runs.viewer.timeline.step_rows import StepRow
@@ -26,7 +26,7 @@ from runs.viewer.timeline.timeline import timeline_context
 from webagent.sequence_matching import Compared, pieces
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 
 class Pair(TypedDict):

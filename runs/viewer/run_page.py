@@ -20,7 +20,7 @@ from runs.knowledge.web.pages import knowledge_facts
 from runs.launching.policies.run_facts import policy_facts
 from runs.models import Run, Step
 from runs.models.parsing import read_number
-from runs.models.shown_runs import hides_something
+from runs.models.runs.run import hides_something
 from runs.viewer.timeline.marks import Final, Mark, end_of, events_shown, marks_of
 from runs.viewer.timeline.step_calls import step_calls
 from runs.viewer.timeline.step_details import screen_shown, step_details

@@ -26,7 +26,7 @@ from judging.studies.services import add_guideline, close_study, remove_member
 from runs.accounts.audit_log import record_act
 from runs.launching.policies.services import save_policy
 from runs.models import Act, ApiToken, User
-from runs.models.audit_kinds import KINDS, RUNS_EXPORTED
+from runs.models.audit_log import KINDS, RUNS_EXPORTED
 from runs.telemetry.actors import Acting, acting_as, of_command
 from tests.judging.factories import (
     adjudicators_of,

@@ -27,7 +27,7 @@ from judging.studies.blinding import items_with_open_labels
 from runs.models import Run, User
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

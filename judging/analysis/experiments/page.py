@@ -15,7 +15,7 @@ from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.experiments.selection import joined, runs_url
 from judging.analysis.experiments.sources import Choice
 from judging.analysis.gate.reading import command_line
-from runs.models.agents import HINTS_KEY
+from runs.models.experiments import HINTS_KEY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from judging.models import ReferenceVerdict
 from runs.models import Experiment, Run, RunStatus, Task, User
 
 if TYPE_CHECKING:
-    from runs.models.run_queries import RunQuerySet
+    from runs.models.runs.queries import RunQuerySet
 
 
 class RunResult(StrEnum):

@@ -14,7 +14,7 @@ from judging.analysis.experiments.report_query import ReportQuery
 from judging.analysis.hint_effects.effects import Cell, Side, TaskEffect
 from runs.launching.hint_experiments.plans import Condition
 from runs.models import AgentConfiguration, HintSet, Task
-from runs.models.agents import HINTS_KEY
+from runs.models.experiments import HINTS_KEY
 from webagent.knowledge.entries import Level, Relatedness
 
 

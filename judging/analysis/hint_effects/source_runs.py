@@ -18,7 +18,7 @@ from judging.analysis.experiments.sources import (
 )
 from runs.knowledge.hints.lookup import source_run
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, User
-from runs.models.task_queries import task_key
+from runs.models.tasks import task_key
 from webagent.knowledge.asking import MAX_ASKS
 from webagent.knowledge.entries import Level
 from webagent.knowledge.hints import hint_request, load_wording

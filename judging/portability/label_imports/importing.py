@@ -16,6 +16,7 @@ from judging.portability.judgements.rows import read_rows
 from judging.studies.imported import StudyNameError
 from runs.imports.kept_uploads import drop_upload, kept_upload
 from runs.models import User
+from runs.models.leased_work import WorkState
 from runs.queue.leases import Hold, WorkLostError, sweep_work
 from runs.queue.workers import is_stopping
 from runs.storage.file_storage import StoreUnavailableError
@@ -86,10 +87,10 @@ def may_import(user: User) -> bool:
     return user.is_active and user.has_perms(NEEDED)
 
 
-def _carry_out(sent: LabelImport) -> tuple[LabelImport.State, dict[str, Any]]:
+def _carry_out(sent: LabelImport) -> tuple[WorkState, dict[str, Any]]:
     """State and last changes of the look or the import."""
     if not may_import(sent.created_by):
-        return LabelImport.State.FAILED, {"problem": MAY_NOT}
+        return WorkState.FAILED, {"problem": MAY_NOT}
     try:
         with kept_upload(sent.path) as path, path.open("rb") as file:
             report: LabelReport = import_string(IMPORTER)(
@@ -103,14 +104,14 @@ def _carry_out(sent: LabelImport) -> tuple[LabelImport.State, dict[str, Any]]:
     except AGAIN:
         raise
     except StudyNameError as error:
-        return LabelImport.State.FAILED, {"problem": str(error)}
+        return WorkState.FAILED, {"problem": str(error)}
     except FileNotFoundError:
-        return LabelImport.State.FAILED, {"problem": GONE}
+        return WorkState.FAILED, {"problem": GONE}
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
         logger.exception("The import of %s broke.", sent.file_name)
-        return LabelImport.State.FAILED, {"problem": f"{type(error).__name__}: {error}"}
+        return WorkState.FAILED, {"problem": f"{type(error).__name__}: {error}"}
     done = {"report": report.summary(), "n_done": report.rows, "problem": ""}
-    return LabelImport.State.FINISHED, done
+    return WorkState.FINISHED, done
 
 
 def _count_rows(sent: LabelImport, hold: Hold) -> None:

@@ -15,7 +15,7 @@ from judging.portability.label_imports.tasks import dispatch_label_imports
 from runs.accounts.audit_log import record_act
 from runs.imports.kept_uploads import drop_upload, is_kept, keeping_upload
 from runs.models import User
-from runs.models.audit_kinds import IMPORT_DISCARDED, IMPORT_STARTED
+from runs.models.audit_log import IMPORT_DISCARDED, IMPORT_STARTED
 
 
 class GoneError(Exception):

@@ -27,7 +27,7 @@ from judging.studies.queue.assignment import add_active_time, is_annotator, leas
 from judging.studies.settlement import closing_row
 from runs.accounts.audit_log import record_act
 from runs.models import User
-from runs.models.audit_kinds import ActKind
+from runs.models.audit_log import ActKind
 
 
 class LabelRefusedError(Exception):

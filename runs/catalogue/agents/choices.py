@@ -16,7 +16,7 @@ from pydantic import BaseModel, JsonValue
 from runs.catalogue.agents.language_models import model_agents
 from runs.catalogue.agents.runnable import NotRunnableError, agent_choices, chosen_agent
 from runs.models import AgentConfiguration, HintLevel, HintRelatedness, Run, User
-from runs.models.agents import HINTS_KEY as HINTS
+from runs.models.experiments import HINTS_KEY as HINTS
 from runs.models.visibility import run_policy
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.settings import AgentSettings

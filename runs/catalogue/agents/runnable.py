@@ -22,7 +22,7 @@ from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.records import AgentRecord, Json
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 
 def store_agent(agent: AgentRecord, models: tuple[str, ...] = ()) -> AgentConfiguration:

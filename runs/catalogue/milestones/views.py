@@ -39,7 +39,7 @@ from runs.catalogue.milestones.services import (
 )
 from runs.interface.fragments import AppRequest
 from runs.models import Task, TaskSet, User
-from runs.models.task_queries import task_key
+from runs.models.tasks import task_key
 
 
 def edited_tasks(user: User) -> Any:

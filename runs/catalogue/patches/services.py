@@ -23,8 +23,8 @@ from runs.catalogue.patches.changes import (
 from runs.catalogue.patches.reading import PatchEntry, TaskPatch
 from runs.catalogue.tasks.rows import evaluation_kind, task_content, task_record
 from runs.models import Task, TaskRevision, TaskSet
-from runs.models.audit_kinds import PATCH_TAKEN_BACK, TASKS_PATCHED
-from runs.models.task_queries import task_key
+from runs.models.audit_log import PATCH_TAKEN_BACK, TASKS_PATCHED
+from runs.models.tasks import task_key
 from runs.storage.records import stored_json
 from webagent.field_errors import first_field_error
 from webagent.trajectory.records import TaskSetRecord, TextPart

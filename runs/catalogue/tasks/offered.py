@@ -10,7 +10,7 @@ from functools import cache
 from django.utils.translation import gettext as _
 
 from runs.models import Task, TaskSet, User
-from runs.models.task_queries import TaskQuerySet, task_key
+from runs.models.tasks import TaskQuerySet, task_key
 from webagent.environment.registry import suites, task_names, task_record
 from webagent.trajectory.records import TaskSetRecord
 
@@ -104,8 +104,8 @@ def _of_suite(name: str, user: User | None) -> list[Task]:
     ]
 
 
-def _shown(task_set: TaskSet, user: User | None) -> TaskQuerySet[Task]:
-    tasks: TaskQuerySet[Task] = Task.objects.filter(task_set=task_set).select_related("task_set")
+def _shown(task_set: TaskSet, user: User | None) -> TaskQuerySet:
+    tasks: TaskQuerySet = Task.objects.filter(task_set=task_set).select_related("task_set")
     return tasks if user is None else tasks.visible_to(user)
 
 

@@ -12,8 +12,8 @@ from django.db import transaction
 from runs.accounts.audit_log import record_act
 from runs.catalogue.tasks.rows import task_columns, task_record
 from runs.models import Task, TaskSet
-from runs.models.audit_kinds import TASKS_IMPORTED
-from runs.models.task_queries import task_key
+from runs.models.audit_log import TASKS_IMPORTED
+from runs.models.tasks import task_key
 from runs.storage.records import stored_json
 from webagent.placeholders import resolve
 from webagent.trajectory.records import TaskRecord, TaskSetRecord

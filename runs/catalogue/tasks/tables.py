@@ -21,7 +21,7 @@ from django_tables2.data import TableQuerysetData
 from runs.interface.filters import AddressFilter, NumbersFilter, WordsFilter, distinct_values
 from runs.interface.paging import hidden
 from runs.models import Run, Task, TaskRevision, TaskSet, User
-from runs.models.task_queries import NATURAL_ORDER, TaskQuerySet
+from runs.models.tasks import NATURAL_ORDER, TaskQuerySet
 from runs.models.visibility import run_policy
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class TaskTable(tables.Table):
     """The page draws count and pages itself."""
 
     def __init__(
-        self, tasks: TaskQuerySet[Task], shown: TaskQuerySet[Task], user: User, **options: Any
+        self, tasks: TaskQuerySet, shown: TaskQuerySet[Task], user: User, **options: Any
     ) -> None:
         """Draw those tasks out of `shown`, all of `visible_to(user)`: asked once a page."""
         rows = (
@@ -165,7 +165,7 @@ class TaskFilter(AddressFilter):
         fields: tuple[str, ...] = ()
 
     def __init__(
-        self, data: QueryDict | Mapping[str, Any] | None, *, queryset: TaskQuerySet[Task]
+        self, data: QueryDict | Mapping[str, Any] | None, *, queryset: TaskQuerySet
     ) -> None:
         self.shown: Any = queryset
         super().__init__(data or QueryDict(), queryset)

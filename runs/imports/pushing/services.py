@@ -21,7 +21,7 @@ from runs.catalogue.agents.runnable import store_agent
 from runs.catalogue.tasks.rows import store_task, task_record
 from runs.imports.session import experiment_named
 from runs.models import Attachment, Run, RunStatus, Step, Task, User
-from runs.models.clock import from_now
+from runs.models.workers import from_now
 from runs.queue.attempts import announce
 from runs.queue.sweeping import ending_columns, steps_so_far
 from runs.storage.blobs import BlobBatch, import_bounds

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from runs.catalogue.agents.runnable import NotRunnableError, live_agent
 from runs.models import HintChoice, Run, Step, Task
-from runs.models.agents import HINTS_KEY
-from runs.models.task_queries import task_key
+from runs.models.experiments import HINTS_KEY
+from runs.models.tasks import task_key
 from webagent.agents.agent import Advisable, Agent
 from webagent.knowledge.leaks import SourceRun
 from webagent.knowledge.relevance import DescribedTask

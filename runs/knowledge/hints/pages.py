@@ -22,7 +22,7 @@ from runs.models import (
     Task,
     User,
 )
-from runs.models.shown_runs import hides_something
+from runs.models.runs.run import hides_something
 from runs.queue.jobs import WorkProgress, cost_in_words, progress_of
 from runs.queue.paid_work_services import ResumeForm
 from webagent.llm.tokens import count_tokens

@@ -26,9 +26,9 @@ from runs.models import (
     Run,
     User,
 )
-from runs.models.agents import HINTS_KEY as HINTS
-from runs.models.agents import KNOWLEDGE_KEY
-from runs.models.shown_runs import hides_something
+from runs.models.experiments import HINTS_KEY as HINTS
+from runs.models.experiments import KNOWLEDGE_KEY
+from runs.models.runs.run import hides_something
 from runs.models.visibility import visibility_of
 from webagent.agents.generic.agent import NAME as GENERIC
 

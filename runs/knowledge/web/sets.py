@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from pydantic import JsonValue, ValidationError
 
 from runs.models import AgentConfiguration, KnowledgeEntry, KnowledgeSet, KnowledgeSource, Run, User
-from runs.models.agents import KNOWLEDGE_KEY
+from runs.models.experiments import KNOWLEDGE_KEY
 from webagent.agents.generic.knowledge import framed
 from webagent.agents.generic.settings import AgentSettings
 from webagent.knowledge.entries import LONGEST_TEXT, Entry, hash_of

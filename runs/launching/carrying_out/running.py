@@ -25,7 +25,7 @@ from runs.knowledge.hints.lookup import advised_agent, choice_for, hint_record
 from runs.launching.experiments.budgets import refuse_beyond_budget
 from runs.launching.experiments.waiting import put_off_until_ready
 from runs.models import Attachment, Event, HintChoice, Run, RunStatus
-from runs.models.policy_documents import body_of, policy_record
+from runs.models.policies import body_of, policy_record
 from runs.queue.attempts import announce, follow_up
 from runs.queue.leases import Lease, LeaseLostError, claim, claim_next
 from runs.queue.steps import Heartbeat, StepStore, patiently

@@ -10,7 +10,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from runs.models import RetryPolicy, Run, RunStatus, Step
-from runs.models.policy_documents import body_of
+from runs.models.policies import body_of
 from runs.queue.attempts import announce
 from runs.queue.leases import Lease
 from webagent.recovery.retry_policy import BatchLimits, LimitName, Spent, reached

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from runs.catalogue.agents.runnable import agent_hash
 from runs.launching.experiments.plans import Plan
 from runs.models import Run, RunStatus, User
-from runs.models.task_queries import task_key
+from runs.models.tasks import task_key
 from runs.queue.workers import browsers
 from webagent.llm.registry import Registry, RegistryError
 from webagent.trajectory.records import AgentRecord, Json

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from runs.models import Experiment, ExperimentState, Run, RunStatus, Step, User
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 MOST_PICTURES = 8
 

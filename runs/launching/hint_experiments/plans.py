@@ -27,7 +27,7 @@ from runs.models import (
     Task,
     User,
 )
-from runs.models.agents import HINTS_KEY
+from runs.models.experiments import HINTS_KEY
 from webagent.environment.registry import task_record
 from webagent.knowledge.entries import Level, Relatedness
 from webagent.knowledge.relevance import METHOD, Chosen, Sources

@@ -25,7 +25,7 @@ from runs.catalogue.agents.runnable import (
 from runs.launching.policies.judged import Judged, judgements
 from runs.launching.reruns.services import MAX_NEW_RUNS, RerunError
 from runs.models import Event, RetryPolicy, Run, RunStatus, User
-from runs.models.policy_documents import body_of
+from runs.models.policies import body_of
 from runs.queue.messages import wake_workers
 from webagent.recovery.rerunning import RunFacts, decide
 from webagent.recovery.retry_policy import PolicyBody, RerunRule
@@ -33,7 +33,7 @@ from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import EndReason, Outcome
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 MOST_RUNS = 2000
 """So many runs are looked at in one dry run."""

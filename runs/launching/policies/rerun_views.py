@@ -34,11 +34,11 @@ from runs.launching.policies.words import rule_in_words
 from runs.launching.reruns.services import RerunError
 from runs.models import Experiment, RetryPolicy, Run, Task, User
 from runs.models.parsing import ids_of
-from runs.models.policy_documents import body_of
+from runs.models.policies import body_of
 from webagent.trajectory.records import AgentRecord
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 SELECTED = "selected"
 STUDY, EXPERIMENT = "study", "experiment"

@@ -11,11 +11,11 @@ from pydantic import JsonValue
 
 from runs.launching.policies.words import rule_in_words
 from runs.models import Run
-from runs.models.policy_documents import body_of
-from runs.models.shown_runs import hides_something
+from runs.models.policies import body_of
+from runs.models.runs.run import hides_something
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 
 @dataclass(frozen=True, slots=True)

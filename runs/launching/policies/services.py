@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from runs.accounts.audit_log import record_act
 from runs.models import RetryPolicy, User
-from runs.models.audit_kinds import POLICY_SAVED
+from runs.models.audit_log import POLICY_SAVED
 from webagent.recovery.retry_policy import PolicyBody
 
 TRIES = 3

@@ -26,7 +26,7 @@ from runs.launching.policies.run_facts import Saving, saving_in
 from runs.launching.policies.services import PolicyError, save_policy
 from runs.launching.policies.words import PartInWords, in_words, sentences
 from runs.models import RetryPolicy, Run, RunStatus, User
-from runs.models.policy_documents import body_of
+from runs.models.policies import body_of
 from runs.models.visibility import Visibility, visibility_of
 from webagent.environment.registry import SITE_BENCHMARKS, ends_at_first_message, suites
 from webagent.recovery.policy import Answer

@@ -30,8 +30,8 @@ from runs.models import (
     RunStatus,
     User,
 )
-from runs.models.policy_documents import body_of
-from runs.models.run_queries import RunQuerySet
+from runs.models.policies import body_of
+from runs.models.runs.queries import RunQuerySet
 from runs.queue.attempts import announce, next_attempt
 from runs.queue.messages import wake_workers
 from runs.queue.sweeping import ask_for_sweep

@@ -36,12 +36,12 @@ from runs.launching.reruns.services import (
 )
 from runs.models import Run, RunStatus, Step, User
 from runs.models.parsing import ids_of
-from runs.models.run_queries import RunQuerySet
+from runs.models.runs.queries import RunQuerySet
 from runs.models.visibility import visibility_of
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 PER_PAGE = 50
 MOST_LISTED = 10_000

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.template.defaultfilters import filesizeformat
 
 from runs.models import Experiment, Run
-from runs.models.run_queries import RunQuerySet
+from runs.models.runs.queries import RunQuerySet
 from runs.operations.retention.deletion_guards import kept_by, unkept
 from runs.operations.retention.services import archive_runs, delete_archived
 from runs.storage.usage import bytes_of

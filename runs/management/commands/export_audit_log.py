@@ -12,7 +12,7 @@ from django.utils import timezone
 from runs.accounts.audit_log import record_act
 from runs.accounts.audit_log_pages import WRITERS, shown
 from runs.models import Act
-from runs.models.audit_kinds import LOG_DOWNLOADED
+from runs.models.audit_log import LOG_DOWNLOADED
 
 
 class Command(BaseCommand):

@@ -18,7 +18,7 @@ from runs.imports.thumbnailing import make_thumbnails
 from runs.interface.words import survey_lines
 from runs.management.arguments import read_answers
 from runs.management.progress import progress_bar
-from runs.models.audit_kinds import RUNS_IMPORTED
+from runs.models.audit_log import RUNS_IMPORTED
 from runs.storage.blobs import import_bounds
 from webagent.trajectory.reading import AUTO, format_names, open_runs
 from webagent.trajectory.surveys import survey

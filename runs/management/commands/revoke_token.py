@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from runs.accounts.tokens import revoke_token
 from runs.models import ApiToken
-from runs.models.api import PREFIX_CHARS
+from runs.models.people import PREFIX_CHARS
 
 
 class Command(BaseCommand):

@@ -25,7 +25,7 @@ from runs.models.visibility import visibility_of
 from webagent.proportions import wilson_bounds
 
 if TYPE_CHECKING:
-    from runs.models.run_queries import RunQuerySet
+    from runs.models.runs.queries import RunQuerySet
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
 from runs.models import ImportJob, LearningItem, LearningJob, LeasedWork, Run, RunStatus, Step
+from runs.models.leased_work import WorkState as State
 from runs.operations.integrity.contract import Invariant, number_of
 from runs.queue.jobs import kinds_of_work
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
@@ -141,7 +142,6 @@ def _never(condition: Q, why: str, *told: str) -> Invariant:
     return Invariant(lambda: Run.objects.filter(condition), why, told)
 
 
-State = LeasedWork.State
 ACTIVE = (State.QUEUED, State.RUNNING)
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from runs.accounts.audit_log import record_act
 from runs.models import DeletedRun, DoomedBlob, Experiment, Run, RunStatus, User
-from runs.models.audit_kinds import (
+from runs.models.audit_log import (
     EXPERIMENT_ARCHIVED,
     QUOTA_CHANGED,
     RETENTION_CHANGED,

@@ -23,7 +23,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from runs.interface.fragments import AppRequest
 from runs.models import Attachment, Blob, Experiment, Run, Step
-from runs.models.run_queries import RunQuerySet
+from runs.models.runs.queries import RunQuerySet
 from runs.operations.retention.deletion_guards import kept_by, unkept
 from runs.operations.retention.services import (
     archive_runs,

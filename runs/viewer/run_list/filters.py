@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from runs.interface.filters import AddressFilter, NumbersFilter, WordsFilter, distinct_values
 from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet
-from runs.models.run_queries import RunQuerySet, shown_status_is
+from runs.models.runs.queries import RunQuerySet, shown_status_is
 from runs.models.visibility import Visibility
 from runs.viewer.run_list.orders import run_list_extension
 

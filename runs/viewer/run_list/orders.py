@@ -8,15 +8,14 @@ from django.db.models import Q, QuerySet
 
 from runs.interface.keyset import AGES, Keyset, Lead
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, TaskSet
-from runs.models.goals import GoalStart
-from runs.models.hooks import Hook
-from runs.models.run_queries import shown_status_is
+from runs.models.runs.queries import GoalStart, shown_status_is
+from runs.models.visibility import Hook
 
 if TYPE_CHECKING:
     from django_filters import Filter
     from django_tables2 import Column
 
-    from runs.models.run_queries import RunQuerySet
+    from runs.models.runs.queries import RunQuerySet
 
 AGE_ELSEWHERE = ("age_elsewhere", "key_elsewhere")
 """A filter may annotate a run's `created_at` and key under these names, as a table that it joins

@@ -23,14 +23,14 @@ from django_tables2.rows import BoundRow, BoundRows
 from runs.interface.keyset import read_cursor
 from runs.interface.paging import COUNTED_AT_ONCE, PER_PAGE, count_rows, hidden
 from runs.models import Event, Run, RunStatus, User
-from runs.models.run_queries import RunQuerySet
+from runs.models.runs.queries import RunQuerySet
 from runs.models.visibility import visibility_of
 from runs.templatetags.interface import duration, moment, money, verdict
 from runs.viewer.run_list.filters import ANOMALIES
 from runs.viewer.run_list.orders import run_keyset, run_list_extension
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
     from runs.models.visibility import Visibility
 
 OPTIONAL_COLUMNS = {

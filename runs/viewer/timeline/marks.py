@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from runs.models import Event, Run, Step
-from runs.models.shown_runs import hides_something
+from runs.models.runs.run import hides_something
 from runs.templatetags.interface import money
 from runs.viewer.timeline.step_rows import StepRow, shortened
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 GIVEN_UP = "given_up"
 SWITCH_BACK = "switch_back"

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runs.launching.carrying_out.seen_screens import Piece, seen_screen
 from runs.models import Blob, Run, Step
-from runs.models.shown_runs import hides_something
+from runs.models.runs.run import hides_something
 from webagent.agents.screen.commands import told
 
 if TYPE_CHECKING:
     from runs.models import Attachment
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 HIDDEN_KEYS = {
     "llm_calls",

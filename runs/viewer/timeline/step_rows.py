@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from runs.models import Run
-from runs.models.shown_runs import hides_something
+from runs.models.runs.run import hides_something
 from webagent.trajectory.actions import ActionKind
 
 ACTION_CHARS = 160

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from runs.models import Event, Run, Step, User
-from runs.models.shown_runs import hides_something
+from runs.models.runs.run import hides_something
 from runs.viewer.timeline.marks import Mark, course_title, end_of, events_shown, marks_of
 from runs.viewer.timeline.step_rows import StepRow, shortened, step_rows
 from webagent.trajectory.actions import ActionKind

@@ -33,7 +33,7 @@ from tests.judging.factories import (
 from tests.runs.factories import make_run, make_user
 
 if TYPE_CHECKING:
-    from runs.models.shown_runs import ShownRun
+    from runs.models.runs.run import ShownRun
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from runs.models import Run, Step
-from runs.models.clock import from_now
+from runs.models.workers import from_now
 from runs.queue.sweeping import sweep_runs
 from tests.judging.studies.test_concurrency import at_once
 from tests.runs.api.pushing import Pusher, step

@@ -274,7 +274,7 @@ def test_entries_of_runs_that_one_judges_are_not_shown(model: LLMStub, recorded,
         def blind(self, user: object) -> Q:
             return Q(pk=hidden)
 
-    monkeypatch.setattr("runs.models.knowledge_queries.run_policy", Policy)
+    monkeypatch.setattr("runs.models.knowledge.run_policy", Policy)
     shown = KnowledgeEntry.objects.visible_to(user)
     assert shown.count() == everything - KnowledgeEntry.objects.of_run(hidden).count()
     assert not shown.filter(sources__run=hidden).exists()

@@ -16,7 +16,7 @@ from runs.launching.experiments.budgets import budget_of
 from runs.launching.policies.services import PolicyError, save_policy
 from runs.launching.policies.words import SENTENCES, duration_in_words, sentences
 from runs.models import RetryPolicy, Run, RunStatus
-from runs.models.policy_documents import READY, add_ready_policies, body_of
+from runs.models.policies import READY, add_ready_policies, body_of
 from runs.queue.attempts import follow_up, next_attempt, wait_before_next
 from runs.queue.leases import claim
 from tests.runs.factories import make_experiment, make_run, make_user

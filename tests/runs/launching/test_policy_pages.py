@@ -12,7 +12,7 @@ from django.urls import reverse
 from runs.launching.policies.services import save_policy
 from runs.launching.policies.views import policy_form, versions_of
 from runs.models import RetryPolicy, Run
-from runs.models.policy_documents import body_of
+from runs.models.policies import body_of
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_run, make_user
 from webagent.recovery.policy import RecoveryPolicy

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runs.models import Experiment, ExperimentState, Run, User
-from runs.models.turns import LANES_PER_PERSON, PATIENCE, First, in_turn
+from runs.models.runs.turns import LANES_PER_PERSON, PATIENCE, First, in_turn
 from tests.runs.factories import make_agent, make_experiment, make_task, make_user
 
 BY_HAND, EXPERIMENT, BACKGROUND = Run.Priority.values

@@ -13,9 +13,9 @@ from django.db import connections
 from django.utils import timezone
 
 from runs.models import Experiment, ImportJob, Run, RunStatus
-from runs.models import queue_queries as queue
-from runs.models.queue_queries import QueueQuerySet
-from runs.models.turns import First, firsts_in_turn
+from runs.models.runs import queue
+from runs.models.runs.queue import QueueQuerySet
+from runs.models.runs.turns import First, firsts_in_turn
 from tests.runs.factories import make_run, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,22 +9,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
-from django.db import connections
-from django.db.models import Count, OuterRef, Subquery
+from django.db import connections, models
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Now
 
-from runs.models.due import DueQuerySet
+from runs.models.experiments import Experiment, ExperimentState
+from runs.models.people import User
+from runs.models.runs.states import RunPriority, RunStatus
+from webagent.trajectory.pushed.runs import PUSH_FORMAT
+
+RunRow = TypeVar("RunRow", bound=models.Model, covariant=True)
+
+
+class DueQuerySet(models.QuerySet[RunRow]):
+    """Runs by whether their time has come."""
+
+    def due(self) -> Self:
+        """Queued runs that may start now, as far as that does not hang on their experiment."""
+        waited = Q(not_before=None) | Q(not_before__lte=Now())
+        return self.filter(waited, status=RunStatus.QUEUED, cancel_requested_at=None)
+
+    def held_here(self) -> Self:
+        """Runs that workers of this installation hold: those pushed from elsewhere take no room."""
+        return self.filter(status__in=RunStatus.held()).exclude(source_format=PUSH_FORMAT)
+
 
 LANES_PER_PERSON = 2**32
 """A lane's number is that of its person times this, plus that of its experiment; 0 is nobody."""
 PATIENCE = timedelta(minutes=10)
 """Who was not served for so long goes before even what others started by hand."""
-
-# The words of `runs.models.Run.Priority` and `ExperimentState`, which stand above this layer.
-BY_HAND = 0
-RUNNING = "running"
 
 _NONE, _NEVER = 0, datetime.min.replace(tzinfo=UTC)
 
@@ -97,7 +113,7 @@ def in_turn(
         person, urgent = first.person, best[first.person]
         last = served.get(person, _NEVER)
         has_waited = now - max(urgent.since, last) > PATIENCE
-        priority = BY_HAND if has_waited else urgent.priority
+        priority = RunPriority.BY_HAND if has_waited else urgent.priority
         return (priority, held.get(person, 0), last, urgent.since, person)
 
     return sorted(own, key=place)
@@ -117,8 +133,7 @@ def _open_lanes(runs: DueQuerySet[Any]) -> list[int]:
     experiments = {lane % LANES_PER_PERSON for lane in lanes} - {_NONE}
     if not experiments:
         return lanes
-    model = runs.model._meta.get_field("experiment").related_model
-    moving = model._default_manager.filter(pk__in=experiments, state=RUNNING)
+    moving = Experiment.objects.filter(pk__in=experiments, state=ExperimentState.RUNNING)
     bounds = dict(moving.values_list("pk", "parallelism"))
     held = _held_by(runs, "experiment")
     may_move = {pk for pk, most in bounds.items() if most is None or held.get(pk, 0) < most}
@@ -145,10 +160,9 @@ def _held_by(runs: DueQuerySet[Any], key: str) -> dict[int, int]:
 def _last_served(runs: DueQuerySet[Any], people: set[int]) -> dict[int, datetime]:
     """When a run of each was last taken, by one look into the index for each."""
     claimed = runs.filter(claimed_at__isnull=False).order_by("-claimed_at")
-    users = runs.model._meta.get_field("created_by").related_model
     last = claimed.filter(created_by=OuterRef("pk")).values("claimed_at")[:1]
     found = dict(
-        users._default_manager.filter(pk__in=people)
+        User.objects.filter(pk__in=people)
         .annotate(last_served=Subquery(last))
         .values_list("pk", "last_served")
     )

@@ -15,12 +15,11 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
-from runs.models.clock import from_now
-from runs.models.due import HELD, QUEUED, DueQuerySet, RunRow
-from runs.models.turns import First, firsts_in_turn
+from runs.models.experiments import Experiment, ExperimentState
+from runs.models.runs.states import RunStatus
+from runs.models.runs.turns import DueQuerySet, First, RunRow, firsts_in_turn
+from runs.models.workers import from_now
 
-# The words of `runs.models.RunStatus`, which stands above this layer.
-LEASED, RUNNING, CANCELLED = "leased", "running", "cancelled"
 TRIES = 50
 """So often another worker may be quicker before one gives up; each time a run was started."""
 
@@ -35,11 +34,11 @@ class QueueQuerySet(DueQuerySet[RunRow]):
 
     def held(self, run_id: UUID, token: int) -> Self:
         """The run, if the claim with this token still owns it."""
-        return self.filter(pk=run_id, lease_token=token, status__in=HELD)
+        return self.filter(pk=run_id, lease_token=token, status__in=RunStatus.held())
 
     def expired(self) -> Self:
         """Runs whose worker let the lease run out."""
-        return self.filter(status__in=HELD, lease_expires_at__lt=Now())
+        return self.filter(status__in=RunStatus.held(), lease_expires_at__lt=Now())
 
     def claim(self, run_id: UUID, *, owner: str, lease_s: float) -> RunRow | None:
         """Lease one due run to `owner`; None if it is not there to be had.
@@ -48,14 +47,13 @@ class QueueQuerySet(DueQuerySet[RunRow]):
         carries the fencing token in `lease_token`. `owner` must be a name that no other claim
         uses.
         """
-        experiments: Any = self.model._meta.get_field("experiment").related_model
-        moving = experiments._default_manager.filter(state=RUNNING)
+        moving = Experiment.objects.filter(state=ExperimentState.RUNNING)
         won = (
             self.due()
             .order_by()
             .filter(Q(experiment=None) | Q(experiment__in=moving.values("pk")), pk=run_id)
             .update(
-                status=LEASED,
+                status=RunStatus.LEASED,
                 lease_owner=owner,
                 lease_token=F("lease_token") + 1,
                 lease_expires_at=from_now(lease_s),
@@ -63,7 +61,11 @@ class QueueQuerySet(DueQuerySet[RunRow]):
                 claimed_at=Now(),
             )
         )
-        return self.filter(pk=run_id, lease_owner=owner, status=LEASED).first() if won else None
+        return (
+            self.filter(pk=run_id, lease_owner=owner, status=RunStatus.LEASED).first()
+            if won
+            else None
+        )
 
     def claim_next(self, *, owner: str, lease_s: float) -> RunRow | None:
         """Lease the run whose turn it is to `owner`; None if none is due. See `turns`."""
@@ -91,8 +93,8 @@ class QueueQuerySet(DueQuerySet[RunRow]):
 
     def start(self, run_id: UUID, token: int) -> bool:
         """leased -> running; False if the lease is no longer ours."""
-        leased = self.held(run_id, token).filter(status=LEASED)
-        return bool(leased.update(status=RUNNING, started_at=Now()))
+        leased = self.held(run_id, token).filter(status=RunStatus.LEASED)
+        return bool(leased.update(status=RunStatus.RUNNING, started_at=Now()))
 
     def beat(self, run_id: UUID, token: int, *, lease_s: float, **changes: Any) -> bool:
         """Renew the lease, and write `changes` with it; False if it is no longer ours.
@@ -113,10 +115,10 @@ class QueueQuerySet(DueQuerySet[RunRow]):
 
         No attempt is spent: the run waits, and `waits_since` keeps when that began.
         """
-        leased = self.held(run_id, token).filter(status=LEASED)
+        leased = self.held(run_id, token).filter(status=RunStatus.LEASED)
         return bool(
             leased.update(
-                status=QUEUED,
+                status=RunStatus.QUEUED,
                 lease_owner="",
                 lease_expires_at=None,
                 not_before=from_now(delay_s),
@@ -142,34 +144,37 @@ class QueueQuerySet(DueQuerySet[RunRow]):
     def requeue_expired(self) -> int:
         """Put back what was leased but never started; returns how many."""
         with transaction.atomic(using=self.db):
-            leased = self.expired().filter(status=LEASED)._untouched()
-            return leased.update(status=QUEUED, lease_owner="", lease_expires_at=None)
+            leased = self.expired().filter(status=RunStatus.LEASED)._untouched()
+            return leased.update(status=RunStatus.QUEUED, lease_owner="", lease_expires_at=None)
 
     def request_cancel(self, run_id: UUID) -> bool:
         """Ask that a run stops: a waiting one never starts now; False if it has ended already."""
-        active = self.filter(pk=run_id, status__in=(QUEUED, *HELD))
+        active = self.filter(pk=run_id, status__in=RunStatus.active())
         return bool(active.update(cancel_requested_at=Now()))
 
     def call_off(self) -> int:
         """Ask that all runs of cancelled experiments stop; returns of how many that is new."""
-        experiments: Any = self.model._meta.get_field("experiment").related_model
-        cancelled = experiments._default_manager.filter(state=CANCELLED)
-        active = self.filter(status__in=(QUEUED, *HELD), cancel_requested_at=None)
+        cancelled = Experiment.objects.filter(state=ExperimentState.CANCELLED)
+        active = self.filter(status__in=RunStatus.active(), cancel_requested_at=None)
         return active.filter(experiment__in=cancelled.values("pk")).update(
             cancel_requested_at=Now()
         )
 
     def launched_by_hand(self, user_id: int) -> Self:
         """Runs outside of experiments that the person launched and nobody has asked to stop."""
-        active = self.filter(status__in=(QUEUED, *HELD), cancel_requested_at=None)
+        active = self.filter(status__in=RunStatus.active(), cancel_requested_at=None)
         return active.filter(created_by=user_id, experiment=None)
 
     def end_cancelled(self, most: int = 500) -> list[UUID]:
         """End waiting runs that were asked to stop, so many at a time; returns their ids."""
         with transaction.atomic(using=self.db):
-            asked = self.filter(status=QUEUED, cancel_requested_at__isnull=False).order_by()
+            asked = self.filter(
+                status=RunStatus.QUEUED, cancel_requested_at__isnull=False
+            ).order_by()
             free = asked.select_for_update(skip_locked=True)
             ids = list(free.values_list("pk", flat=True)[:most])
             ended = {"outcome": "incomplete", "end_reason": "cancelled", "ended_at": Now()}
-            self.filter(pk__in=ids, status=QUEUED).update(status=CANCELLED, **ended)
+            self.filter(pk__in=ids, status=RunStatus.QUEUED).update(
+                status=RunStatus.CANCELLED, **ended
+            )
         return ids

@@ -1,13 +1,15 @@
-"""Reads of runs, blinded for whoever looks, and the claims of the queue."""
+"""Reads of runs: blinded for whoever looks, ordered by goals, and for lists that have no end."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import (
     BooleanField,
     Case,
@@ -15,22 +17,25 @@ from django.db.models import (
     DecimalField,
     F,
     FloatField,
+    Func,
     Q,
     Value,
     When,
 )
 from django.db.models.expressions import Combinable
+from django.db.models.lookups import Lookup
+from django.db.models.sql.compiler import SQLCompiler
 
-import runs.models.among  # noqa: F401 (registers the lookup)
-from runs.models.due import RunRow
-from runs.models.queue_queries import QueueQuerySet
+from runs.models.runs.queue import QueueQuerySet
+from runs.models.runs.states import RunStatus
+from runs.models.runs.turns import RunRow
 from runs.models.visibility import visibility_of
 
 if TYPE_CHECKING:
     from runs.models.people import User
     from runs.models.visibility import Visibility
 
-BROKE = ("failed", "cancelled")
+BROKE = (RunStatus.FAILED, RunStatus.CANCELLED)
 """How runs end that did not finish, which tells how they came out."""
 
 
@@ -59,7 +64,7 @@ def _status_where_blind(condition: Q | None) -> Combinable:
     """The status; where the annotated flag holds, one that failed or was cancelled has finished."""
     if condition is None:
         return F("status")
-    broke = When(is_blind=True, status__in=BROKE, then=Value("finished"))
+    broke = When(is_blind=True, status__in=BROKE, then=Value(RunStatus.FINISHED))
     return Case(broke, default=F("status"), output_field=CharField())
 
 
@@ -67,13 +72,13 @@ def shown_status_is(status: str) -> Q:
     """Runs whose `shown_status` it is, of runs that some are blind on; asked of an index."""
     if status in BROKE:
         return Q(status=status, is_blind=False)
-    if status == "finished":
+    if status == RunStatus.FINISHED:
         return Q(status=status) | Q(status__in=BROKE, is_blind=True)
     return Q(status=status)
 
 
 class RunQuerySet(QueueQuerySet[RunRow]):
-    """Queries over runs. Generic, since the model is defined above this layer."""
+    """Queries over runs. Generic: `Run` is defined from it."""
 
     def visible_to(self, user: User, only: Collection[UUID] | None = None) -> Self:
         """Runs that the person may open, with what is hidden from them blanked.
@@ -152,7 +157,7 @@ class RunQuerySet(QueueQuerySet[RunRow]):
 
     def attempts(self) -> Self:
         """Ended attempts of our own engine, replaced ones included and cancelled ones not."""
-        ended = ("finished", "failed")
+        ended = (RunStatus.FINISHED, RunStatus.FAILED)
         return self.filter(source_format="crosscheck-agent", status__in=ended)
 
     def not_archived(self) -> Self:
@@ -172,3 +177,48 @@ def _flag(condition: Q | None) -> Combinable:
         default=Value(False),
         output_field=models.BooleanField(),
     )
+
+
+@models.Field.register_lookup
+@models.ForeignKey.register_lookup  # which takes none of those of other fields
+class Among(Lookup):
+    """Whether a column holds one of the values of a list, set or other iterable, however many.
+
+    A list of `in` takes a parameter for each value, and databases take so many at most: some
+    builds of SQLite 32,766, PostgreSQL 65,535. Here the whole list is one parameter.
+    """
+
+    lookup_name = "among"
+
+    def get_prep_lookup(self) -> Any:
+        field = self.lhs.output_field
+        return [field.get_prep_value(value) for value in self.rhs]
+
+    def as_sql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
+    ) -> tuple[str, tuple[Any, ...]]:
+        column, parameters = self.process_lhs(compiler, connection)
+        return f"{column} = ANY(%s)", (*parameters, self._values(connection))
+
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
+    ) -> tuple[str, tuple[Any, ...]]:
+        column, parameters = self.process_lhs(compiler, connection)
+        listed = "(SELECT value FROM json_each(%s))"
+        return f"{column} IN {listed}", (*parameters, self._values(connection))
+
+    def _values(self, connection: BaseDatabaseWrapper) -> Any:
+        """The values as one parameter."""
+        field = self.lhs.output_field
+        found = [field.get_db_prep_value(value, connection, prepared=True) for value in self.rhs]
+        return found if connection.vendor == "postgresql" else json.dumps(found)
+
+
+class GoalStart(Func):
+    """The beginning of a goal, by which goals are ordered: they are too long for an index.
+
+    Written without parameters, since SQLite finds an index by an expression only word for word.
+    """
+
+    template = "SUBSTR(%(expressions)s, 1, 80)"
+    output_field = CharField()

@@ -1,6 +1,9 @@
 """Runs: one execution of one task by one agent configuration, and the queue they wait in."""
 
+from __future__ import annotations
+
 import uuid
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from django.conf import settings
 from django.db import models
@@ -8,30 +11,10 @@ from django.db.models import F, Value
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from runs.models.agents import AgentConfiguration
-from runs.models.experiments import Experiment
-from runs.models.goals import GoalStart
-from runs.models.run_queries import RunQuerySet
-from runs.models.turns import LANES_PER_PERSON
-
-
-class RunStatus(models.TextChoices):
-    """Where a run is on its way through the queue; says nothing about success."""
-
-    QUEUED = "queued", _("queued")
-    LEASED = "leased", _("leased")
-    RUNNING = "running", _("running")
-    FINISHED = "finished", _("finished")
-    FAILED = "failed", _("failed")
-    CANCELLED = "cancelled", _("cancelled")
-
-    @classmethod
-    def active(cls) -> list[str]:
-        return [cls.QUEUED, cls.LEASED, cls.RUNNING]
-
-    @classmethod
-    def ended(cls) -> list[str]:
-        return [cls.FINISHED, cls.FAILED, cls.CANCELLED]
+from runs.models.experiments import AgentConfiguration, Experiment
+from runs.models.runs.queries import GoalStart, RunQuerySet
+from runs.models.runs.states import RunPriority, RunStatus
+from runs.models.runs.turns import LANES_PER_PERSON
 
 
 class Run(models.Model):
@@ -69,12 +52,7 @@ class Run(models.Model):
         NEVER_STARTED = "never_started", _("never started")
         UNKNOWN = "unknown", _("unknown")
 
-    class Priority(models.IntegerChoices):
-        """What goes first: lower numbers do."""
-
-        BY_HAND = 0, _("by hand")
-        EXPERIMENT = 1, _("experiment")
-        BACKGROUND = 2, _("when nothing else waits")
+    Priority = RunPriority
 
     class ErrorOrigin(models.TextChoices):
         AGENT = "agent", _("agent")
@@ -275,3 +253,33 @@ class Run(models.Model):
     def is_active(self) -> bool:
         """Whether it may still change."""
         return self.status in RunStatus.active()
+
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from django_stubs_ext import WithAnnotations
+
+    class Shown(TypedDict):
+        """What `visible_to` adds to a run."""
+
+        is_blind: bool
+        is_anonymous: bool
+        shown_status: str
+        shown_outcome: str | None
+        shown_reward: float | None
+        shown_end_reason: str | None
+        shown_fault: str | None
+        shown_anomaly: bool | None
+        shown_agent: str | None
+        shown_model: str | None
+        shown_experiment: str | None
+        shown_cost: Decimal | None
+
+    ShownRun = WithAnnotations[Run, Shown]
+
+
+def hides_something(run: Run) -> bool:
+    """Whether the viewer that the run was read for is blind on it, or names are hidden."""
+    shown = cast("ShownRun", run)
+    return shown.is_blind or shown.is_anonymous

@@ -1,0 +1,1 @@
+"""Runs: their table, states, reads, and the queue they wait in."""
