@@ -104,7 +104,7 @@ class TaskTable(tables.Table):
     """The page draws count and pages itself."""
 
     def __init__(
-        self, tasks: TaskQuerySet, shown: TaskQuerySet[Task], user: User, **options: Any
+        self, tasks: TaskQuerySet, shown: TaskQuerySet, user: User, **options: Any
     ) -> None:
         """Draw those tasks out of `shown`, all of `visible_to(user)`: asked once a page."""
         rows = (
