@@ -109,7 +109,7 @@ def default_in_words(name: str, default: object) -> str:
 
 
 def benchmark_table() -> Iterator[str]:
-    from webagent.environment.site_benchmarks import SITE_BENCHMARKS
+    from webagent.environment.registry import SITE_BENCHMARKS
 
     yield "## Sites of benchmarks\n\n| package | variables that it reads |\n|---|---|"
     for benchmark in SITE_BENCHMARKS.values():

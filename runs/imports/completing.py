@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from runs.models import Run, RunStatus, User
-from runs.storage.deletion import named_deleted
+from runs.storage.usage import named_deleted
 from runs.storage.verdicts import Verdicts, verdict_store
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.records import Outcome
