@@ -12,7 +12,6 @@ from judging.analysis.milestone_proposals import urls as milestone_proposal_urls
 from judging.api.reference import api_reference
 from judging.evaluating import urls as batch_urls
 from judging.portability import urls as export_urls
-from judging.portability.label_imports import urls as label_import_urls
 from judging.studies import urls as people_urls
 
 app_name = "judging"
@@ -27,6 +26,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *export_urls.urlpatterns,
     *failure_urls.urlpatterns,
     *hint_urls.urlpatterns,
-    *label_import_urls.urlpatterns,
     path("api/", api_reference, name="api_reference"),
 ]

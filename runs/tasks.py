@@ -2,7 +2,6 @@
 
 import runs.api.idempotency
 import runs.imports.tasks
-import runs.imports.thumbnail_tasks
 import runs.knowledge.hints.writing
 import runs.knowledge.learning
 import runs.knowledge.web.jobs

@@ -19,7 +19,7 @@ from django.core.management import get_commands, load_command_class
 from django.core.management.base import CommandParser
 
 if TYPE_CHECKING:
-    from judging.portability.judgements.table_columns import DataColumn
+    from judging.portability.judgements.columns import DataColumn
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -61,7 +61,7 @@ otherwise. [Make targets](#make-targets) are at the end.
 TABLES_HEAD = """\
 # Columns of the tables
 
-Written by `scripts/reference.py` from `judging/portability/judgements/table_columns.py`. Types and
+Written by `scripts/reference.py` from `judging/portability/judgements/columns.py`. Types and
 access: [exporting.md](exporting.md#tables).
 """
 
@@ -185,8 +185,8 @@ def make_targets() -> Iterator[str]:
 
 def tables_page() -> str:
     """The columns of each table of data, those that all share first."""
+    from judging.portability.judgements.columns import RUN
     from judging.portability.judgements.data_tables import DATA_TABLES
-    from judging.portability.judgements.table_columns import RUN
 
     lines = [TABLES_HEAD, "## All but matrices and figures", *column_lines(RUN)]
     for table in DATA_TABLES.values():

@@ -1,34 +1,45 @@
-"""Addresses of what can be taken away from studies and experiments."""
+"""Addresses of labels made elsewhere, and of what can be downloaded of studies and experiments."""
 
 from django.urls import path
 
-from judging.portability import data_table_views as data_tables
-from judging.portability.study_report import views as study_downloads
+from judging.portability import views as downloads
+from judging.portability.label_imports import views as label_imports
 
 urlpatterns = [
     path(
         "studies/<int:study_id>/data/<slug:name>.<slug:ending>",
-        data_tables.study_data,
+        downloads.study_data,
         name="study_data",
     ),
     path(
         "experiments/<int:experiment_id>/data/<slug:name>.<slug:ending>",
-        data_tables.experiment_data,
+        downloads.experiment_data,
         name="experiment_data",
     ),
     path(
         "studies/<int:study_id>/downloads/",
-        study_downloads.study_downloads,
+        downloads.study_downloads,
         name="study_downloads",
     ),
     path(
         "studies/<int:study_id>/downloads/<uuid:download_id>/",
-        study_downloads.study_download_file,
+        downloads.study_download_file,
         name="study_download_file",
     ),
     path(
         "studies/<int:study_id>/downloads/<uuid:download_id>/cancel/",
-        study_downloads.study_download_cancel,
+        downloads.study_download_cancel,
         name="study_download_cancel",
+    ),
+    path("studies/labels/", label_imports.label_import_list, name="label_import_list"),
+    path(
+        "studies/labels/<uuid:import_id>/",
+        label_imports.label_import_detail,
+        name="label_import_detail",
+    ),
+    path(
+        "studies/labels/<uuid:import_id>/decide/",
+        label_imports.label_import_decide,
+        name="label_import_decide",
     ),
 ]

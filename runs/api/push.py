@@ -15,7 +15,7 @@ from runs.api.authentication import ApiRequest, Bearer
 from runs.api.idempotency import Answer, once
 from runs.api.problems import Problem, invalid, not_found
 from runs.api.runs import router as router
-from runs.imports.pushing.services import (
+from runs.imports.pushing import (
     Heard,
     RunEndedError,
     StepRefusedError,
@@ -25,9 +25,8 @@ from runs.imports.pushing.services import (
     open_run,
 )
 from runs.models import ImportJob, Run, Scope
-from webagent.trajectory.pushed.cleaning import PushError
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
-from webagent.trajectory.pushed.schema import Ending, Opening, PushedStep
+from webagent.trajectory.pushed.schema import Ending, Opening, PushedStep, PushError
 
 ENDED = "The run has ended and takes nothing more; read it to see how."
 

@@ -20,7 +20,7 @@ from runs.models.runs.queries import RunQuerySet
 from webagent.trajectory.atif.writer import write_atif
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.native.blinding import Blinding, without_answers
-from webagent.trajectory.native.manifest import Manifest
+from webagent.trajectory.native.schema import Manifest
 from webagent.trajectory.native.writer import write_folder, write_zip
 
 if TYPE_CHECKING:

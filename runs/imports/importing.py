@@ -10,13 +10,11 @@ from uuid import UUID
 from django.conf import settings
 
 from runs.exports.run_bundles import is_stored
-from runs.imports.kept_uploads import kept_upload
-from runs.imports.reading_again import ReadingAgain, remember_runs
-from runs.imports.reimporting import Reimported
+from runs.imports.kept_uploads import drop_if_done_with, drop_unneeded, kept_upload
+from runs.imports.reimporting import ReadingAgain, Reimported, remember_runs
 from runs.imports.reports import ImportReport
 from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, import_runs
-from runs.imports.upload_keeping import drop_if_done_with, drop_unneeded
 from runs.models import ImportJob
 from runs.models.leased_work import WorkState
 from runs.queue.leases import Hold, WorkLostError, sweep_work

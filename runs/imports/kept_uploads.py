@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
+from django.utils import timezone
 
+from runs.models import ImportJob
 from runs.storage.file_storage import blob_storage
 
 if TYPE_CHECKING:
@@ -122,3 +124,44 @@ def _keep(file: UploadedFile[Any], path: Path) -> None:
     except BaseException:
         path.unlink(missing_ok=True)
         raise
+
+
+def drop_unneeded() -> None:
+    """Delete uploads that nobody needs any more."""
+    long_ago = timezone.now() - timedelta(seconds=settings.ENV.ORPHAN_GRACE_S)
+    here = dict(kept_places())
+    known, needed = _jobs_of(here)
+    for place, written_at in here.items():
+        if place in needed or (place not in known and written_at > long_ago):
+            continue
+        drop_upload(place)
+        ImportJob.objects.filter(path=place, keeps_file=True).update(keeps_file=False)
+
+
+def drop_if_done_with(job: ImportJob) -> None:
+    """Delete the file of an import that has just ended, unless it is to rest here."""
+    if job.reads_again_id or job.awaits_word or job.owns_kept_file:
+        return
+    drop_upload(job.path)
+
+
+def _jobs_of(places: Collection[str]) -> tuple[set[str], set[str]]:
+    """Those of the places that any import names, and those that are needed."""
+    now = timezone.now()
+    waits_since = now - timedelta(seconds=settings.ENV.ORPHAN_GRACE_S)
+    rests_since = now - timedelta(days=settings.ENV.UPLOAD_KEEP_DAYS)
+    room = settings.ENV.UPLOAD_KEEP_BYTES
+    known, needed = set(), set()
+    columns = ("path", "size", "state", "only_looks", "ended_at", "keeps_file", "reads_again_id")
+    for job in ImportJob.objects.filter(path__in=places).only(*columns).order_by("-ended_at"):
+        known.add(job.path)
+        if job.is_active:
+            needed.add(job.path)
+        elif job.ended_at is None:
+            continue
+        elif job.awaits_word and job.ended_at > waits_since:
+            needed.add(job.path)
+        elif job.owns_kept_file and job.ended_at > rests_since and job.size <= room:
+            room -= job.size
+            needed.add(job.path)
+    return known, needed

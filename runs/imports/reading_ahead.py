@@ -26,7 +26,7 @@ from multiprocessing.connection import Connection, Pipe
 from typing import NoReturn, Self
 
 from runs.exports.run_bundles import StoredBlobs
-from runs.imports.file_writing import WRITERS, write_files
+from runs.imports.session import WRITERS, write_files
 from runs.storage.blobs import BlobBatch
 from runs.storage.file_storage import BlobFileStorage, blob_storage
 from webagent.held_folders import HeldFolder

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from functools import cached_property
 from uuid import UUID
@@ -12,11 +14,12 @@ from django.utils import timezone
 
 from runs.catalogue.agents.runnable import agent_hash, store_agent
 from runs.catalogue.tasks.rows import store_task
-from runs.imports.file_writing import WRITERS
 from runs.models import AgentConfiguration, Experiment, Run, Task, User
 from runs.signals import announce_ends
+from runs.storage.blobs import BlobBatch
 from runs.storage.links import RunLinks
 from webagent.agents.running import SOURCE_FORMAT
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.records import RunRecord, TaskRecord
 from webagent.trajectory.texts import bounded_name
@@ -127,3 +130,48 @@ def experiment_named(name: str | None, user: User | None) -> Experiment | None:
     return Experiment.objects.get_or_create(name=bounded_name(name), defaults={"created_by": user})[
         0
     ]
+
+
+WRITERS = 4
+"""Files written at a time, which mostly waits for the disk."""
+FILES_IN_TURN = 4
+LARGE_BYTES = 1_000_000
+"""A thread is handed so many small files at once, for handing over takes its time too."""
+
+
+def write_files(
+    bundle: RunBundle, wanted: Iterable[str], batch: BlobBatch, writers: ThreadPoolExecutor
+) -> BlobBatch:
+    """Write those files of a run, a few at a time, so that they outlive a crash of the machine.
+
+    Raises what reading or writing one of them raises.
+    """
+    media_types = {blob.sha256: blob.media_type for blob in bundle.blob_records()}
+    under_way: deque[Future[None]] = deque()
+
+    def write(some: list[tuple[bytes, str, str]]) -> None:
+        for each in some:
+            batch.add(*each)
+
+    def begin(some: list[tuple[bytes, str, str]]) -> None:
+        if len(under_way) == WRITERS:
+            under_way.popleft().result()
+        under_way.append(writers.submit(write, some))
+
+    try:
+        some: list[tuple[bytes, str, str]] = []
+        for sha256 in wanted:
+            content = bundle.read_blob(sha256)
+            some.append((content, media_types[sha256], sha256))
+            if len(some) == FILES_IN_TURN or len(content) > LARGE_BYTES:
+                begin(some)
+                some = []
+        if some:
+            begin(some)
+        while under_way:
+            under_way.popleft().result()
+    finally:
+        for each in under_way:
+            each.exception()
+    batch.sync()
+    return batch

@@ -14,9 +14,8 @@ from runs.catalogue.milestones.services import store_milestones
 from runs.catalogue.tasks.rows import differs
 from runs.exports.run_bundles import TASK_KEY, is_stored, stored_run
 from runs.imports.completing import make_way, with_verdicts
-from runs.imports.file_writing import write_files
 from runs.imports.reading_ahead import reading
-from runs.imports.session import ImportSession
+from runs.imports.session import ImportSession, write_files
 from runs.knowledge.hints.records import store_hints
 from runs.models import (
     Attachment,

@@ -1,4 +1,4 @@
-"""Imports in the background."""
+"""Imports and thumbnails in the background."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from celery import shared_task
 
 from runs.imports.importing import import_upload as carry_out
 from runs.imports.importing import sweep_imports
-from runs.imports.thumbnail_tasks import ask_for_thumbnails
+from runs.imports.thumbnailing import make_thumbnails as make
+from runs.imports.thumbnailing import thumbnails_wait
 from runs.models import ImportJob
-from runs.queue.messages import dispatch
+from runs.queue.messages import ask_for, dispatch
 from runs.queue.sweeping import swept
 
 IMPORT_UPLOAD = "runs.tasks.import_upload"
@@ -31,3 +32,21 @@ swept(sweep_imports)
 def dispatch_imports() -> None:
     """Tell the workers of imports that wait."""
     dispatch(ImportJob, IMPORT_UPLOAD)
+
+
+MAKE_THUMBNAILS = "runs.tasks.make_thumbnails"
+AT_ONE_GO_S = 30
+"""Other work of the queue waits no longer than this."""
+
+
+@shared_task(name=MAKE_THUMBNAILS)
+def make_thumbnails() -> None:
+    """Make some; the sweep asks again while any wait."""
+    make(limit_s=AT_ONE_GO_S)
+
+
+@swept
+def ask_for_thumbnails() -> None:
+    """Have those made that wait. What nobody hears is asked again at the next sweep."""
+    if thumbnails_wait():
+        ask_for(MAKE_THUMBNAILS)

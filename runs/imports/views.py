@@ -13,8 +13,14 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.imports.forms import AnswerForm, ImportForm
 from runs.imports.pages import import_context
-from runs.imports.reading_again_services import delete_file, read_again
-from runs.imports.services import GoneError, discard_after_look, import_after_look, start_import
+from runs.imports.services import (
+    GoneError,
+    delete_file,
+    discard_after_look,
+    import_after_look,
+    read_again,
+    start_import,
+)
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import ImportJob
 from runs.storage.file_storage import StoreUnavailableError

@@ -20,7 +20,7 @@ def quoted(text: str) -> tuple[str, ...]:
     """Everything between straight double quotes, in order.
 
     For goals that a program wrote: what stands there may be empty, and plans count on the order.
-    `webagent.trajectory.quotations` reads what people wrote.
+    `webagent.trajectory.texts` reads what people wrote.
     """
     return tuple(re.findall(r'"([^"]*)"', text))
 

@@ -26,7 +26,7 @@ from webagent.knowledge.leaks import SourceRun, leaks
 from webagent.knowledge.relevance import words_of
 from webagent.llm.interface import LanguageModel, Message, Request
 from webagent.llm.untrusted import marked_block, visible, word_outside
-from webagent.trajectory.quotations import quoted
+from webagent.trajectory.texts import quoted
 
 FEWEST, MOST = 8, 15
 """How many insights there must be."""

@@ -27,7 +27,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from webagent.knowledge.run_log import LogStep, RunLog
-from webagent.trajectory.quotations import UNSPACED, quoted
+from webagent.trajectory.texts import UNSPACED, quoted
 
 IN_A_ROW = 5
 """So many words in a row of a longer text are told to come from it."""

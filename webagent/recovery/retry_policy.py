@@ -13,9 +13,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from webagent.recovery.policy import RecoveryPolicy
-from webagent.trajectory.amounts import Money
 from webagent.trajectory.canonical import hashed_json, plain_decimal
 from webagent.trajectory.faults import Fault
+from webagent.trajectory.field_types import Money
 from webagent.trajectory.records import Json
 
 MAX_RULES = 12

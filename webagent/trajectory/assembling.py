@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +12,15 @@ from pydantic import ValidationError
 
 from webagent.field_errors import first_field_error
 from webagent.trajectory.bundles import Rejection, RunBundle
-from webagent.trajectory.moments import is_of_a_calendar
-from webagent.trajectory.records import BlobRecord, GoalPart, SourceRecord, StepRecord, TextPart
+from webagent.trajectory.field_types import is_of_a_calendar
+from webagent.trajectory.records import (
+    BlobRecord,
+    GoalPart,
+    SourceRecord,
+    StepRecord,
+    TaskSetRecord,
+    TextPart,
+)
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
 from webagent.trajectory.untyped import noting_refused_numbers, text
@@ -140,3 +147,24 @@ def last_url(steps: tuple[StepRecord, ...]) -> str | None:
             if seen is not None and seen.url:
                 return seen.url
     return None
+
+
+UNKNOWN_VERSION = "unknown"
+
+
+def task_set_of(task_name: str, packages: Mapping[str, str]) -> TaskSetRecord:
+    """The set that the first word of a task's name stands for: `miniwob.click-test` -> `miniwob`.
+
+    Args:
+        task_name: as BrowserGym registers it, without `browsergym/`.
+        packages: installed packages and their versions; the set's version is that of
+            `browsergym-<set>`, the package that brings its tasks.
+    """
+    name = task_name.partition(".")[0] or task_name
+    return TaskSetRecord(name=name, version=packages.get(f"browsergym-{name}", UNKNOWN_VERSION))
+
+
+def read_packages(listing: str) -> dict[str, str]:
+    """Versions by package from lines of `name==version`."""
+    pairs = (line.strip().partition("==") for line in listing.splitlines())
+    return {name: version[:100] for name, equals, version in pairs if equals and name}

@@ -3,14 +3,160 @@
 from __future__ import annotations
 
 import io
+import json
+import tempfile
+import weakref
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO, cast
 
 from webagent.trajectory.archives import ZipTree
-from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import Problem
 from webagent.trajectory.cut_archives import CutZipTree, starts_like_zip
-from webagent.trajectory.lone_files import LoneFileTree, is_json
-from webagent.trajectory.trees import FolderTree, Tree, TreeError
+from webagent.trajectory.encodings import EncodingError, decoded, legible
+from webagent.trajectory.trees import (
+    READ_CHUNK,
+    READ_ERRORS,
+    FolderTree,
+    Tree,
+    TreeError,
+    text_in_utf8,
+)
+
+_STARTS = ("{", "[")
+_MOST_SCALAR = 1 << 16
+
+
+def is_json(given: Path | BinaryIO) -> bool:
+    """Whether a file begins like a JSON object or array, or is a JSON value as a whole."""
+    try:
+        if isinstance(given, Path):
+            with given.open("rb") as stream:
+                head = stream.read(_MOST_SCALAR)
+        else:
+            given.seek(0)
+            head = given.read(_MOST_SCALAR)
+    except OSError:
+        return False
+    words = legible(head)[0].strip()
+    if words.startswith(_STARTS):
+        return True
+    try:
+        json.loads(words)
+    except (ValueError, RecursionError):
+        return False
+    return len(head) < _MOST_SCALAR
+
+
+def why_unreadable(tree: Tree, bounds: Bounds) -> str | None:
+    """What is wrong with the JSON of a file that stands alone; None if it can be read.
+
+    As one document, or as lines of which the first is one.
+    """
+    if not isinstance(tree, LoneFileTree) or tree.size(tree.names[0]) > bounds.json_bytes:
+        return None
+    try:
+        with tree.open(tree.names[0]) as stream:
+            text = decoded(stream.read())
+    except (EncodingError, TreeError) as error:
+        return str(error)
+    first: ValueError | None = None
+    for written in (text, text.lstrip().partition("\n")[0]):
+        try:
+            value = json.loads(written)
+        except RecursionError:
+            return "no valid JSON: too deep"
+        except ValueError as error:
+            first = first or error
+        else:
+            return None if isinstance(value, dict | list) else "neither an object nor an array"
+    return f"no valid JSON: {first}"
+
+
+class LoneFileTree:
+    """A tree that holds the one file that was given, under its own name.
+
+    Raises (on opening):
+        BoundError: larger than a member may be.
+    """
+
+    problems: tuple[Problem, ...] = ()
+
+    def __init__(self, given: Path | BinaryIO, bounds: Bounds, label: str) -> None:
+        self._given = given
+        self.label = label
+        self.names: tuple[str, ...] = (label.rstrip("/").rpartition("/")[2] or "file",)
+        if isinstance(given, Path):
+            self._size = given.stat().st_size
+        else:
+            self._size = given.seek(0, io.SEEK_END)
+        if self._size > bounds.member_bytes:
+            raise BoundError(f"more than {bounds.member_bytes} bytes")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def size(self, name: str) -> int:
+        return self._size
+
+    def open(self, name: str) -> BinaryIO:
+        if name not in self.names:
+            raise TreeError("not there")
+        if isinstance(self._given, Path):
+            return text_in_utf8(name, self._given.open("rb"))
+        self._given.seek(0)
+        # A copy: readers close what they open, and the file that was given is not theirs.
+        return text_in_utf8(name, io.BytesIO(self._given.read()))
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+ZIP_MAGIC = b"PK\x03\x04"
+
+
+def holds_zip(tree: Tree, name: str) -> bool:
+    """Whether the first bytes of a file are those of a zip."""
+    try:
+        with tree.open(name) as stream:
+            return stream.read(len(ZIP_MAGIC)) == ZIP_MAGIC
+    except (TreeError, *READ_ERRORS):
+        return False
+
+
+def open_inner(tree: Tree, name: str, bounds: Bounds) -> ZipTree:
+    """The zip that lies under a name of the tree; its copy goes when nobody holds it any more.
+
+    Raises:
+        BoundError: larger than a member may be, or a bomb.
+        TreeError: damaged.
+    """
+    # A zip is read from its end, which a compressed member of another zip does not allow.
+    copy = cast(BinaryIO, tempfile.TemporaryFile(prefix="crosscheck-"))  # noqa: SIM115 (closed below)
+    try:
+        _copy(tree, name, copy, bounds.member_bytes)
+        inner = ZipTree(copy, bounds, f"{tree.label}/{name}")
+    except BaseException:
+        copy.close()
+        raise
+    weakref.finalize(inner, copy.close)
+    return inner
+
+
+def _copy(tree: Tree, name: str, copy: IO[bytes], limit: int) -> None:
+    total = 0
+    with tree.open(name) as stream:
+        while True:
+            try:
+                chunk = stream.read(READ_CHUNK)
+            except READ_ERRORS as error:
+                raise TreeError(f"damaged: {error}") from error
+            if not chunk:
+                return
+            total += len(chunk)
+            if total > limit:
+                raise BoundError(f"more than {limit} bytes")
+            copy.write(chunk)
 
 
 def open_tree(given: Path | BinaryIO, bounds: Bounds, label: str | None = None) -> Tree:

@@ -20,11 +20,10 @@ from webagent.trajectory.checking import why_refused
 from webagent.trajectory.computer_use.reader import ComputerUseReader
 from webagent.trajectory.cut_archives import CutZipTree
 from webagent.trajectory.inspect_ai.reader import InspectReader
-from webagent.trajectory.lone_files import why_unreadable
 from webagent.trajectory.native.reader import NativeReader
-from webagent.trajectory.online_mind2web.labels import QUESTION as LABEL_QUESTION
 from webagent.trajectory.online_mind2web.reader import OnlineMind2WebReader
-from webagent.trajectory.opening import open_tree
+from webagent.trajectory.online_mind2web.verdicts import QUESTION as LABEL_QUESTION
+from webagent.trajectory.opening import open_tree, why_unreadable
 from webagent.trajectory.playwright.reader import PlaywrightReader
 from webagent.trajectory.recognition import Answers, HidingTree, Question, Recognition, claims
 from webagent.trajectory.trees import Tree, TreeError

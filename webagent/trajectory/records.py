@@ -16,9 +16,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from webagent.trajectory.amounts import Money
 from webagent.trajectory.faults import Fault
-from webagent.trajectory.moments import Moment
+from webagent.trajectory.field_types import Moment, Money
 from webagent.trajectory.texts import NAME_CHARS
 
 FORMAT_NAME = "crosscheck-runs"

@@ -12,13 +12,12 @@ from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from judging.models import Label, ReferenceVerdict, Study, StudyItem
+from judging.portability.judgements.columns import KNOWN
 from judging.portability.judgements.evaluations import EvaluationsMet, store_evaluations
 from judging.portability.judgements.faults import Fault
 from judging.portability.judgements.label_reports import MOST_LISTED, LabelReport
 from judging.portability.judgements.labels import LabelsMet, store_labels
-from judging.portability.judgements.row_fields import KNOWN
-from judging.portability.judgements.row_records import RowError, record_of
-from judging.portability.judgements.row_runs import RunsNamed
+from judging.portability.judgements.row_records import RowError, RunsNamed, record_of
 from judging.portability.judgements.rows import BadRow, Row, read_rows
 from judging.portability.judgements.verdicts import store_adjudications
 from judging.studies.access import record_unblindings

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 
-from judging.portability.judgements.row_fields import CONTENT_HASH, KNOWN, RUN_ID, value_of_cell
+from judging.portability.judgements.columns import CONTENT_HASH, KNOWN, RUN_ID, value_of_cell
 from webagent.sequence_matching import first_repeated
 from webagent.trajectory.texts import storable_json
 

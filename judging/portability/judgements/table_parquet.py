@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from judging.portability.judgements.table_columns import DataColumn, Type
+from judging.portability.judgements.columns import DataColumn, Type
 
 Row = Mapping[str, Any]
 ROWS_AT_ONCE = 2000

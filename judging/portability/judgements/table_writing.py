@@ -10,8 +10,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from django.utils.module_loading import import_string
 
-from judging.portability.judgements.row_fields import cell_of_value
-from judging.portability.judgements.table_columns import DataColumn, Type
+from judging.portability.judgements.columns import DataColumn, Type, cell_of_value
 
 Row = Mapping[str, Any]
 

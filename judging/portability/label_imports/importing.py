@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from celery import shared_task
 from django.conf import settings
 from django.db import IntegrityError, OperationalError, transaction
 from django.utils.module_loading import import_string
@@ -18,6 +19,8 @@ from runs.imports.kept_uploads import drop_upload, kept_upload
 from runs.models import User
 from runs.models.leased_work import WorkState
 from runs.queue.leases import Hold, WorkLostError, sweep_work
+from runs.queue.messages import dispatch
+from runs.queue.sweeping import swept
 from runs.queue.workers import is_stopping
 from runs.storage.file_storage import StoreUnavailableError
 
@@ -124,3 +127,22 @@ def _demand_time(_n_rows: int) -> None:
     """Raises _StoppingError where this worker was told to stop."""
     if is_stopping():
         raise _StoppingError
+
+
+IMPORT_LABELS = "judging.tasks.import_labels"
+
+
+@shared_task(name=IMPORT_LABELS)
+def import_labels(import_id: str) -> None:
+    """Look at a sent file with labels, or store it: a second delivery finds nothing to claim."""
+    if carry_out(UUID(import_id)):
+        dispatch(LabelImport, IMPORT_LABELS, most_again=1)
+
+
+swept(sweep_label_imports)
+
+
+@swept
+def dispatch_label_imports() -> None:
+    """Tell the workers of files with labels that wait."""
+    dispatch(LabelImport, IMPORT_LABELS)

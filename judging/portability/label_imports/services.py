@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from judging.models import LabelImport
-from judging.portability.label_imports.tasks import dispatch_label_imports
+from judging.portability.label_imports.importing import dispatch_label_imports
 from runs.accounts.audit_log import record_act
 from runs.imports.kept_uploads import drop_upload, is_kept, keeping_upload
 from runs.models import User

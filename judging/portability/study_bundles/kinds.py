@@ -1,24 +1,140 @@
-"""The files of a study's bundle, and what the lines of each are."""
+"""The lines of what was learned from a study's runs, and the files of a bundle by kind."""
 
 from __future__ import annotations
 
-from judging.portability.study_bundles.learned_records import HintSetLine, KnowledgeSetLine
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field, StringConstraints
+
 from judging.portability.study_bundles.records import (
     AttachmentLine,
     EvaluationLine,
     EvaluatorLine,
     FailureTagLine,
+    Finite,
     GuidelineLine,
+    Hash,
     ItemLine,
     Line,
     MemberLine,
     MilestoneLine,
+    Name,
+    Object,
     ReviewLine,
+    RunRef,
+    Short,
     StudyLine,
     TaskLine,
+    TaskRef,
     TaskSetLine,
     UnblindingLine,
+    Whole,
 )
+from webagent.knowledge.entries import LONGEST_TEXT
+from webagent.trajectory.field_types import Money
+
+Level = Literal["concrete", "abstract", "insights"]
+Key = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Kind = Literal["raw", "summarised"]
+Told = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT)]
+
+
+class ChoicePart(Line):
+    """The hint that one task is given: named by the work that wrote it, its source and level."""
+
+    task: TaskRef
+    job: UUID
+    source: RunRef
+    level: Level
+    score: Finite
+    n_tied: Whole
+
+
+class HintSetLine(Line):
+    """Which hint each of some tasks is given; stored whole or not at all."""
+
+    key: Key
+    job: UUID
+    level: Level
+    relatedness: Literal["same_task", "same_site_highest", "same_site_lowest", "other_site_lowest"]
+    method: Annotated[str, StringConstraints(max_length=100)]
+    created_at: datetime
+    choices: list[ChoicePart] = []
+
+
+class LearningPart(Line):
+    """The work that wrote a set, as it was when it had ended."""
+
+    id: UUID
+    kind: Literal["extract", "summarise"]
+    model: Short
+    state: Literal["finished", "cancelled", "stopped_by_budget", "failed"]
+    params: Object
+    report: Object
+    estimate: Object
+    n_total: Whole | None = None
+    n_done: Whole
+    n_problems: Whole
+    max_cost: Annotated[Money, Field(ge=0, lt=10**8)] | None = None
+    spent: Annotated[Money, Field(ge=0, lt=10**8)]
+    n_unpriced: Whole
+    input_tokens: Count
+    output_tokens: Count
+    problem: str = ""
+    created_by: Name | None = None
+    created_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+class SetRef(Line):
+    name: Short
+    site: Short
+    kind: Kind
+    version: Whole
+
+
+class EntryRef(Line):
+    """An entry of another set, by its place there."""
+
+    set: SetRef
+    position: Whole
+
+
+class SourcePart(Line):
+    run: RunRef
+    steps: list[Whole]
+
+
+class EntryPart(Line):
+    position: Whole
+    intent: Told
+    ok: Annotated[str, StringConstraints(max_length=LONGEST_TEXT)] = ""
+    ng: Told
+    is_enabled: bool
+    problem: str = ""
+    is_edited: bool
+    parents: list[EntryRef] = []
+    sources: list[SourcePart] = []
+
+
+class KnowledgeSetLine(Line):
+    """One version of what is known of a site; stored whole or not at all."""
+
+    set: SetRef
+    parent: SetRef | None = None
+    job: LearningPart | None = None
+    model: Short
+    wording: Annotated[str, StringConstraints(max_length=100)]
+    content_hash: Hash
+    frozen_at: datetime | None = None
+    created_by: Name | None = None
+    created_at: datetime
+    entries: list[EntryPart] = []
+
 
 KINDS: dict[str, type[Line]] = {
     "study": StudyLine,

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints
 
-from webagent.trajectory.amounts import Money
+from webagent.trajectory.field_types import Money
 from webagent.trajectory.records import Record, Sha256
 
 FORMAT = "crosscheck-study"

@@ -22,10 +22,9 @@ from judging.models import (
     StudyItem,
     Unblinding,
 )
-from judging.portability.study_bundles.naming import renamed_fields
 from judging.portability.study_bundles.records import ItemLine, LabelPart, TagPart
-from judging.portability.study_bundles.report import StudyReport
-from judging.portability.study_bundles.rows import People, store_rows
+from judging.portability.study_bundles.row_lines import renamed_fields
+from judging.portability.study_bundles.storing import People, StudyReport, store_rows
 from runs.models import Run
 
 AUTHORITATIVE = "another study has settled it before, so its verdict here is not the run's"

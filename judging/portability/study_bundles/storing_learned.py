@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from judging.portability.study_bundles.learned_lines import SET, hint_set_line, knowledge_set_line
-from judging.portability.study_bundles.learned_records import (
+from judging.portability.study_bundles.contents import SET, hint_set_line, knowledge_set_line
+from judging.portability.study_bundles.kinds import (
     EntryPart,
     EntryRef,
     HintSetLine,
@@ -15,9 +15,7 @@ from judging.portability.study_bundles.learned_records import (
 )
 from judging.portability.study_bundles.reading import StudyBundle
 from judging.portability.study_bundles.records import RunRef
-from judging.portability.study_bundles.report import StudyReport
-from judging.portability.study_bundles.rows import People, store_rows
-from judging.portability.study_bundles.storing_tasks import find_task
+from judging.portability.study_bundles.storing import People, StudyReport, find_task, store_rows
 from runs.knowledge.hints.records import IMPORTED
 from runs.knowledge.web.sets import NewEntry, fill
 from runs.models import Hint, HintChoice, HintSet, KnowledgeEntry, KnowledgeSet, LearningJob, Run

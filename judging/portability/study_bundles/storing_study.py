@@ -17,7 +17,7 @@ from judging.models import (
 )
 from judging.models.evaluations import IMPORTED_KEY
 from judging.portability.study_bundles.contents import StudyContents
-from judging.portability.study_bundles.judgement_lines import (
+from judging.portability.study_bundles.item_lines import (
     evaluation_lines,
     failure_tag_lines,
     review_lines,
@@ -39,16 +39,20 @@ from judging.portability.study_bundles.records import (
     StudyLine,
     UnblindingLine,
 )
-from judging.portability.study_bundles.report import StudyReport
-from judging.portability.study_bundles.rows import People, store_rows
+from judging.portability.study_bundles.storing import (
+    People,
+    StudyReport,
+    find_task,
+    milestones_by_key,
+    store_rows,
+)
 from judging.portability.study_bundles.storing_items import ItemStore
 from judging.portability.study_bundles.storing_learned import KnowledgeStore, store_hint_sets
-from judging.portability.study_bundles.storing_tasks import find_task, milestones_by_key
 from runs.models import Attachment, Run
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.records import EVALUATION_ROLE
 from webagent.trajectory.canonical import hashed_json
-from webagent.trajectory.native.manifest import blob_name
+from webagent.trajectory.native.schema import blob_name
 
 OTHER_STUDY = "another study has this name here; import this one under another name"
 

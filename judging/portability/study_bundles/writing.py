@@ -16,8 +16,8 @@ from judging.portability.study_bundles.records import FORMAT, VERSION, Attachmen
 from runs.exports.run_bundles import StoredBlobs, bundles_of
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json
-from webagent.trajectory.native.manifest import blob_name
 from webagent.trajectory.native.reader import RUNS_OF_BUNDLE, STUDY_OF_BUNDLE
+from webagent.trajectory.native.schema import blob_name
 from webagent.trajectory.native.writer import PRODUCER, write_native
 from webagent.trajectory.sinks import PrefixSink, Sink, ZipSink
 

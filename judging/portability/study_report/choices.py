@@ -58,3 +58,22 @@ def _letters() -> Iterable[str]:
             rest = rest // 26 - 1
         yield letters
         number += 1
+
+
+FOLDER = "report"
+INDEX = "index.html"
+
+
+def run_page(number: int) -> str:
+    """The page of the run with this number in the study."""
+    return f"runs/{number:04d}.html"
+
+
+def evaluator_page(number: int) -> str:
+    """The page of the evaluator that is named as this one of the report."""
+    return f"evaluators/{number:02d}.html"
+
+
+def picture(sha256: str) -> str:
+    """A picture, by its hash."""
+    return f"pictures/{sha256[:20]}.webp"

@@ -9,19 +9,24 @@ from datetime import timedelta
 from typing import BinaryIO
 from uuid import UUID
 
+from celery import shared_task
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
 
-from judging.models import StudyDownload, StudyDownloadPart
+from judging.models import Study, StudyDownload, StudyDownloadPart
 from judging.portability.study_bundles.writing import write_study
 from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.writing import write_report
-from judging.studies.access import AUDIT, studies_hidden_from
+from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
+from judging.studies.audit_kinds import STUDY_EXPORTED
 from judging.studies.blinding import items_with_open_labels
+from runs.accounts.audit_log import record_act
 from runs.models import User
 from runs.queue.leases import Hold, WorkLostError, sweep_work
+from runs.queue.messages import dispatch
+from runs.queue.sweeping import swept
 from runs.storage.blobs import BlobBatch
 from webagent.trajectory.bundles import BlobError
 
@@ -114,3 +119,42 @@ def _keep(download: StudyDownload, file: BinaryIO) -> None:
             download=download, position=position, blob_id=hashlib.sha256(content).hexdigest()
         )
         position += 1
+
+
+MAKE_STUDY_DOWNLOAD = "judging.tasks.make_study_download"
+
+
+@shared_task(name=MAKE_STUDY_DOWNLOAD)
+def make_study_download(download_id: str) -> None:
+    """Make a study's report or bundle: a second delivery finds nothing to claim."""
+    if carry_out(UUID(download_id)):
+        dispatch(StudyDownload, MAKE_STUDY_DOWNLOAD, most_again=1)
+
+
+swept(sweep_downloads)
+
+
+@swept
+def dispatch_downloads() -> None:
+    """Tell the workers of downloads that wait."""
+    dispatch(StudyDownload, MAKE_STUDY_DOWNLOAD)
+
+
+@transaction.atomic
+def start_download(
+    *, study: Study, kind: StudyDownload.Kind, choices: Choices, user: User
+) -> StudyDownload:
+    """Have it made; the one under way where the same is asked for twice.
+
+    Who asks comes to see what was said of every run, which is noted.
+    """
+    User.objects.select_for_update().get(pk=user.pk)
+    told = choices.to_json() if kind is StudyDownload.Kind.REPORT else {}
+    wish = {"study": study, "kind": kind, "choices": told, "created_by": user}
+    if there := StudyDownload.objects.active().filter(**wish).first():
+        return there
+    download = StudyDownload.objects.create(**wish)
+    record_unblindings(user=user, items=study.items.all(), reason=f"{kind} of a study")
+    record_act(STUDY_EXPORTED, about=study, words=study.name, after=kind, user=user)
+    transaction.on_commit(dispatch_downloads)
+    return download

@@ -20,8 +20,7 @@ from judging.analysis.audits.resampling import Resampled
 from judging.analysis.audits.stubs import stubs_of
 from judging.analysis.pictures import figure_row, interval_picture
 from judging.models import Cause, ReferenceVerdict, Repair, Study
-from judging.portability.study_report.addresses import evaluator_page
-from judging.portability.study_report.choices import People
+from judging.portability.study_report.choices import People, evaluator_page
 from judging.studies.protocols import cause_choices, render_markdown
 
 

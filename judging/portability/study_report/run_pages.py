@@ -23,8 +23,7 @@ from judging.models import (
     StepComment,
     StudyItem,
 )
-from judging.portability.study_report.addresses import picture
-from judging.portability.study_report.choices import Choices, People
+from judging.portability.study_report.choices import Choices, People, picture
 from judging.statistics.confusion import cell
 from judging.studies.protocols import cause_choices
 from runs.models import Step

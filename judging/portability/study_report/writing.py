@@ -19,8 +19,14 @@ from judging.analysis.audits.matrices import EvaluatorAudit, audit_of
 from judging.analysis.audits.page import panel_of
 from judging.analysis.audits.resampling import resampled
 from judging.models import Cause, Repair, Study, StudyItem
-from judging.portability.study_report.addresses import FOLDER, INDEX, picture, run_page
-from judging.portability.study_report.choices import Choices, People
+from judging.portability.study_report.choices import (
+    FOLDER,
+    INDEX,
+    Choices,
+    People,
+    picture,
+    run_page,
+)
 from judging.portability.study_report.overview import overview, pages_of
 from judging.portability.study_report.run_pages import run_page_of
 from runs.storage.blobs import MissingBlobError, read_blob

@@ -17,13 +17,13 @@ from django.test import Client
 from django.urls import reverse
 
 from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyMember, Unblinding
+from judging.portability.judgements.columns import DataColumn, Type
 from judging.portability.judgements.data_tables import (
     DATA_TABLES,
     everything_of,
     study_contents_for,
 )
 from judging.portability.judgements.label_files import import_labels
-from judging.portability.judgements.table_columns import DataColumn, Type
 from judging.portability.judgements.table_parquet import write_parquet
 from judging.portability.judgements.table_writing import DATA_FORMATS, write_csv, write_jsonl
 from judging.studies.services import close_study

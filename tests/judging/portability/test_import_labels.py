@@ -14,10 +14,10 @@ from django.test import Client
 from django.urls import reverse
 
 from judging.models import Dispute, Evaluation, Label, ReferenceVerdict, Study, StudyItem
+from judging.portability.judgements.columns import cell_of_value, value_of_cell
 from judging.portability.judgements.label_files import import_labels
 from judging.portability.judgements.label_reports import LabelReport
 from judging.portability.judgements.labels import label_record
-from judging.portability.judgements.row_fields import cell_of_value, value_of_cell
 from judging.portability.judgements.rows import BadRow, Row, read_rows
 from runs.models import Run, User
 from tests.judging.factories import annotators_of, make_dispute, make_label, make_study

@@ -36,7 +36,7 @@ from judging.models import (
     Unblinding,
 )
 from judging.portability.study_bundles.importing import import_study
-from judging.portability.study_bundles.judgement_lines import evaluation_lines
+from judging.portability.study_bundles.item_lines import evaluation_lines
 from judging.portability.study_bundles.reading import BundleError
 from judging.portability.study_bundles.writing import write_study
 from judging.studies.disputes.services import decide

@@ -17,8 +17,12 @@ from judging.portability.study_bundles.importing import import_study
 from judging.portability.study_bundles.writing import write_study
 from judging.portability.study_report import downloads as study_downloads
 from judging.portability.study_report.choices import Choices
-from judging.portability.study_report.downloads import KEPT_DAYS, carry_out, sweep_downloads
-from judging.portability.study_report.services import start_download
+from judging.portability.study_report.downloads import (
+    KEPT_DAYS,
+    carry_out,
+    start_download,
+    sweep_downloads,
+)
 from runs.imports.importing import import_upload
 from runs.imports.services import import_after_look, start_import
 from runs.models import User

@@ -17,8 +17,7 @@ from django.utils import timezone
 
 from judging.models import Study, StudyItem
 from runs.imports.importing import import_upload, sweep_imports
-from runs.imports.reading_again_services import delete_file, read_again
-from runs.imports.services import GoneError, import_after_look
+from runs.imports.services import GoneError, delete_file, import_after_look, read_again
 from runs.models import Act, ImportJob, Run, RunOfImport
 from runs.storage.usage import named_deleted
 from tests.runs.factories import make_user

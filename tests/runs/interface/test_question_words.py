@@ -3,7 +3,7 @@
 from typing import Any
 
 from runs.interface.words import KNOWN, in_own_words
-from webagent.trajectory.online_mind2web.labels import QUESTION
+from webagent.trajectory.online_mind2web.verdicts import QUESTION
 
 
 def test_every_word_of_a_question_is_in_the_catalogue() -> None:

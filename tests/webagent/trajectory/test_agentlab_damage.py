@@ -21,7 +21,7 @@ from PIL import Image
 from tests.webagent.trajectory.agentlab_folders import notes, only, repickle
 from tests.webagent.trajectory.conftest import MARKER
 from tests.webagent.trajectory.samples import png
-from webagent.trajectory.agentlab.axtree import flatten_axtree
+from webagent.trajectory.agentlab.observations import flatten_axtree
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.reading import open_runs

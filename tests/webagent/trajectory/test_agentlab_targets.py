@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webagent.trajectory.agentlab.targets import _role_and_name
+from webagent.trajectory.agentlab.stepfiles import _role_and_name
 
 TREE = """\
 RootWebArea 'Orders'

@@ -13,7 +13,7 @@ import pytest
 
 from tests.webagent.trajectory.agentlab_folders import notes, only, repickle
 from tests.webagent.trajectory.formats import blind_text, stored_text
-from webagent.trajectory.agentlab.axtree import flatten_axtree
+from webagent.trajectory.agentlab.observations import flatten_axtree
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs

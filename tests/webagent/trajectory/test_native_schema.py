@@ -10,8 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.native.manifest import LINE_FILES, MANIFEST
-from webagent.trajectory.native.schema import native_schema_text
+from webagent.trajectory.native.schema import LINE_FILES, MANIFEST, native_schema_text
 from webagent.trajectory.native.writer import write_folder
 from webagent.trajectory.reading import RunBundle, open_runs
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
-from webagent.trajectory.online_mind2web.actions import action_records, read_action
+from webagent.trajectory.online_mind2web.steps import action_records, read_action
 from webagent.trajectory.originals import KeptTree
 from webagent.trajectory.reading import open_runs, source_of
 from webagent.trajectory.records import Point

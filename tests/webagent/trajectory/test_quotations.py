@@ -2,7 +2,7 @@
 
 import pytest
 
-from webagent.trajectory.quotations import quoted
+from webagent.trajectory.texts import quoted
 
 
 @pytest.mark.parametrize(

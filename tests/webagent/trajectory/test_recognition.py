@@ -17,9 +17,8 @@ from webagent.trajectory import reading
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.native.writer import write_folder
-from webagent.trajectory.outlines import Outline, outline, outline_of
 from webagent.trajectory.reading import Found, open_runs
-from webagent.trajectory.recognition import Answers, Recognition
+from webagent.trajectory.recognition import Answers, Outline, Recognition, outline, outline_of
 from webagent.trajectory.surveys import survey
 from webagent.trajectory.trees import FolderTree, Tree
 

@@ -22,7 +22,7 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.originals import KeptTree
 from webagent.trajectory.reading import open_runs, source_of
 from webagent.trajectory.records import Outcome
-from webagent.trajectory.webarena_verified.har import page_loads, requests_of
+from webagent.trajectory.webarena_verified.network import page_loads, requests_of
 from webagent.trajectory.webarena_verified.results import read_answer, read_result
 
 SAMPLES = DATA / "webarena_verified"

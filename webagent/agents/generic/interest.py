@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from webagent.trajectory.axtree import Node, parse_axtree
-from webagent.trajectory.quotations import quoted
+from webagent.trajectory.texts import quoted
 
 NEAR = 2
 """So many lines before and after a small thing that matters matter with it."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webagent.agents.generic.wording import HistoryWords, Wording, read_wording
 from webagent.agents.screen.reply import Examples, WorkedExample, load_examples
-from webagent.trajectory.amounts import Money
+from webagent.trajectory.field_types import Money
 from webagent.trajectory.records import Json
 
 FOLDER = Path(__file__).parent / "prompts"

@@ -6,6 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from webagent.trajectory import run_files
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.inventory import NO_NUMBER
+from webagent.trajectory.pickle_reader import Pickled
 from webagent.trajectory.trees import Tree, given_name
 
 EXP_ARGS = "exp_args.pkl"
@@ -79,3 +83,21 @@ def find_run_folders(tree: Tree) -> list[RunFolder]:
         if prefix in folders:
             folders[prefix].add(name.removeprefix(f"{prefix}/") if prefix else name, name)
     return [folders[path] for path in sorted(folders)]
+
+
+class RunFiles(run_files.RunFiles):
+    """The same as for every format, and which of the files are steps and pictures."""
+
+    def __init__(self, tree: Tree, folder: RunFolder, bounds: Bounds) -> None:
+        super().__init__(tree, folder.path, folder.files, bounds)
+        self.folder = folder
+        self.takes_pictures = True
+        """Whether the loop was told to keep a picture of each step; it is unless told not to."""
+
+    def check_pickle(self, pickled: Pickled, path: str) -> None:
+        """Say what of a pickle was not run, and which of its numbers no record can hold."""
+        if pickled.suspicious:
+            names = ", ".join(pickled.suspicious)
+            self.note("pickle", path, f"names {names}: nothing of it was run")
+        for number in range(pickled.unkept):
+            self.inventory.miss("value", f"{path}: {number + 1}", NO_NUMBER)

@@ -11,7 +11,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from webagent.field_errors import first_field_error
-from webagent.trajectory.agentlab.attempts import Place, places
 from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE, Ending, ending
 from webagent.trajectory.agentlab.folders import (
     EXP_ARGS,
@@ -19,6 +18,7 @@ from webagent.trajectory.agentlab.folders import (
     LOG,
     PACKAGES,
     SUMMARY,
+    RunFiles,
     RunFolder,
     find_run_folders,
 )
@@ -28,15 +28,17 @@ from webagent.trajectory.agentlab.observations import (
     goal_parts,
     said_to_user,
 )
-from webagent.trajectory.agentlab.runfiles import RunFiles
 from webagent.trajectory.agentlab.settings import (
     ExpArgs,
+    Place,
     exp_args_from_name,
     holds_secrets,
+    places,
     read_exp_args,
 )
 from webagent.trajectory.agentlab.stepfiles import StepFile
 from webagent.trajectory.agentlab.steps import Steps
+from webagent.trajectory.assembling import read_packages, task_set_of
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
@@ -57,7 +59,6 @@ from webagent.trajectory.records import (
     TextPart,
     Totals,
 )
-from webagent.trajectory.task_sets import read_packages, task_set_of
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import cost, count, mapping, moment, noting_refused_numbers, number

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.actions import parse_browsergym_actions
-from webagent.trajectory.agentlab.folders import RunFolder
+from webagent.trajectory.actions import parse_browsergym_actions, with_outcome
+from webagent.trajectory.agentlab.folders import RunFiles, RunFolder
 from webagent.trajectory.agentlab.observations import observation
-from webagent.trajectory.agentlab.runfiles import RunFiles
-from webagent.trajectory.agentlab.stepfiles import StepFile, read_step_file, without_secrets
-from webagent.trajectory.agentlab.targets import described, typed_passwords
-from webagent.trajectory.outcomes import with_outcome
+from webagent.trajectory.agentlab.stepfiles import (
+    StepFile,
+    described,
+    read_step_file,
+    typed_passwords,
+    without_secrets,
+)
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, BlobRecord, LlmCall, StepRecord
 from webagent.trajectory.texts import storable_json, storable_text

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from webagent.trajectory.agentrewardbench.annotations import is_annotations
-from webagent.trajectory.outlines import outline
+from webagent.trajectory.recognition import outline
 from webagent.trajectory.trees import Tree
 
 Key = tuple[str, str, str]

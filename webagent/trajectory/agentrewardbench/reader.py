@@ -8,8 +8,8 @@ from typing import Any
 
 from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
 from webagent.trajectory.agentlab.endings import Ending, ending
+from webagent.trajectory.agentlab.folders import RunFiles
 from webagent.trajectory.agentlab.reader import check_count, reported_totals, reward_evaluation
-from webagent.trajectory.agentlab.runfiles import RunFiles
 from webagent.trajectory.agentrewardbench.annotations import (
     Annotation,
     label,
@@ -38,7 +38,9 @@ from webagent.trajectory.assembling import (
     guarded,
     last_url,
     model_names,
+    read_packages,
     source_record,
+    task_set_of,
     unreadable,
 )
 from webagent.trajectory.bounds import BoundError, Bounds
@@ -55,7 +57,6 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 from webagent.trajectory.redaction import Redactor
-from webagent.trajectory.task_sets import read_packages, task_set_of
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
 from webagent.trajectory.trees import Tree, TreeError, read_file
 from webagent.trajectory.untyped import flag, mapping, text, whole

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from webagent.trajectory.actions import parse_browsergym_actions
-from webagent.trajectory.agentlab.folders import RunFolder
-from webagent.trajectory.agentlab.runfiles import RunFiles
-from webagent.trajectory.agentlab.stepfiles import StepFile
+from webagent.trajectory.agentlab.folders import RunFiles, RunFolder
+from webagent.trajectory.agentlab.stepfiles import StepFile, typed_passwords
 from webagent.trajectory.agentlab.steps import Steps
-from webagent.trajectory.agentlab.targets import typed_passwords
 from webagent.trajectory.records import ActionRecord, Box
 from webagent.trajectory.untyped import flag, items, mapping, number, text, whole
 

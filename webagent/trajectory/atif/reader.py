@@ -10,6 +10,7 @@ from typing import Any
 from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE, ended_as
 from webagent.trajectory.agentlab.reader import reward_evaluation
 from webagent.trajectory.assembling import (
+    UNKNOWN_VERSION,
     UnreadableError,
     clean,
     clean_json,
@@ -20,6 +21,7 @@ from webagent.trajectory.assembling import (
     model_names,
     source_record,
     task_name_of,
+    task_set_of,
     unreadable,
 )
 from webagent.trajectory.atif.documents import (
@@ -28,8 +30,8 @@ from webagent.trajectory.atif.documents import (
     file_beside,
     find_documents,
     named_paths,
+    restored,
 )
-from webagent.trajectory.atif.restoring import restored
 from webagent.trajectory.atif.steps import Steps
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
@@ -50,7 +52,6 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.task_sets import UNKNOWN_VERSION, task_set_of
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import cost, count, flag, items, mapping, number, text, whole

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZipFile
 
-from webagent.trajectory.atif.documents import EXTRA_KEY, FILES_KEY
-from webagent.trajectory.atif.restoring import VERSION
+from webagent.trajectory.atif.documents import EXTRA_KEY, FILES_KEY, VERSION
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.native.blinding import Blinding
-from webagent.trajectory.native.manifest import EXTENSIONS
+from webagent.trajectory.native.schema import EXTENSIONS
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webagent.trajectory.assembling import (
+    UNKNOWN_VERSION,
     goal_of,
     guarded,
     last_url,
@@ -14,12 +15,16 @@ from webagent.trajectory.assembling import (
     unreadable,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.browser_use.endings import Ending, ending, judgement
-from webagent.trajectory.browser_use.folders import HistoryFile, experiment_of, find_histories
-from webagent.trajectory.browser_use.generations import (
+from webagent.trajectory.browser_use.histories import (
+    Ending,
+    HistoryFile,
     actions_of,
+    ending,
+    experiment_of,
+    find_histories,
     generation,
     is_last_word,
+    judgement,
     task_of,
 )
 from webagent.trajectory.browser_use.steps import KEPT_PICTURE, Steps
@@ -38,7 +43,6 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.task_sets import UNKNOWN_VERSION
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import cost, count, flag, items, mapping, text

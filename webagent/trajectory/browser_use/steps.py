@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from webagent.trajectory.assembling import URL_CHARS
-from webagent.trajectory.browser_use.folders import HistoryFile
-from webagent.trajectory.browser_use.generations import actions_of, brain, results_of, thought
+from webagent.trajectory.browser_use.histories import (
+    HistoryFile,
+    actions_of,
+    brain,
+    results_of,
+    thought,
+)
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,

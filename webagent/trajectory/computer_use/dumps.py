@@ -10,7 +10,7 @@ from typing import Any
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import CUT_SHORT
 from webagent.trajectory.encodings import decoded
-from webagent.trajectory.outlines import outline
+from webagent.trajectory.recognition import outline
 from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError, read_file
 from webagent.trajectory.untyped import items, mapping, text
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.encodings import decoded
-from webagent.trajectory.nested import holds_zip, open_inner
-from webagent.trajectory.outlines import outline
+from webagent.trajectory.opening import holds_zip, open_inner
+from webagent.trajectory.recognition import outline
 from webagent.trajectory.trees import Tree, TreeError, read_file
 from webagent.trajectory.untyped import items, mapping, whole
 

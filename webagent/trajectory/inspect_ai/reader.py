@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
+    UNKNOWN_VERSION,
     UnreadableError,
     clean_json,
     goal_of,
@@ -44,7 +45,6 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.task_sets import UNKNOWN_VERSION
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import cost, count, items, mapping, number, text, whole

@@ -17,7 +17,7 @@ from webagent.trajectory.images import ImageError
 from webagent.trajectory.inventory import NO_NUMBER, Inventory
 from webagent.trajectory.native.blobs import Missing, shown_as_pictures, verify, without_missing
 from webagent.trajectory.native.lines import LineError, Lines, read_json
-from webagent.trajectory.native.manifest import (
+from webagent.trajectory.native.schema import (
     ADJUDICATIONS,
     BLOBS,
     EVALUATIONS,

@@ -14,7 +14,7 @@ from typing import IO, BinaryIO
 from webagent.trajectory.bundles import BlobSource, RunBundle
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.native.blinding import Blinding
-from webagent.trajectory.native.manifest import (
+from webagent.trajectory.native.schema import (
     ADJUDICATIONS,
     EVALUATIONS,
     HINTS,

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from webagent.trajectory.outlines import outline
+from webagent.trajectory.recognition import outline
 from webagent.trajectory.trees import Tree
 
 V1, V2 = "v1", "v2"

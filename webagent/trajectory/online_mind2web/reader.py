@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webagent.trajectory.assembling import (
+    UNKNOWN_VERSION,
     goal_of,
     guarded,
     last_url,
@@ -17,10 +18,9 @@ from webagent.trajectory.assembling import (
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.encodings import decoded
-from webagent.trajectory.online_mind2web import judgements, labels
-from webagent.trajectory.online_mind2web.actions import final_answer, read_action
+from webagent.trajectory.online_mind2web import verdicts
 from webagent.trajectory.online_mind2web.layout import V2, Layout, Result, find_layout
-from webagent.trajectory.online_mind2web.steps import Steps
+from webagent.trajectory.online_mind2web.steps import Steps, final_answer, read_action
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AdjudicationRecord,
@@ -37,7 +37,6 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.task_sets import UNKNOWN_VERSION
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree, given_name, read_file
 from webagent.trajectory.untyped import items, mapping, text, whole
@@ -65,12 +64,12 @@ class OnlineMind2WebReader:
         layout = find_layout(tree)
         own = frozenset(result.name for result in layout.results)
         files = _LabelFiles(tree, bounds)
-        asks = any(labels.needs_meaning(files.read(name)) for name in _label_files(layout))
+        asks = any(verdicts.needs_meaning(files.read(name)) for name in _label_files(layout))
         return Recognition(
             runs=len(own),
             files=own,
             uses=layout.beside - own,
-            questions=(labels.QUESTION,) if asks else (),
+            questions=(verdicts.QUESTION,) if asks else (),
         )
 
     def read(
@@ -82,7 +81,7 @@ class OnlineMind2WebReader:
             if why := files.why_unread(name):
                 yield Problem(tree.label, name, "JSON", f"{why}: no label of it is taken")
         for result in layout.results:
-            run = _Run(tree, result, bounds, files, answers.get(labels.QUESTION.key))
+            run = _Run(tree, result, bounds, files, answers.get(verdicts.QUESTION.key))
             yield guarded(f"{tree.label}/{result.name}", result.name, run.read)
         yield from files.problems()
 
@@ -105,7 +104,7 @@ class _LabelFiles:
         """What a judge's output says of a task."""
         if name not in self._judged:
             try:
-                self._judged[name], bad_lines = judgements.by_task(self._words(name))
+                self._judged[name], bad_lines = verdicts.by_task(self._words(name))
             except ValueError as error:
                 self._judged[name], self._broken[name] = {}, str(error)
             else:
@@ -199,8 +198,8 @@ class _Run:
         if self._result.labels is None:
             return _Said()
         files = self._files
-        listed = labels.entries(self._label_files.read(self._result.labels), task_id)
-        given = labels.values(listed)
+        listed = verdicts.entries(self._label_files.read(self._result.labels), task_id)
+        given = verdicts.values(listed)
         if not given:
             return _Said()
         kept = files.json_blob(listed, "source", LABELS_KEPT)
@@ -211,16 +210,16 @@ class _Run:
             files.note("label", self._result.labels, why)
             return _Said(agent=agent, originals=(kept,))
         number = numbers.pop()
-        word = labels.meaning(number, self._answer)
+        word = verdicts.meaning(number, self._answer)
         if word is None:
-            why = f"label {number}: nobody said what it means ({labels.QUESTION.key})"
+            why = f"label {number}: nobody said what it means ({verdicts.QUESTION.key})"
             # No gap of the run: the run is whole, and the same with and without the answer.
             files.problems.append(Problem(files.source, self._result.labels, "label", why))
             return _Said(agent=agent, originals=(kept,))
-        label = labels.label(number, word, run_id, listed[0])
+        label = verdicts.label(number, word, run_id, listed[0])
         return _Said(
             labels=(label,),
-            adjudications=(labels.verdict(label, word),),
+            adjudications=(verdicts.verdict(label, word),),
             agent=agent,
             originals=(kept,),
         )
@@ -237,7 +236,7 @@ class _Run:
                 line = json.dumps(clean, sort_keys=True, ensure_ascii=False) + "\n"
                 raw = self._files.text_blob(line, "response", last, "application/json")
                 kept.append(raw.model_copy(update={"role": "source"}))
-                evaluations.append(judgements.evaluation(clean, run_id, last, raw))
+                evaluations.append(verdicts.evaluation(clean, run_id, last, raw))
         return tuple(evaluations), tuple(kept)
 
     def _task(self, document: dict[str, Any], task_id: str) -> TaskRecord:

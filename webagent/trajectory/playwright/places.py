@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import BinaryIO
@@ -14,10 +16,13 @@ from webagent.trajectory.assembling import UnreadableError
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.inventory import NO_NUMBER
-from webagent.trajectory.nested import holds_zip, open_inner
+from webagent.trajectory.opening import holds_zip, open_inner
 from webagent.trajectory.playwright.events import TraceError, TraceEvents, read_events
+from webagent.trajectory.records import BlobRecord
+from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError
+from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError, read_file
+from webagent.trajectory.untyped import mapping
 from webagent.trajectory.webarena_verified.folders import find_task_folders
 
 TRACE = ".trace"
@@ -148,3 +153,73 @@ def _together(found: list[TraceEvents]) -> TraceEvents:
             first.is_cut |= other.is_cut
     first.put_in_order()
     return first
+
+
+_LINES = (".trace", ".network")
+_RESOURCES = ("resources/", "screencast/")
+_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def kept_trace(tree: Tree, files: RunFiles, path: str) -> BlobRecord | None:
+    """The zipped trace under this path as a blob; None, with a note, if it cannot be read."""
+    try:
+        inner = open_inner(tree, files.files[path], files.bounds)
+        return _kept(inner, {name: name for name in inner.names}, files, path)
+    except (BoundError, TreeError) as error:
+        files.note("trace", path, str(error))
+        return None
+
+
+def kept_tree(tree: Tree, files: RunFiles, name: str) -> BlobRecord | None:
+    """The trace that the run's files are, as a blob of this name."""
+    try:
+        return _kept(tree, files.files, files, name)
+    except (BoundError, TreeError) as error:
+        files.note("trace", name, str(error))
+        return None
+
+
+def _kept(tree: Tree, members: Mapping[str, str], files: RunFiles, shown: str) -> BlobRecord | None:
+    limit = files.bounds.blob_bytes
+    if sum(tree.size(name) for name in members.values()) > limit:
+        files.drop("trace", shown, f"not kept whole: more than {limit} bytes")
+        return None
+    out = io.BytesIO()
+    bodies: set[str] = set()
+    with zipfile.ZipFile(out, "w") as archive:
+        # Lines first: they tell which resources are bodies of requests.
+        for path in sorted(members, key=lambda path: (not path.endswith(_LINES), path)):
+            if path in bodies or not path.endswith(_LINES) and not path.startswith(_RESOURCES):
+                continue
+            content = read_file(tree, members[path], limit)
+            if path.endswith(_LINES):
+                content = _redacted_lines(content, files.redactor, bodies)
+            entry = zipfile.ZipInfo(path, _ZIP_EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+    content = out.getvalue()
+    return BlobRecord(
+        sha256=files.stash.add_bytes(content),
+        media_type="application/zip",
+        bytes=len(content),
+        role="source",
+        name=shown[: files.bounds.path_chars],
+    )
+
+
+def _redacted_lines(content: bytes, redactor: Redactor, bodies: set[str]) -> bytes:
+    """Lines of JSON without secrets; one that is none goes: nobody can tell what it holds.
+
+    Names of files that hold bodies of requests are added to `bodies`.
+    """
+    kept = []
+    for line in content.splitlines():
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        request = mapping(mapping(mapping(value).get("snapshot")).get("request"))
+        body = mapping(request.get("postData"))
+        bodies |= {name for name in (body.get("_file"), f"resources/{body.get('_sha1')}") if name}
+        kept.append(json.dumps(redactor.json(value), ensure_ascii=False, separators=(",", ":")))
+    return "\n".join([*kept, ""]).encode("utf-8", "replace")

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
+    UNKNOWN_VERSION,
     UnreadableError,
     clean,
     clean_name,
@@ -16,12 +17,10 @@ from webagent.trajectory.assembling import (
 )
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import CUT_SHORT, Problem, Rejection, RunBundle
-from webagent.trajectory.nested import open_inner
-from webagent.trajectory.playwright.calls import learn_passwords
+from webagent.trajectory.opening import open_inner
 from webagent.trajectory.playwright.events import TraceEvents
-from webagent.trajectory.playwright.keeping import kept_tree
-from webagent.trajectory.playwright.places import Place, events_of, files_of, find_places
-from webagent.trajectory.playwright.steps import Steps
+from webagent.trajectory.playwright.places import Place, events_of, files_of, find_places, kept_tree
+from webagent.trajectory.playwright.steps import Steps, learn_passwords
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AgentRecord,
@@ -34,7 +33,6 @@ from webagent.trajectory.records import (
     Totals,
 )
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.task_sets import UNKNOWN_VERSION
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree, TreeError, given_name
 from webagent.trajectory.untyped import mapping, moment, text, whole

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from webagent.trajectory.assembling import URL_CHARS, UnreadableError, clean
-from webagent.trajectory.playwright.calls import action_of, looked, only_looks
+from webagent.trajectory.assembling import URL_CHARS, UnreadableError, clean, clean_json
 from webagent.trajectory.playwright.events import Call, Frame, Seen, TraceEvents
-from webagent.trajectory.records import BlobRecord, Observation, StepRecord
+from webagent.trajectory.records import (
+    ActionRecord,
+    BlobRecord,
+    Box,
+    Observation,
+    Point,
+    Size,
+    StepRecord,
+    Target,
+)
+from webagent.trajectory.redaction import REDACTED, is_password_field
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.untyped import moment
+from webagent.trajectory.untyped import mapping, moment, number, text
 
 OfPage = TypeVar("OfPage", Frame, Seen)
 
@@ -122,3 +132,140 @@ def _by_page(found: Iterable[OfPage]) -> defaultdict[str | None, list[OfPage]]:
     for one in found:
         grouped[one.page].append(one)
     return grouped
+
+
+DIALECT = "playwright"
+
+_LOOKING_METHODS = (
+    "title content screenshot textContent innerText innerHTML inputValue getAttribute isVisible"
+    " isHidden isEnabled isDisabled isChecked isEditable querySelector querySelectorAll queryCount"
+    " boundingBox viewportSize newCDPSession send detach bringToFront accessibilitySnapshot"
+    " ariaSnapshot evalOnSelector cookies storageState url expect tracingStart tracingStartChunk"
+    " tracingStop tracingStopChunk tracingGroup tracingGroupEnd"
+)
+_LOOKING = frozenset(_LOOKING_METHODS.split())
+_EVALUATES = frozenset(("evaluateExpression", "evaluateExpressionHandle", "evaluate"))
+_A_PROPERTY = re.compile(r"^[\w.\[\]$\s]{1,300}$")
+_TYPING = frozenset(("fill", "type", "pressSequentially", "insertText", "keyboardType"))
+_KEYBOARD = frozenset(("keyboardType", "keyboardInsertText"))
+_HOW = frozenset(("strict", "timeout", "waitUntil", "noWaitAfter", "force", "trial", "modifiers"))
+"""Parameters that say how a call waits, not what it does."""
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ROLE = re.compile(r"internal:role=(\w+)(?:\[name=\"((?:[^\"\\]|\\.)*)\")?")
+_LABEL = re.compile(r"internal:(?:label|text|attr)=\[?[^\"]{0,40}\"((?:[^\"\\]|\\.)*)\"")
+_NAME_CHARS = 300
+_RESULT_CHARS = 5_000
+
+
+def only_looks(call: Call) -> bool:
+    """Whether the call reads something of the page and does nothing to it."""
+    if call.method in _EVALUATES:
+        return bool(_A_PROPERTY.match(text(call.params.get("expression")) or "="))
+    return call.method in _LOOKING
+
+
+def learn_passwords(files: RunFiles, calls: list[Call]) -> None:
+    """What was typed into password fields is taken out wherever it stands."""
+    focused = ""
+    for call in calls:
+        selector = text(call.params.get("selector")) or focused
+        focused = selector
+        typed = text(call.params.get("value")) or text(call.params.get("text"))
+        if typed and call.method in _TYPING | _KEYBOARD and is_password_field(selector):
+            files.redactor.learn(typed)
+
+
+def action_of(
+    files: RunFiles,
+    trace: TraceEvents,
+    call: Call,
+    picture: BlobRecord | None,
+    frame: Frame | None,
+) -> ActionRecord:
+    """The call as an action; point and box in pixels of the picture it was chosen on.
+
+    Traces give them in CSS pixels of the page, and scale the pictures down.
+
+    Args:
+        frame: what the trace says of that picture.
+    """
+    viewport = _viewport(trace, frame)
+    space, scale = viewport, 1.0
+    if picture and picture.width and picture.height and viewport:
+        space = Size(width=picture.width, height=picture.height)
+        scale = picture.width / viewport.width
+    params = call.params
+    selector = text(params.get("selector"))
+    if is_password_field(selector) and "value" in params and params["value"]:
+        params = params | {"value": REDACTED}
+    error = call.error
+    if error is None and not call.finished:
+        error = "The trace ends before this call did."
+    result = call.result
+    return ActionRecord(
+        raw=clean_json(files, {"call": call.name, "params": params}),
+        dialect=DIALECT,
+        name=_CAMEL.sub("_", call.method).lower().strip("_")[:100] or None,
+        named_args=clean_json(files, {k: v for k, v in params.items() if k not in _HOW}) or None,
+        target=_target(files, selector, _box(call.box, scale)),
+        point=_point(call, scale),
+        coordinate_space=space,
+        started_at=moment(trace.wall_seconds(call.start)),
+        ended_at=moment(trace.wall_seconds(call.end)),
+        status="error" if call.error else "ok" if call.finished else "unknown",
+        error=clean(files, error),
+        result_text=clean(files, str(result), _RESULT_CHARS) if result is not None else None,
+    )
+
+
+def looked(files: RunFiles, trace: TraceEvents, call: Call) -> dict[str, Any]:
+    """A call that only looked, as an event of the step it stands before."""
+    at = moment(trace.wall_seconds(call.start))
+    found = {
+        "type": "call",
+        "call": call.name,
+        "at": at.isoformat() if at else None,
+        "params": clean_json(files, call.params) or None,
+        "error": clean(files, call.error),
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _target(files: RunFiles, selector: str | None, box: Box | None) -> Target | None:
+    if selector is None:
+        return Target(box=box) if box else None
+    role = _ROLE.search(selector)
+    named = role[2] if role and role[2] else None
+    label = _LABEL.search(selector) if named is None else None
+    words = named or (label[1] if label else None)
+    return Target(
+        selector=clean(files, selector),
+        role=role[1] if role else None,
+        text=clean(files, words, _NAME_CHARS),
+        box=box,
+    )
+
+
+def _box(box: dict[str, Any] | None, scale: float) -> Box | None:
+    sides = [number(mapping(box).get(side)) for side in ("x", "y", "width", "height")]
+    known = [side * scale for side in sides if side is not None]
+    if len(known) != 4:
+        return None
+    return Box(x=known[0], y=known[1], width=known[2], height=known[3])
+
+
+def _point(call: Call, scale: float) -> Point | None:
+    given = call.point or call.params
+    x, y = number(given.get("x")), number(given.get("y"))
+    return Point(x=x * scale, y=y * scale) if x is not None and y is not None else None
+
+
+def _viewport(trace: TraceEvents, frame: Frame | None) -> Size | None:
+    """The space that a trace gives points in: of that page then, as it may change its size."""
+    if frame and frame.width and frame.height:
+        return Size(width=frame.width, height=frame.height)
+    viewport = mapping(mapping(trace.context.get("options")).get("viewport"))
+    width, height = number(viewport.get("width")), number(viewport.get("height"))
+    if (not width or not height) and trace.largest:
+        width, height = trace.largest.width, trace.largest.height
+    return Size(width=width, height=height) if width and height else None

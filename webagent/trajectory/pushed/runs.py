@@ -9,8 +9,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.pushed.cleaning import cleaned
-from webagent.trajectory.pushed.schema import AD_HOC_VERSION, Ending, Opening, PushedTask
+from webagent.trajectory.pushed.schema import AD_HOC_VERSION, Ending, Opening, PushedTask, cleaned
 from webagent.trajectory.records import (
     AgentRecord,
     EndReason,

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
+from webagent.field_errors import first_field_error
 from webagent.trajectory.actions import DIALECT
-from webagent.trajectory.amounts import Money
-from webagent.trajectory.moments import Moment
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.field_types import Moment, Money
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
+from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.texts import storable_json
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
 Address = Annotated[str, StringConstraints(max_length=4_000)]
@@ -165,3 +176,30 @@ class Ending(_Sent):
     cost: Dollars | None = None
     seconds: Seconds | None = None
     ended_at: Moment | None = None
+
+
+Sent = TypeVar("Sent", bound=BaseModel)
+
+
+class PushError(ValueError):
+    """Something that was sent cannot be kept; names the field."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(reason)
+        self.field = field
+
+
+def cleaned(sent: Sent, redactor: Redactor, bounds: Bounds, *, exclude: Any = None) -> Sent:
+    """The same without secrets and without what a database cannot hold; long texts are cut.
+
+    Raises:
+        PushError: it is nested too deeply.
+    """
+    words = sent.model_dump(mode="json", exclude=exclude)
+    try:
+        storable = storable_json(words, bounds.text_chars, bounds.json_depth)
+        return type(sent).model_validate(redactor.json(storable))
+    except ValidationError as error:
+        raise PushError(*first_field_error(error)) from None
+    except ValueError as error:
+        raise PushError("", str(error)) from None

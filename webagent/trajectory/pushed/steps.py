@@ -14,12 +14,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from webagent.trajectory import live
-from webagent.trajectory.actions import DIALECT
+from webagent.trajectory.actions import DIALECT, with_outcome
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.images import ImageError, decode_image
-from webagent.trajectory.outcomes import with_outcome
-from webagent.trajectory.pushed.cleaning import PushError, cleaned
-from webagent.trajectory.pushed.schema import PushedCall, PushedObservation, PushedStep
+from webagent.trajectory.pushed.schema import (
+    PushedCall,
+    PushedObservation,
+    PushedStep,
+    PushError,
+    cleaned,
+)
 from webagent.trajectory.recording import Blobs, recorded_actions
 from webagent.trajectory.records import (
     ActionRecord,

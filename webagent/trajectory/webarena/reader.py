@@ -14,6 +14,7 @@ from typing import Any
 from webagent.trajectory.agentlab.endings import ended_as
 from webagent.trajectory.agentlab.reader import reward_evaluation
 from webagent.trajectory.assembling import (
+    UNKNOWN_VERSION,
     URL_CHARS,
     UnreadableError,
     clean,
@@ -27,7 +28,7 @@ from webagent.trajectory.assembling import (
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.originals import kept_picture
-from webagent.trajectory.playwright.keeping import kept_trace
+from webagent.trajectory.playwright.places import kept_trace
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AgentRecord,
@@ -42,16 +43,13 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.task_sets import UNKNOWN_VERSION
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import items, mapping, text, whole
-from webagent.trajectory.webarena.actions import stop_answer
-from webagent.trajectory.webarena.endings import Ending, ending
 from webagent.trajectory.webarena.folders import SETTINGS, ResultFolder, find_result_folders
-from webagent.trajectory.webarena.logs import Logged
+from webagent.trajectory.webarena.logs import Ending, Logged, ending
 from webagent.trajectory.webarena.render import Rendered, read_render
-from webagent.trajectory.webarena.steps import step_records
+from webagent.trajectory.webarena.steps import step_records, stop_answer
 
 FORMAT = "webarena"
 NOT_POSSIBLE = "N/A"

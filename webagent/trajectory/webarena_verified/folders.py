@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from webagent.trajectory.outlines import outline
+from webagent.trajectory.recognition import outline
 from webagent.trajectory.trees import Tree, given_name
 
 RESPONSE, RESULT, SUMMARY, LOG = (

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
+    UNKNOWN_VERSION,
     UnreadableError,
     clean,
     clean_json,
@@ -16,7 +17,7 @@ from webagent.trajectory.assembling import (
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.playwright.keeping import kept_trace
+from webagent.trajectory.playwright.places import kept_trace
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AgentRecord,
@@ -33,7 +34,6 @@ from webagent.trajectory.records import (
     Totals,
 )
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.task_sets import UNKNOWN_VERSION
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import mapping
@@ -45,15 +45,16 @@ from webagent.trajectory.webarena_verified.folders import (
     TaskFolder,
     find_task_folders,
 )
-from webagent.trajectory.webarena_verified.har import (
+from webagent.trajectory.webarena_verified.network import (
     Request,
     page_loads,
+    read_trace,
     requests_of,
+    step_records,
     titles_of,
+    with_requests,
 )
 from webagent.trajectory.webarena_verified.results import Answer, Result, read_answer, read_result
-from webagent.trajectory.webarena_verified.steps import step_records
-from webagent.trajectory.webarena_verified.traces import read_trace, with_requests
 
 FORMAT = "webarena_verified"
 TASK_SET, HAR_TASK_SET = "webarena-verified", "har"

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
+    UNKNOWN_VERSION,
     URL_CHARS,
     UnreadableError,
     clean,
@@ -21,8 +22,7 @@ from webagent.trajectory.assembling import (
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.outlines import outline
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, outline
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
@@ -34,7 +34,6 @@ from webagent.trajectory.records import (
     TaskSetRecord,
 )
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.task_sets import UNKNOWN_VERSION
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import items, mapping, moment, number, text

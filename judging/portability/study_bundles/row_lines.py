@@ -2,22 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
+from django.db import models
 from django.db.models import QuerySet
 
 from judging.models import Evaluation
-from judging.portability.study_bundles.lines_of_rows import as_line, name_of
-from judging.portability.study_bundles.naming import task_ref
 from judging.portability.study_bundles.records import (
+    Line,
     MilestoneLine,
     RevisionPart,
+    RunRef,
     TaskLine,
+    TaskRef,
     TaskSetLine,
 )
-from runs.models import Milestone, Run, Task, TaskSet
+from runs.models import Milestone, Run, Task, TaskSet, User
+
+L = TypeVar("L", bound=Line)
+
+AT_ONCE = 200
+RUN_PARTS = ("record", "evidence", "goal", "final_answer")
+"""Large columns of runs that no line here needs."""
+
+
+def as_line(kind: type[L], row: models.Model, **given: Any) -> L:
+    """The line with what is given, and all its other fields from the row's columns."""
+    named = {name: getattr(row, name) for name in kind.model_fields if name not in given}
+    return kind(**named, **given)
+
+
+def name_of(user: User | None) -> str | None:
+    """How the file names a person."""
+    return user.username if user else None
+
+
+def place_in(numbers: Mapping[int, int], row: Any) -> dict[str, Any]:
+    """Which of the numbered words on one run these are, whose, and which they replace."""
+    return {
+        "number": numbers[row.pk],
+        "by": row.by.username,
+        "replaces": numbers.get(row.replaces_id) if row.replaces_id else None,
+    }
+
+
+FIELD = re.compile(r"^milestone_(\w+?)(_step|_lost_step)?$")
+"""A field of a label's form that speaks of a milestone; see `judging.studies.labels.judgement`."""
+GUIDELINE = "guideline"
+
+
+def run_ref(run: Run) -> RunRef:
+    """How the file names a run."""
+    return RunRef(id=run.pk, content_hash=run.content_hash)
+
+
+def task_ref(task: Task) -> TaskRef:
+    """How the file names a task; reads its set."""
+    return TaskRef(task_set=task.task_set.name, version=task.task_set.version, id=task.external_id)
+
+
+def renamed_fields(
+    content: Mapping[str, Any],
+    milestone: Callable[[str], str | None],
+    guideline: Callable[[Any], Any],
+) -> dict[str, Any]:
+    """What a form or a label's history holds, with other names for milestones and guidelines.
+
+    A milestone that is not known keeps the name that it has.
+    """
+    renamed: dict[str, Any] = {}
+    for name, value in content.items():
+        found = FIELD.match(name)
+        key = milestone(found[1]) if found else None
+        if found and key is not None:
+            renamed[f"milestone_{key}{found[2] or ''}"] = value
+        else:
+            renamed[name] = guideline(value) if name == GUIDELINE else value
+    return renamed
 
 
 class TaskLines:

@@ -28,7 +28,6 @@ from runs.storage.blobs import BlobBatch, import_bounds
 from runs.storage.records import attachment_rows, run_columns, step_row, stored_json
 from runs.storage.usage import QuotaError, demand_room
 from webagent.trajectory.canonical import hashed_json
-from webagent.trajectory.pushed.cleaning import PushError
 from webagent.trajectory.pushed.runs import (
     clean_ending,
     clean_opening,
@@ -37,7 +36,7 @@ from webagent.trajectory.pushed.runs import (
     opened_record,
     with_redacted,
 )
-from webagent.trajectory.pushed.schema import Ending, Opening, PushedStep, PushedTask
+from webagent.trajectory.pushed.schema import Ending, Opening, PushedStep, PushedTask, PushError
 from webagent.trajectory.pushed.steps import Recorded, recorded_step
 from webagent.trajectory.records import RunRecord, StepRecord
 

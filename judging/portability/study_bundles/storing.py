@@ -2,15 +2,94 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from django.db import models
 
 from judging.portability.study_bundles.reading import StudyBundle
 from judging.portability.study_bundles.records import MilestoneLine, TaskLine, TaskRef, TaskSetLine
-from judging.portability.study_bundles.report import StudyReport
-from judging.portability.study_bundles.rows import People, store_rows
-from judging.portability.study_bundles.task_lines import task_line
-from runs.models import Milestone, Task, TaskRevision, TaskSet
+from judging.portability.study_bundles.row_lines import task_line
+from runs.models import Milestone, Task, TaskRevision, TaskSet, User
 from webagent.trajectory.canonical import hashed_json
+
+MOST_CONFLICTS = 1000
+
+
+@dataclass(slots=True)
+class StudyReport:
+    """What is new, what was here, and what is here otherwise and stays so."""
+
+    study: str = ""
+    study_id: int | None = None
+    new: Counter[str] = field(default_factory=Counter)
+    """Lines stored, by kind."""
+    already_there: Counter[str] = field(default_factory=Counter)
+    conflicts: list[str] = field(default_factory=list)
+    n_conflicts: int = 0
+    people: list[str] = field(default_factory=list)
+    """Usernames of accounts that were made: without a password, and not active."""
+
+    def conflict(self, words: str) -> None:
+        """Note what is here otherwise."""
+        self.n_conflicts += 1
+        if len(self.conflicts) < MOST_CONFLICTS:
+            self.conflicts.append(words)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "study": self.study,
+            "new": dict(sorted(self.new.items())),
+            "already_there": dict(sorted(self.already_there.items())),
+            "conflicts": self.conflicts,
+            "n_conflicts": self.n_conflicts,
+            "people": self.people,
+        }
+
+
+M = TypeVar("M", bound=models.Model)
+
+
+def store_rows(rows: Sequence[M], *times: str) -> None:
+    """Insert the rows; `times` name columns that would otherwise say now."""
+    if not rows:
+        return
+    manager = type(rows[0])._default_manager
+    wanted = [[getattr(row, name) for name in times] for row in rows]
+    manager.bulk_create(rows, batch_size=200)
+    if not times:
+        return
+    for row, values in zip(rows, wanted, strict=True):
+        for name, value in zip(times, values, strict=True):
+            setattr(row, name, value)
+    manager.bulk_update(rows, list(times), batch_size=200)
+
+
+class People:
+    """Accounts by username; who is missing gets one that nobody can log in to."""
+
+    def __init__(self, report: StudyReport) -> None:
+        self._report = report
+        self._known: dict[str, User] = {}
+
+    def __call__(self, username: str) -> User:
+        """The account of that name."""
+        if username not in self._known:
+            user = User.objects.filter(username=username).first()
+            if user is None:
+                # As it is spelled there: the same name comes out again.
+                user = User(username=username, is_active=False)
+                user.set_unusable_password()
+                user.save()
+                self._report.people.append(username)
+            self._known[username] = user
+        return self._known[username]
+
+    def maybe(self, username: str | None) -> User | None:
+        """The same where there may be nobody."""
+        return self(username) if username else None
 
 
 def store_tasks(bundle: StudyBundle, report: StudyReport, people: People) -> None:

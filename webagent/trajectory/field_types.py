@@ -1,16 +1,34 @@
-"""Times that every calendar here can hold, in every zone.
-
-A time at the very beginning or end of what a `datetime` holds has no UTC, or none that a page
-could show in the zone of its site: nothing that comes from outside may be such a one.
-"""
+"""Types of fields from outside: amounts that can be written out, times of every calendar."""
 
 from __future__ import annotations
 
 import re
 from datetime import MAXYEAR, MINYEAR, date, datetime
+from decimal import Decimal
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
+
+MOST_PLACES = 60
+"""Digits before the decimal point, and behind it."""
+
+
+def short_decimal(value: Decimal) -> Decimal:
+    """The same amount: `1e-99999999` is a few characters, and written out 100 MB.
+
+    Raises:
+        ValueError: it takes more digits before or behind the decimal point than an amount has.
+    """
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int):
+        raise ValueError("is no finite number")
+    if exponent < -MOST_PLACES or value.adjusted() >= MOST_PLACES:
+        raise ValueError(f"has more than {MOST_PLACES} digits before or behind the decimal point")
+    return value
+
+
+Money = Annotated[Decimal, AfterValidator(short_decimal)]
+
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:", re.ASCII)
 

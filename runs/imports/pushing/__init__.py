@@ -1,1 +1,0 @@
-"""Runs that an agent elsewhere sends step by step."""
