@@ -12,7 +12,6 @@ from judging.models.failures import (
     SampledFailure,
 )
 from judging.models.labels import (
-    Assignment,
     Label,
     LabelRevision,
     MilestoneTick,
@@ -21,7 +20,7 @@ from judging.models.labels import (
     Unblinding,
 )
 from judging.models.portability import LabelImport, StudyDownload, StudyDownloadPart
-from judging.models.studies import Guideline, Study, StudyItem, StudyMember
+from judging.models.studies import Assignment, Guideline, Study, StudyItem, StudyMember
 
 __all__ = [
     "Assignment",

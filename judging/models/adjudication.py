@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Self, TypeVar
+from typing import Self
 
 from django.conf import settings
 from django.db import models
@@ -11,22 +11,21 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models.studies import StudyItem
 
-# The words of `judging.models`, which stands above this layer.
-DISPUTED, SETTLED = "disputed", "settled"
 
-DisputeRow = TypeVar("DisputeRow", bound=models.Model, covariant=True)
-
-
-class DisputeQuerySet(models.QuerySet[DisputeRow]):
-    """Queries over disputes. Generic, since the model is defined above this layer."""
+class DisputeQuerySet(models.QuerySet["Dispute"]):
+    """Queries over disputes."""
 
     def waiting(self) -> Self:
         """Not decided yet, in studies that are still open; the longest waiting first."""
-        return self.filter(item__status=DISPUTED, item__study__is_open=True).order_by("opened_at")
+        return self.filter(
+            item__status=StudyItem.Status.DISPUTED, item__study__is_open=True
+        ).order_by("opened_at")
 
     def decided(self) -> Self:
         """Decided ones, the latest first."""
-        return self.filter(item__status=SETTLED).order_by("-item__verdict__decided_at")
+        return self.filter(item__status=StudyItem.Status.SETTLED).order_by(
+            "-item__verdict__decided_at"
+        )
 
     def for_list(self) -> Self:
         """With everything a row shows; nothing of the run that may be hidden."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self
 
 from django.conf import settings
 from django.db import models
@@ -12,22 +12,13 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models.studies import Guideline, Study, StudyItem
 
-if TYPE_CHECKING:
-    from runs.models import User
 
-LabelRow = TypeVar("LabelRow", bound=models.Model, covariant=True)
-
-
-class LabelQuerySet(models.QuerySet[LabelRow]):
-    """Queries over labels. Generic, since the model is defined above this layer."""
+class LabelQuerySet(models.QuerySet["Label"]):
+    """Queries over labels."""
 
     def independent(self) -> Self:
         """Without hidden repeats, which only measure how steady one person is."""
         return self.filter(is_repeat=False)
-
-    def by(self, user: User) -> Self:
-        """Labels of one person."""
-        return self.filter(annotator=user)
 
     def with_version(self) -> Self:
         """Adds `version`: how often the label was changed; a form that changes it states it."""
@@ -45,40 +36,6 @@ class Success(models.TextChoices):
     FAILURE = "failure", _("failure")
     UNSURE = "unsure", _("unsure")
     NOT_EXECUTABLE = "not_executable", _("not executable")
-
-
-class Assignment(models.Model):
-    """A run handed to an annotator: holds the place while leased, and the draft for good."""
-
-    class State(models.TextChoices):
-        LEASED = "leased", _("in work")
-        SUBMITTED = "submitted", _("submitted")
-        SKIPPED = "skipped", _("skipped")
-
-    item = models.ForeignKey(StudyItem, models.CASCADE, related_name="assignments")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="assignments")
-    is_repeat = models.BooleanField(default=False)
-    state = models.CharField(max_length=10, choices=State, default=State.LEASED)
-    leased_until = models.DateTimeField()
-    opened_at = models.DateTimeField()
-    draft = models.JSONField(default=dict)
-    draft_saved_at = models.DateTimeField(null=True)
-    seconds = models.FloatField(default=0.0)
-    """Time with the page open and active, as the page reports it, bounded by the clock."""
-    skip_reason = models.TextField(blank=True)
-    skipped_at = models.DateTimeField(null=True)
-    n_skips = models.PositiveSmallIntegerField(default=0)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["item", "user", "is_repeat"], name="one_assignment_per_person"
-            ),
-        ]
-        indexes = [models.Index(fields=["user", "state"], name="assignment_by_user")]
-
-    def __str__(self) -> str:
-        return f"{self.item_id} for {self.user_id}"
 
 
 class Label(models.Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -14,16 +14,9 @@ from django.utils.translation import gettext_lazy as _
 if TYPE_CHECKING:
     from runs.models import User
 
-# The words of `judging.models`, which stands above this layer.
-OPEN = "open"
-LEASED, SKIPPED = "leased", "skipped"
 
-StudyRow = TypeVar("StudyRow", bound=models.Model, covariant=True)
-ItemRow = TypeVar("ItemRow", bound=models.Model, covariant=True)
-
-
-class StudyQuerySet(models.QuerySet[StudyRow]):
-    """Queries over studies. Generic, since the model is defined above this layer."""
+class StudyQuerySet(models.QuerySet["Study"]):
+    """Queries over studies."""
 
     def of(self, user: User, part: str | None = None) -> Self:
         """Studies in which the person has a part now."""
@@ -36,8 +29,8 @@ class StudyQuerySet(models.QuerySet[StudyRow]):
         return self.all() if user.has_perm("judging.view_study") else self.of(user)
 
 
-class StudyItemQuerySet(models.QuerySet[ItemRow]):
-    """Queries over the runs of a study. Generic, as above."""
+class StudyItemQuerySet(models.QuerySet["StudyItem"]):
+    """Queries over the runs of a study."""
 
     def free_places(self, user: User, now: datetime) -> list[tuple[int, int, int]]:
         """Study and id of runs on which this person could take a place, with how many are taken.
@@ -47,11 +40,11 @@ class StudyItemQuerySet(models.QuerySet[ItemRow]):
         and never not at all.
         """
         held = Q(
-            assignments__state=LEASED,
+            assignments__state=Assignment.State.LEASED,
             assignments__is_repeat=False,
             assignments__leased_until__gt=now,
         ) & ~Q(assignments__user=user)
-        counted = self.filter(status=OPEN).annotate(
+        counted = self.filter(status=StudyItem.Status.OPEN).annotate(
             n_taken=F("n_labels") + Count("assignments", filter=held)
         )
         free = counted.filter(n_taken__lt=F("study__labels_per_run"))
@@ -66,11 +59,11 @@ class StudyItemQuerySet(models.QuerySet[ItemRow]):
 
         Because they looked, or because all labels of a run that they labelled have arrived.
         """
-        labelled = self.model._default_manager.filter(
+        labelled = StudyItem.objects.filter(
             run=OuterRef("run"), labels__annotator=user, labels__is_repeat=False
         )
         unseen = self.exclude(run__study_items__unblindings__user=user)
-        return unseen.exclude(Exists(labelled.exclude(status=OPEN)))
+        return unseen.exclude(Exists(labelled.exclude(status=StudyItem.Status.OPEN)))
 
 
 class Study(models.Model):
@@ -198,3 +191,37 @@ class StudyItem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study_id} #{self.position}"
+
+
+class Assignment(models.Model):
+    """A run handed to an annotator: holds the place while leased, and the draft for good."""
+
+    class State(models.TextChoices):
+        LEASED = "leased", _("in work")
+        SUBMITTED = "submitted", _("submitted")
+        SKIPPED = "skipped", _("skipped")
+
+    item = models.ForeignKey(StudyItem, models.CASCADE, related_name="assignments")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="assignments")
+    is_repeat = models.BooleanField(default=False)
+    state = models.CharField(max_length=10, choices=State, default=State.LEASED)
+    leased_until = models.DateTimeField()
+    opened_at = models.DateTimeField()
+    draft = models.JSONField(default=dict)
+    draft_saved_at = models.DateTimeField(null=True)
+    seconds = models.FloatField(default=0.0)
+    """Time with the page open and active, as the page reports it, bounded by the clock."""
+    skip_reason = models.TextField(blank=True)
+    skipped_at = models.DateTimeField(null=True)
+    n_skips = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["item", "user", "is_repeat"], name="one_assignment_per_person"
+            ),
+        ]
+        indexes = [models.Index(fields=["user", "state"], name="assignment_by_user")]
+
+    def __str__(self) -> str:
+        return f"{self.item_id} for {self.user_id}"

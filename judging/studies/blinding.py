@@ -222,7 +222,7 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
     )
 
 
-def disputes_open_to(user: User) -> DisputeQuerySet[Dispute]:
+def disputes_open_to(user: User) -> DisputeQuerySet:
     """Disputes that the person may open; decided ones only if they are not blind on the run."""
     open_items = items_with_open_labels(user).filter(pk=OuterRef("item"))
     disputes = Dispute.objects.filter(Exists(open_items))

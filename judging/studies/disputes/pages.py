@@ -183,7 +183,7 @@ def dispute_context(
     }
 
 
-def own_disputes(user: User) -> DisputeQuerySet[Dispute]:
+def own_disputes(user: User) -> DisputeQuerySet:
     """Disputes over the person's own labels, or in studies that they adjudicate."""
     labelled = Label.objects.independent().filter(annotator=user)
     judged = StudyMember.objects.filter(user=user, part=StudyMember.Part.ADJUDICATOR, left_at=None)
@@ -193,7 +193,7 @@ def own_disputes(user: User) -> DisputeQuerySet[Dispute]:
     return disputes_open_to(user).filter(item__in=own)
 
 
-def waiting_disputes(user: User, most: int) -> DisputeQuerySet[Dispute]:
+def waiting_disputes(user: User, most: int) -> DisputeQuerySet:
     """Disputes that wait and that the person may open, the oldest first.
 
     Args:
@@ -217,7 +217,7 @@ def decided_disputes(user: User, most: int) -> list[Dispute]:
     return [rows[item] for item in items]
 
 
-def overruled_labels(user: User) -> LabelQuerySet[Label]:
+def overruled_labels(user: User) -> LabelQuerySet:
     """The person's labels that the reference verdict of their run contradicts, newest first.
 
     Only of runs on which they are not blind for another study's sake.

@@ -249,7 +249,7 @@ def _shown_again(studies: Sequence[Study], user: User) -> QuerySet[Assignment]:
     return Assignment.objects.filter(item__study__in=studies, user=user, is_repeat=True)
 
 
-def _repeatable(studies: Sequence[Study], user: User) -> LabelQuerySet[Label]:
+def _repeatable(studies: Sequence[Study], user: User) -> LabelQuerySet:
     """Own labels of runs that were never shown again and never unblinded, the oldest first."""
     shown = _shown_again(studies, user).exclude(state=State.LEASED)
     return (

@@ -1,4 +1,4 @@
-"""The order in which a study's runs come to one annotator. Pure: no database, no clock.
+"""The order in which a study's runs come to one annotator. No query, no clock.
 
 Everybody has an order of their own, so that tiredness and learning do not fall on the same
 runs; it follows from the study's seed and the person alone, so that it never jumps.
@@ -8,6 +8,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+
+from judging.models import Assignment
 
 MAX_SKIPS = 2
 """A run skipped this often is left to the others; its annotator may still take it up."""
@@ -48,13 +50,16 @@ def in_order(candidates: Iterable[Candidate], *, seed: int, user_id: int) -> lis
 
     def key(candidate: Candidate) -> tuple[int, int, float, int]:
         order = shuffle_key(seed, user_id, candidate.item_id)
-        if candidate.state == "leased":
+        if candidate.state == Assignment.State.LEASED:
             return (0, 0 if candidate.held else 1, 0.0, order)
         if candidate.skipped_at is not None:
             return (2, candidate.n_skips, candidate.skipped_at.timestamp(), order)
         return (1, candidate.taken, 0.0, order)
 
-    return sorted((c for c in candidates if c.n_skips < MAX_SKIPS or c.state == "leased"), key=key)
+    return sorted(
+        (c for c in candidates if c.n_skips < MAX_SKIPS or c.state == Assignment.State.LEASED),
+        key=key,
+    )
 
 
 def repeats_due(*, share: float, labelled: int, left: int, repeated: int) -> int:
