@@ -109,6 +109,18 @@ def _password_in(value: str) -> str | None:
     return unquote(password) if password else None
 
 
+PROBE_PATHS = frozenset({"/livez", "/readyz", "/healthz", "/metrics"})
+"""Asked by machines every few seconds: no line for those that go well."""
+
+
+class WithoutProbes(logging.Filter):
+    """No error for a probe that answers 503: whoever asked reads it, and the access log has it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        path = getattr(getattr(record, "request", None), "path", None)
+        return not (path in PROBE_PATHS and getattr(record, "status_code", None) == 503)
+
+
 class LineFormatter(logging.Formatter):
     """`LEVEL logger: what happened [fact=value …]`."""
 

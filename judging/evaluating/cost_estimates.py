@@ -86,9 +86,9 @@ def estimate_in_words(expected: Estimate) -> str:
     """One line: how many runs, for how many of them a model is asked, and the price."""
     runs = ngettext("%(n)s run", "%(n)s runs", expected.n_runs) % {"n": intcomma(expected.n_runs)}
     if not expected.asks_model:
-        return _("%(runs)s; no language model is asked, so it costs nothing.") % {"runs": runs}
+        return _("%(runs)s; no language model is asked, at no cost.") % {"runs": runs}
     if not expected.n_runs:
-        return _("No run is left to evaluate.")
+        return _("No run left to evaluate.")
     if not expected.n_asking:
         return _("%(runs)s; the model is probably asked for none of them.") % {"runs": runs}
     asked = _("%(runs)s, the model is asked for about %(n)s of them: up to %(tokens)s tokens") % {
@@ -97,9 +97,7 @@ def estimate_in_words(expected: Estimate) -> str:
         "tokens": intcomma(expected.input_tokens + expected.output_tokens),
     }
     if expected.cost is None:
-        return _("%(asked)s; the price is unknown, since the file of models holds none.") % {
-            "asked": asked
-        }
+        return _("%(asked)s; the file of models holds no price.") % {"asked": asked}
     return _("%(asked)s, at most about %(cost)s.") % {"asked": asked, "cost": money(expected.cost)}
 
 

@@ -35,7 +35,7 @@ class EvaluateForm(forms.Form):
     model = forms.ChoiceField(
         label=_("Language model"),
         required=False,
-        help_text=_("Asked by judges and pipelines. Saved ones keep their own."),
+        help_text=_("For judges and pipelines. Saved ones keep their own."),
     )
     again = forms.ChoiceField(
         label=_("Which runs"),
@@ -43,16 +43,14 @@ class EvaluateForm(forms.Form):
         initial=Again.NEVER,
         widget=forms.RadioSelect,
         help_text=_(
-            "Earlier evaluations stay in the history. Whoever asks for another one has the model "
-            "asked anew, at its price."
+            "Earlier evaluations stay in the history. Evaluating again asks the model "
+            "again, at its price."
         ),
     )
     limit = forms.IntegerField(
-        label=_("At most so many runs"), required=False, min_value=1, max_value=10_000_000
+        label=_("Maximum number of runs"), required=False, min_value=1, max_value=10_000_000
     )
-    max_cost = CostLimitField(
-        help_text=_("For each evaluator. What is left once it is reached stays not evaluated.")
-    )
+    max_cost = CostLimitField(help_text=_("For each evaluator."))
 
     def __init__(
         self, *args: Any, models: list[ModelOffer], default_model: str | None, **kwargs: Any
@@ -76,7 +74,7 @@ class EvaluateForm(forms.Form):
         cleaned = super().clean()
         chosen = [self.choices[key] for key in self.cleaned_data.get("evaluators", [])]
         if any(choice.asks_chosen for choice in chosen) and not self.cleaned_data.get("model"):
-            self.add_error("model", _("Choose the model that these evaluators ask."))
+            self.add_error("model", _("Choose a model for these evaluators."))
         return cleaned
 
     def chosen(self) -> list[Evaluator]:

@@ -34,8 +34,8 @@ def usable_entry(name: str) -> ModelEntry:
     if is_stub(name) and name not in model_registry().entries:
         raise ModelUnavailableError(
             _(
-                "%(model)s is a stub and no model: what it said stays, but it cannot be asked "
-                "again. Choose the evaluator with a model of your own instead."
+                "%(model)s is a stub and cannot be asked again. Choose the evaluator with your "
+                "own model."
             )
             % {"model": name}
         )
@@ -57,6 +57,6 @@ def may_be_offered(model: str) -> bool:
 def how_to_configure() -> str:
     """What to do so that judges have a model to ask."""
     return _(
-        "No language model is configured. Describe one in a file, name the file in MODELS_FILE "
-        "and the model in JUDGE_MODEL, and start again."
+        "No language model is configured. Describe one in a file, set MODELS_FILE to "
+        "that file and JUDGE_MODEL to the model, and restart."
     )

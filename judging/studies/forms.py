@@ -21,17 +21,17 @@ class StudyForm(forms.Form):
 
     name = forms.CharField(label=_("Name"), max_length=200)
     description = forms.CharField(
-        label=_("What it is for"),
+        label=_("Purpose"),
         required=False,
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
     sample_size = forms.IntegerField(
-        label=_("How many runs"),
+        label=_("Number of runs"),
         required=False,
         min_value=1,
         max_value=MAX_RUNS,
-        help_text=_("A random sample of the runs above; empty takes all of them."),
+        help_text=_("A random sample of the runs above; empty for all of them."),
     )
     seed = forms.IntegerField(
         label=_("Seed"),
@@ -58,7 +58,7 @@ class StudyForm(forms.Form):
         min_value=0,
         max_value=50,
         initial=0,
-        help_text=_("Runs shown to the same person again, unmarked, to see how steady they are."),
+        help_text=_("Runs shown to the same person again, unmarked, to measure consistency."),
     )
     causes = forms.CharField(
         label=_("Causes of failure, one a line"),
@@ -83,7 +83,7 @@ class StudyForm(forms.Form):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
         if Study.objects.filter(name=name).exists():
-            raise forms.ValidationError(_("There is a study of this name already."))
+            raise forms.ValidationError(_("A study of this name exists."))
         return name
 
     def protocol(self) -> Protocol:
@@ -103,7 +103,7 @@ class MemberForm(forms.Form):
     """A person and their part."""
 
     user = forms.ModelChoiceField(label=_("Person"), queryset=User.objects.none())
-    part = forms.ChoiceField(label=_("Part"), choices=StudyMember.Part.choices)
+    part = forms.ChoiceField(label=_("Role"), choices=StudyMember.Part.choices)
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -153,9 +153,7 @@ def check_study_name(study: str, user: User | None = None) -> None:
         raise StudyNameError(_("A study's name has 1 to %(n)s characters.") % {"n": NAME_CHARS})
     known = Study.objects.filter(name=study).first()
     if known and not known.run_filter.get(IMPORTED):
-        raise StudyNameError(
-            _("People work on a study of this name here, and imports do not enter it.")
-        )
+        raise StudyNameError(_("A study of this name is kept here, and imports cannot add to it."))
     if known and user and studies_hidden_from(user).filter(pk=known.pk).exists():
         raise StudyNameError(
             _("This study holds a run that you are to judge yourself; others may add to it.")

@@ -142,7 +142,7 @@ def _create(request: AppRequest, form: StudyForm, query: str) -> Study | None:
     data = form.cleaned_data
     keys = list(matching_runs(query, request.user).order_by().values_list("pk", flat=True))
     if not keys:
-        form.add_error(None, _("No run matches these filters. Take one away."))
+        form.add_error(None, _("No run matches these filters. Remove one."))
         return None
     chosen = draw(keys, min(data["sample_size"] or len(keys), MAX_RUNS), data["seed"])
     study = create_study(
@@ -157,8 +157,8 @@ def _create(request: AppRequest, form: StudyForm, query: str) -> Study | None:
         sample_size=data["sample_size"],
     )
     made = ngettext(
-        "Study made with %(n)d run. Now add its people.",
-        "Study made with %(n)d runs. Now add its people.",
+        "Study created with %(n)d run. Now add its members.",
+        "Study created with %(n)d runs. Now add its members.",
         len(chosen),
     )
     messages.success(request, made % {"n": len(chosen)})
@@ -180,7 +180,7 @@ def guidelines(request: AppRequest, study_id: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         added = add_guideline(study=study, text=form.cleaned_data["text"], author=request.user)
         messages.success(
-            request, _("Version %(n)d is in force from the next run on.") % {"n": added.version}
+            request, _("Version %(n)d applies from the next run on.") % {"n": added.version}
         )
         return redirect("judging:guidelines", study.pk)
     context = {
@@ -210,7 +210,7 @@ def member_add(request: AppRequest, study_id: int) -> HttpResponse:
     study = get_object_or_404(Study, pk=study_id)
     form = MemberForm(request.POST, study=study)
     if not form.is_valid():
-        messages.error(request, _("Choose a person who has no part in this study yet."))
+        messages.error(request, _("Choose a person who is not in this study yet."))
         return redirect("judging:study_detail", study.pk)
     person = form.cleaned_data["user"]
     try:
@@ -237,10 +237,12 @@ def member_remove(request: AppRequest, study_id: int, user_id: int) -> HttpRespo
 def _why(refused: MemberError) -> str:
     words = {
         MayNotAdjudicateError: _(
-            "%(person)s does not have the role of an adjudicator. An administrator can give it."
+            "%(person)s is no adjudicator. An administrator can give the role."
         ),
-        HasLabelledError: _("%(person)s has labelled in this study and so cannot adjudicate it."),
-        HasAdjudicatedError: _("%(person)s has seen labels of this study and so cannot annotate."),
+        HasLabelledError: _("%(person)s has labelled in this study and cannot adjudicate it."),
+        HasAdjudicatedError: _(
+            "%(person)s has seen labels of this study and cannot annotate in it."
+        ),
     }
     return words[type(refused)]
 

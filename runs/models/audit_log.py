@@ -84,7 +84,7 @@ RUNS_IMPORTED = kind("run.imported", _("imported runs"))
 RUNS_EXPORTED = kind("run.exported", _("exported runs"))
 RUNS_DELETED = kind("run.deleted", _("deleted runs"))
 FILE_DOWNLOADED = kind("file.downloaded", _("downloaded a file"))
-LOG_DOWNLOADED = kind("log.downloaded", _("downloaded the log of acts"))
+LOG_DOWNLOADED = kind("log.downloaded", _("downloaded the audit log"))
 DOWNLOADS = {RUNS_EXPORTED.name, LOG_DOWNLOADED.name}
 """What says by itself that a file went out."""
 

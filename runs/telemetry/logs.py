@@ -14,14 +14,11 @@ from django.http import HttpRequest, HttpResponse
 
 from runs.telemetry import counters
 from runs.telemetry.actors import client_address, request_id
-from webagent.logs import facts_now, logged_with
+from webagent.logs import PROBE_PATHS, facts_now, logged_with
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 access = logging.getLogger("access")
-
-QUIET_PATHS = frozenset({"/livez", "/readyz", "/healthz", "/metrics"})
-"""Asked by machines every few seconds: no line for those that go well."""
 
 
 class RequestLogMiddleware:
@@ -39,7 +36,7 @@ class RequestLogMiddleware:
             response = self.get_response(request)
             seconds = time.monotonic() - begun
             _count(request, response, seconds)
-            is_quiet = request.path in QUIET_PATHS or request.path.startswith(settings.STATIC_URL)
+            is_quiet = request.path in PROBE_PATHS or request.path.startswith(settings.STATIC_URL)
             if not is_quiet or response.status_code >= 500:
                 access.info("request", extra=_facts(request, response, seconds))
         return response

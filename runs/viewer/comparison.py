@@ -258,7 +258,7 @@ def _values(run: Run, side: dict[str, Any]) -> dict[str, str]:
         _("Reward"): unblind(shown.shown_reward),
         _("Final answer"): run.final_answer or "—",
         _("Steps"): str(run.n_steps),
-        _("Steps given up"): str(given_up),
+        _("Steps abandoned"): str(given_up),
         _("Time"): duration(run.seconds),
         _("Cost"): hidden if shown.is_anonymous else money(shown.shown_cost),
     }

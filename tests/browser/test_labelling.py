@@ -115,7 +115,9 @@ def test_what_a_refused_label_lacks_comes_into_view(open_page: OpenPage) -> None
     press(page, "2")
     submit(page)
     page.wait_for_selector(READY)
-    expect(page.locator("[data-form-problem]")).to_contain_text("Say at which step it went wrong.")
+    expect(page.locator("[data-form-problem]")).to_contain_text(
+        "Give the step at which it went wrong."
+    )
     expect(page.locator(".judge-scroll ul.errors").first).to_be_in_viewport()
     assert chosen(page)["success"] == ["failure"]
     assert not Label.objects.exists()

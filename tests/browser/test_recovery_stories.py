@@ -147,7 +147,7 @@ def test_a_loop_is_left_by_going_back_and_letting_the_other_model_act(open_page,
     by = [step.record["llm_calls"][-1]["model"] for step in run.steps.filter(state="live")]
     assert by == [a] + [b] * 10 + [a]
     page = shown(open_page, run)
-    assert notes(page)[0] == "⊘ given up: steps 1–20"  # noqa: RUF001 (a dash between numbers)
+    assert notes(page)[0] == "⊘ abandoned: steps 1–20"  # noqa: RUF001 (a dash between numbers)
     assert notes(page)[1] == "⟲ loop of 3 steps repeated, steps 6–20"  # noqa: RUF001 (the same)
     assert notes(page)[2].startswith(
         "↩ back to the start, 1 step replayed, on from before step 1 ($0.0"
@@ -160,7 +160,7 @@ def test_a_loop_is_left_by_going_back_and_letting_the_other_model_act(open_page,
     ]
     rows = page.locator(".step")
     expect(rows.nth(1).locator(".action")).to_have_css("text-decoration-line", "line-through")
-    expect(rows.nth(1)).to_contain_text("given up")
+    expect(rows.nth(1)).to_contain_text("abandoned")
     expect(rows.nth(21)).to_contain_text("repeats step 0")
     expect(rows.nth(22)).to_contain_text("other model")
     expect(rows.nth(6)).to_have_accessible_description(re.compile("loop of 3 steps repeated"))
@@ -241,7 +241,7 @@ def test_where_recovery_fails_twice_the_run_ends_with_its_reason(open_page, two_
     )
     assert any(note.endswith("and no recovery is left") for note in notes(page))
     expect(page.locator(".course summary")).to_have_text(
-        re.compile("^went back 2 times, [0-9]+ steps given up$")
+        re.compile("^went back 2 times, [0-9]+ steps abandoned$")
     )
 
 

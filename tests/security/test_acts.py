@@ -1,4 +1,4 @@
-"""Who did what is written down with what was done, and stays."""
+"""The audit log: what was done, by whom, kept for good."""
 
 from __future__ import annotations
 

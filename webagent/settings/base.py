@@ -259,8 +259,9 @@ LOGGING = {
         },
         "json": {"()": "webagent.logs.JsonLineFormatter"},
     },
+    "filters": {"without_probes": {"()": "webagent.logs.WithoutProbes"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "lines"}},
     "root": {"handlers": ["console"], "level": ENV.LOG_LEVEL or "WARNING"},
     # Pages that were not found or not allowed are nobody's trouble but the visitor's.
-    "loggers": {"django.request": {"level": "ERROR"}},
+    "loggers": {"django.request": {"level": "ERROR", "filters": ["without_probes"]}},
 }

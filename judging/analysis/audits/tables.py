@@ -43,7 +43,7 @@ TABLE_NAMES: Mapping[str, Promise] = {
     "agreement": gettext_lazy("Agreement"),
     "pairs": gettext_lazy("Evaluators compared"),
     "steps": gettext_lazy("What steps add"),
-    "people": gettext_lazy("Beside people"),
+    "people": gettext_lazy("Against annotators"),
     "triangle": gettext_lazy("Triangle"),
     "causes": gettext_lazy("Causes of errors"),
     "success_rates": gettext_lazy("Success rates if repaired"),

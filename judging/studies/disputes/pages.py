@@ -39,13 +39,13 @@ class MessageForm(forms.Form):
     """A contribution; annotators may add the verdict they now propose."""
 
     text = forms.CharField(
-        label=gettext_lazy("Your contribution"),
+        label=gettext_lazy("Your comment"),
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 3}),
-        error_messages={"required": gettext_lazy("Write something first.")},
+        error_messages={"required": gettext_lazy("Write the comment first.")},
     )
     proposal = forms.ChoiceField(
-        label=gettext_lazy("The verdict you propose now"),
+        label=gettext_lazy("The verdict you propose"),
         required=False,
         choices=[("", gettext_lazy("none")), *ReferenceVerdict.Verdict.choices],
     )
@@ -64,9 +64,7 @@ class DecisionForm(forms.Form):
         label=gettext_lazy("Why"),
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 4}),
-        error_messages={
-            "required": gettext_lazy("A decision needs a reason that all annotators can read.")
-        },
+        error_messages={"required": gettext_lazy("Give a reason: all annotators will read it.")},
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
 

@@ -136,7 +136,7 @@ def _conflict(request: AppRequest, dispute: Dispute, text: str, verdict: str) ->
 
 def _refuse(refused: DisputeError) -> NoReturn:
     words = {
-        NotAdjudicatorError: _("Only the annotators and the adjudicators of this run may do this."),
+        NotAdjudicatorError: _("Only annotators and adjudicators of this run may do this."),
         ClosedStudyError: _("The study was closed before this was decided."),
     }
     raise PermissionDenied(words.get(type(refused), _("Load the page again: it is out of date.")))

@@ -134,7 +134,7 @@ class LabelForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         if data.get("success") in NEEDS_REASON and not data.get("rationale", "").strip():
-            self.add_error("rationale", _("Say in a sentence why, for whoever settles it."))
+            self.add_error("rationale", _("Give a reason in a sentence."))
         if data.get("success") == Success.FAILURE:
             self._ask_for_details(data)
         if data.get("success") == Success.SUCCESS:
@@ -152,11 +152,11 @@ class LabelForm(forms.Form):
         if not study.asks_failure_details:
             return
         if data.get("failure_step") is None and "failure_step" not in self.errors:
-            self.add_error("failure_step", _("Say at which step it went wrong."))
+            self.add_error("failure_step", _("Give the step at which it went wrong."))
         if study.taxonomy and not data.get("causes"):
             self.add_error("causes", _("Choose at least one cause."))
         if not data.get("rationale", "").strip():
-            self.add_error("rationale", _("Say in a sentence why."))
+            self.add_error("rationale", _("Give a reason in a sentence."))
 
     def submission(self) -> Submission:
         """What the valid form says."""
@@ -229,10 +229,10 @@ class SkipForm(forms.Form):
 
     assignment = forms.IntegerField(widget=forms.HiddenInput)
     reason = forms.CharField(
-        label=_("Why do you skip this run?"),
+        label=_("Reason"),
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 3}),
-        error_messages={"required": _("Say in a few words why you skip it.")},
+        error_messages={"required": _("Give a reason in a few words.")},
     )
 
 

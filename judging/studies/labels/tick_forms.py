@@ -79,7 +79,7 @@ def clean_ticks(
         if step is None and f"{name}_step" not in form.errors:
             form.add_error(f"{name}_step", _("At which step?"))
         elif step is not None and lost is not None and lost <= step:
-            form.add_error(f"{name}_lost_step", _("It is lost after it was reached."))
+            form.add_error(f"{name}_lost_step", _("It can only be lost after it was reached."))
         ticks.append(Tick(milestone.pk, achieved=True, step=step, lost_step=lost))
     return tuple(ticks)
 

@@ -133,7 +133,7 @@ def annotate_run(request: AppRequest, study: Study, run_id: UUID) -> HttpRespons
     try:
         assignment = take_up(study=study, user=request.user, item=item)
     except NotYoursError:
-        messages.warning(request, _("Others have this run in work now, or have judged it."))
+        messages.warning(request, _("Others are working on this run, or have judged it."))
         return redirect("judging:annotate", study.pk)
     if assignment.state == Assignment.State.SUBMITTED and item.status != item.Status.OPEN:
         messages.warning(request, _refusal(LabelClosedError()))
@@ -178,17 +178,17 @@ def _keep(request: AppRequest, assignment: Assignment) -> None:
 def _refusal(refused: LabelRefusedError) -> str:
     """What happened, to what, and what to do."""
     words = {
-        NotAnnotatorError: _("The study was closed, so this label was not taken."),
+        NotAnnotatorError: _("The study was closed, so this label was not saved."),
         PlaceLostError: _(
-            "You held this run for too long without a sign, and it went to somebody else. "
-            "Your label was not taken; what you filled in is kept in case the run comes back."
+            "Your time on this run ran out, and it went to somebody else. Your label was "
+            "not saved; your draft is kept."
         ),
         LabelClosedError: _(
             "All labels of this run have arrived, so yours can no longer be changed."
         ),
         LabelledElsewhereError: _(
-            "You have labelled this run already, in another tab. Here is that label; "
-            "change it if it is wrong."
+            "You have already labelled this run, in another tab. Here is that label; change"
+            " it if it is wrong."
         ),
     }
     return words[type(refused)]
@@ -233,7 +233,7 @@ def label_undo(request: AppRequest, study: Study) -> HttpResponse:
     try:
         assignment = undo_label(label=label, user=request.user)
     except LabelClosedError:
-        words = _("Too late: ten seconds are over, or all labels of the run have arrived.")
+        words = _("Too late: ten seconds have passed, or all labels of the run have arrived.")
         messages.warning(request, words)
         return redirect("judging:annotate", study.pk)
     except NotAnnotatorError:

@@ -77,7 +77,7 @@ class PolicyForm(forms.Form):
         error_messages={"required": gettext_lazy("Give the policy a name.")},
     )
     description = forms.CharField(
-        label=gettext_lazy("What it is for"),
+        label=gettext_lazy("Purpose"),
         required=False,
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 2}),

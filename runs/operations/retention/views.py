@@ -42,7 +42,7 @@ class LimitsForm(forms.Form):
     """Quotas and the rule of an experiment; an empty field is no limit."""
 
     max_runs = forms.IntegerField(
-        label=_("At most so many runs"), required=False, min_value=0, max_value=10**9
+        label=_("Maximum number of runs"), required=False, min_value=0, max_value=10**9
     )
     max_gb = forms.FloatField(
         label=_("At most so many GB of files"),
@@ -56,7 +56,7 @@ class LimitsForm(forms.Form):
         required=False,
         min_value=1,
         max_value=100_000,
-        help_text=_("After that they are put away by themselves, and deleted later."),
+        help_text=_("After that they are archived automatically, and deleted later."),
     )
 
     @classmethod
@@ -207,7 +207,7 @@ def retention_archive(request: AppRequest, experiment_id: int) -> HttpResponse:
     """Put away all its runs that nothing keeps."""
     experiment = _experiment(request, experiment_id)
     n = archive_runs(runs=_runs(experiment), why=experiment.name)
-    _say(request, n, ngettext("%(n)d run was put away.", "%(n)d runs were put away.", n))
+    _say(request, n, ngettext("%(n)d run was archived.", "%(n)d runs were archived.", n))
     return redirect("runs:retention", experiment.pk)
 
 

@@ -65,7 +65,7 @@ class RunFilter(AddressFilter):
     superseded = django_filters.BooleanFilter(
         method="filter_superseded", label=_("superseded attempts")
     )
-    archived = django_filters.BooleanFilter(method="filter_archived", label=_("put away"))
+    archived = django_filters.BooleanFilter(method="filter_archived", label=_("archived"))
 
     class Meta:
         model = Run

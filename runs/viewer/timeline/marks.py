@@ -92,7 +92,8 @@ def course_title(run: Run, events: Sequence[Event], n_given_up: int) -> str:
         parts.append(_("got stuck"))
     if n_given_up:
         parts.append(
-            ngettext("%(n)s step given up", "%(n)s steps given up", n_given_up) % {"n": n_given_up}
+            ngettext("%(n)s step abandoned", "%(n)s steps abandoned", n_given_up)
+            % {"n": n_given_up}
         )
     if _is_rescued(run, events):
         parts.insert(0, _("rescued"))
@@ -264,7 +265,7 @@ def _given_up(steps: Sequence[StepRow]) -> Iterator[Mark]:
             continue
         stretch = list(together)
         first, last = stretch[0]["i"], stretch[-1]["i"]
-        label = f"{_('given up')}: {_span(first, last)}"
+        label = f"{_('abandoned')}: {_span(first, last)}"
         yield Mark(kind=GIVEN_UP, sign=SIGNS[GIVEN_UP], first=first, last=last, label=label)
 
 

@@ -144,7 +144,7 @@ def _words(*, is_active: bool) -> dict[str, str]:
         else _("No steps were recorded of this run."),
         "no_tree": _("No accessibility tree was recorded here."),
         "failed": _("error"),
-        "superseded": _("given up"),
+        "superseded": _("abandoned"),
         "replayed": _("replayed"),
         "replays": _("repeats step %n"),
         "by_other": _("other model"),

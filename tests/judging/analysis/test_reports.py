@@ -1,4 +1,4 @@
-"""Tables to take away: what programs read back is what went in, whatever the cells hold."""
+"""Downloaded tables: what programs read back is what went in, whatever the cells hold."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def test_pages_mark_the_stub_and_nobody_can_ask_it(study: Study, client: Client)
     offered = client.get(reverse("judging:audit_evaluate", args=[study.pk])).content.decode()
     assert MODEL not in offered
     assert MODEL not in {choice.model for choice in evaluator_choices()}
-    with pytest.raises(ModelUnavailableError, match="is a stub and no model"):
+    with pytest.raises(ModelUnavailableError, match="is a stub and cannot be asked again"):
         usable_entry(MODEL)
 
 

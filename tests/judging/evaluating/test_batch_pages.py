@@ -165,7 +165,7 @@ class TestStarting:
         text = answer.content.decode()
         assert "3 runs, the model is asked for about 3 of them" in text
         assert "at most about $" in text
-        assert "no language model is asked, so it costs nothing" in text
+        assert "no language model is asked, at no cost" in text
         assert not EvaluationBatch.objects.exists()
 
     @pytest.mark.usefixtures("a_model")

@@ -204,7 +204,7 @@ class TestImporting:
         assert Label.objects.count() == 4
         here, file = make_study(runs=[first]), tmp_path / "labels.csv"
         file.write_text(csv_of())
-        with pytest.raises(CommandError, match="imports do not enter it"):
+        with pytest.raises(CommandError, match="imports cannot add to it"):
             call_command("import_labels", str(file), study=here.name)
 
     def test_labels_and_verdicts_may_come_in_either_order(self):

@@ -236,7 +236,7 @@ def test_studies_that_people_work_on_are_not_entered(client, engineer):
     answer = send(client, table("1,ann,,success,"), study=here.name)
     assert answer.status_code == 422
     error = answer.content.decode().split('id="id_study_error"')[1].split("</ul>")[0]
-    assert "imports do not enter it" in error
+    assert "imports cannot add to it" in error
     assert f"{URL}?study=" not in client.get(f"/studies/{here.pk}/").content.decode()
     run = make_run(pictures=False)
     sent = looked(client, table(f"{run.pk},ann,,success,"))

@@ -97,8 +97,8 @@ def test_other_methods_are_refused(study: Study) -> None:
     [
         ({}, "Choose success, failure, unsure or not executable."),
         ({"success": "perhaps"}, "Choose success, failure, unsure or not executable."),
-        ({"success": "unsure", "rationale": ""}, "Say in a sentence why"),
-        ({"success": "not_executable", "rationale": "  "}, "Say in a sentence why"),
+        ({"success": "unsure", "rationale": ""}, "Give a reason in a sentence"),
+        ({"success": "not_executable", "rationale": "  "}, "Give a reason in a sentence"),
         ({"success": "failure", "failure_step": "99"}, "This run has no such step."),
         ({"success": "failure", "failure_step": "x"}, "Give the number of a step."),
     ],
@@ -194,7 +194,7 @@ def test_skipping_needs_a_reason(study: Study) -> None:
     client = as_(annotators_of(study)[0])
     form = form_of(client, study)
     page = client.post(url("label_skip", study), form, follow=True).content.decode()
-    assert "Say in a few words why you skip it." in page
+    assert "Give a reason in a few words." in page
     client.post(url("label_skip", study), form | {"reason": "no pictures"})
     skipped = Assignment.objects.get(pk=form["assignment"])
     assert (skipped.state, skipped.skip_reason) == ("skipped", "no pictures")
@@ -255,7 +255,7 @@ def test_a_stale_tab_is_shown_what_was_said_in_the_other(study: Study) -> None:
     form = form_of(client, study, success="success")
     label = label_next(study, user, "failure")
     page = client.post(url("annotate", study), form, follow=True).content.decode()
-    assert "You have labelled this run already, in another tab." in page
+    assert "You have already labelled this run, in another tab." in page
     assert re.search(r'value="failure"[^>]*checked', page)
     label.refresh_from_db()
     assert label.success == "failure"
@@ -341,7 +341,7 @@ def test_after_the_last_run_it_says_what_happens_and_thanks(study: Study) -> Non
     make_label(two, first, "success")
     page = as_(first).get(url("annotate", study)).content.decode()
     assert "All done. Thank you!" in page
-    assert "1 run waits for labels of others" in page
+    assert "1 run awaits other labels" in page
     assert "1 run is disputed" in page
 
 
@@ -363,8 +363,8 @@ def test_when_all_places_are_taken_it_says_until_when() -> None:
     for user in (first, second):
         next_assignment(study=study, user=user)
     page = as_(third).get(url("annotate", study)).content.decode()
-    assert "in other annotators" in page
-    assert "The next place may become free at" in page
+    assert "ther annotators are working" in page
+    assert "A run may become free at" in page
 
 
 def test_a_closed_study_says_so(study: Study) -> None:
@@ -374,7 +374,7 @@ def test_a_closed_study_says_so(study: Study) -> None:
     close_study(study=study)
     assert "This study is closed" in client.get(url("annotate", study)).content.decode()
     page = client.post(url("annotate", study), form, follow=True).content.decode()
-    assert "so this label was not taken" in page
+    assert "so this label was not saved" in page
     assert not Label.objects.exists()
 
 

@@ -40,11 +40,11 @@ def test_adjudicators_see_what_to_decide() -> None:
 
 
 def test_empty_pages_say_what_to_do() -> None:
-    assert "Whoever manages the studies adds you" in home(make_user("annotator"))
+    assert "A study manager can add you" in home(make_user("annotator"))
     engineer = make_user("engineer")
-    assert "Import runs that you have on disk" in home(engineer)
+    assert "Import runs, or let agents record some" in home(engineer)
     make_run(pictures=False)
-    assert "Make a study of a sample of them" in home(engineer)
+    assert "Create a study of a sample" in home(engineer)
 
 
 def test_it_takes_logging_in() -> None:

@@ -75,7 +75,7 @@ def test_an_engineer_makes_a_study_of_a_sample() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"name": "Taken"}, "There is a study of this name already."),
+        ({"name": "Taken"}, "A study of this name exists."),
         ({"query": "site=nowhere"}, "No run matches these filters."),
         ({"labels_per_run": 1}, "greater than or equal to 2"),
         ({"repeat_percent": 80}, "less than or equal to 50"),
@@ -138,17 +138,17 @@ def test_members_come_and_go() -> None:
     for user in (ann, eve):
         client.post(url("member_add", study.pk), {"user": user.pk, "part": "annotator"})
     page = client.get(url("study_detail", study.pk)).content.decode()
-    assert "eve: their role lets them see outcomes" in page
+    assert "eve: their role shows them outcomes" in page
     said = client.post(
         url("member_add", study.pk), {"user": ann.pk, "part": "annotator"}, follow=True
     )
-    assert "no part in this study yet" in said.content.decode()
+    assert "not in this study yet" in said.content.decode()
     refused = client.post(
         url("member_add", study.pk),
         {"user": make_user("annotator").pk, "part": "adjudicator"},
         follow=True,
     )
-    assert "does not have the role of an adjudicator" in refused.content.decode()
+    assert "is no adjudicator" in refused.content.decode()
     client.post(url("member_remove", study.pk, ann.pk))
     assert StudyMember.objects.get(user=ann).left_at is not None
     assert as_(ann).get(url("study_detail", study.pk)).status_code == 404
@@ -171,7 +171,7 @@ def test_closing_is_for_good() -> None:
     client.post(url("study_close", study.pk))
     study.refresh_from_db()
     assert not study.is_open
-    assert "Close the study" not in client.get(url("study_detail", study.pk)).content.decode()
+    assert "Close study" not in client.get(url("study_detail", study.pk)).content.decode()
 
 
 @pytest.mark.parametrize(

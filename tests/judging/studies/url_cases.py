@@ -139,7 +139,7 @@ case("password_change")
 case("password_change_done")
 case("set_language", post=lambda _: {"language": "ja"})
 
-# Who did what
+# Audit log
 case("runs:act_list", "did=label.submitted", "who=annotator", "about=run", "before=1000000")
 case("runs:act_file", ending=lambda _: ["csv", "jsonl"])
 

@@ -60,7 +60,7 @@ def test_logging_in_leads_to_the_page_asked_for():
 def test_a_wrong_password_is_said():
     make_user("engineer", "mika")
     page = Client().post("/login/", {"username": "mika", "password": "guess"}).content.decode()
-    assert "do not match" in page
+    assert "User name or password is wrong" in page
     assert "guess" not in page
 
 

@@ -91,7 +91,7 @@ def test_the_timeline_says_what_happened(recovered: Run) -> None:
     data = timeline_context(recovered, make_user("admin"))["timeline"]["data"]
     marks = [(mark["kind"], mark["first"], mark["last"], mark["label"]) for mark in data["events"]]
     assert marks == [
-        ("given_up", 3, 7, "given up: steps 3–7"),  # noqa: RUF001 (a dash between numbers)
+        ("given_up", 3, 7, "abandoned: steps 3–7"),  # noqa: RUF001 (a dash between numbers)
         (Event.Kind.LOOP, 4, 7, "loop of 1 step repeated, steps 4–7"),  # noqa: RUF001 (the same)
         (
             Event.Kind.ROLLBACK,

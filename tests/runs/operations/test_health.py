@@ -50,6 +50,11 @@ def test_without_a_worker_it_is_not_well():
     assert found["database"] == found["storage"] == "ok"
 
 
+def test_a_probe_that_fails_is_no_error_of_the_site(caplog: pytest.LogCaptureFixture):
+    assert look()[0] == 503
+    assert not caplog.records
+
+
 def test_a_queue_without_a_worker_is_named():
     beat("worker@a", ["default", "judge", "sweep"])
     assert look()[1]["worker"] == "no worker gives a sign of life for: browser"

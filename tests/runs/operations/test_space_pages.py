@@ -125,7 +125,7 @@ class TestRetention:
         def at(page: str, **data: str) -> Any:
             return engineer.post(address(page, experiment), data, follow=True)
 
-        assert "2 runs were put away" in at("retention_archive").content.decode()
+        assert "2 runs were archived" in at("retention_archive").content.decode()
         assert "2 runs are back" in at("retention_restore").content.decode()
         at("retention_archive")
         sure = {"reason": "no longer needed", "name": "Garden"}

@@ -68,14 +68,14 @@ def test_a_recovery_reads_from_beginning_to_end(engineer):
     run = make_run(steps=STEPS, events=[LOOP, BACK, SWITCH], pictures=False)
     shown = timeline(run, engineer)
     assert [mark["label"] for mark in shown["marks"]] == [
-        "given up: steps 1–3",  # noqa: RUF001 (a dash between numbers)
+        "abandoned: steps 1–3",  # noqa: RUF001 (a dash between numbers)
         "loop, steps 1–3",  # noqa: RUF001 (the same)
         "back to the start, 1 step replayed, on from before step 1 ($0.1234 spent in vain)",
         "secret-b takes over, steps 5–6",  # noqa: RUF001 (the same)
         "secret-a goes on",
     ]
     assert shown["marks"][2]["to"] == 1
-    assert shown["course"] == "rescued, went back once, 3 steps given up"
+    assert shown["course"] == "rescued, went back once, 3 steps abandoned"
     assert shown["n_given_up"] == 3
 
 

@@ -50,7 +50,7 @@ def test_whoever_is_blind_on_one_run_sees_no_figure(mixed: audited.Audited, part
         answer = client.get(address)
         assert answer.status_code == 403, address
         words = re.sub(r"<[^>]+>", " ", answer.content.decode())
-        assert "closed to you for now" in words
+        assert "cannot open this audit yet" in words
         assert not re.search(r"\d|TP|FN", words.replace(mixed.study.name, ""))
     home = client.get(reverse("judging:audit_home")).content.decode()
     assert "15" not in re.sub(r"<[^>]+>", " ", home)
