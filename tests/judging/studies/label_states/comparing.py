@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from django.conf import settings
 from django.test import Client
@@ -63,7 +64,16 @@ def differing_pages(
             return []
         turned = reader.pages(world, addresses)
     told = reader.pages(world, addresses)
-    return [path for path in told if told[path] != turned[path]]
+    return [
+        f"{path}: {_first_difference(told[path], turned[path])}"
+        for path in told
+        if told[path] != turned[path]
+    ]
+
+
+def _first_difference(one: bytes, other: bytes) -> str:
+    lines = zip_longest(one.splitlines(), other.splitlines(), fillvalue=b"")
+    return next(f"{a[:500]!r} or {b[:500]!r}" for a, b in lines if a != b)
 
 
 def _visits(world: World, addresses: tuple[str, ...]) -> Iterator[Visit]:
