@@ -62,6 +62,19 @@ class WordsFilter(django_filters.Filter):
         return qs.filter(**{f"{self.field_name}__in": value}) if value else qs
 
 
+class SearchField(forms.CharField):
+    """What is searched for, up to a bound: a search takes its length times the text's."""
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value))[:MAX_CHARS]
+
+
+class SearchFilter(django_filters.CharFilter):
+    """Rows whose text holds what is searched for."""
+
+    field_class = SearchField
+
+
 class NumbersFilter(WordsFilter):
     """The same for ids; what is no number matches nothing."""
 

@@ -17,6 +17,9 @@ from runs.models.visibility import run_policy
 if TYPE_CHECKING:
     from runs.models.people import User
 
+LONGEST_SEARCH = 300
+"""Characters of what is searched for that are looked at; a database takes no endless condition."""
+
 
 class KnowledgeSetQuerySet(models.QuerySet["KnowledgeSet"]):
     """Queries over sets."""
@@ -61,9 +64,9 @@ class KnowledgeEntryQuerySet(models.QuerySet["KnowledgeEntry"]):
         return self.filter(sources__run=run_id)
 
     def holding(self, words: str) -> Self:
-        """Those that hold every one of these words anywhere."""
+        """Those that hold every one of these words anywhere; of `words`, the first characters."""
         found = self
-        for word in words.split():
+        for word in words[:LONGEST_SEARCH].split():
             found = found.filter(
                 Q(intent__icontains=word) | Q(ok__icontains=word) | Q(ng__icontains=word)
             )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
-import django_filters
 import django_tables2 as tables
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -18,7 +17,13 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 
-from runs.interface.filters import AddressFilter, NumbersFilter, WordsFilter, distinct_values
+from runs.interface.filters import (
+    AddressFilter,
+    NumbersFilter,
+    SearchFilter,
+    WordsFilter,
+    distinct_values,
+)
 from runs.interface.paging import hidden
 from runs.models import Run, Task, TaskRevision, TaskSet, User
 from runs.models.tasks import NATURAL_ORDER, TaskQuerySet
@@ -152,7 +157,7 @@ YES, NO = "yes", "no"
 class TaskFilter(AddressFilter):
     """Filters over tasks that went through `visible_to(user)`; reads only what is shown."""
 
-    q = django_filters.CharFilter(method="filter_text", label=_("text"))
+    q = SearchFilter(method="filter_text", label=_("text"))
     task_set = NumbersFilter(field_name="task_set", label=_("task set"))
     site = WordsFilter(method="filter_site", label=_("site"))
     kind = WordsFilter(field_name="shown_kind", label=_("evaluation"))

@@ -15,7 +15,13 @@ from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from runs.interface.filters import AddressFilter, NumbersFilter, WordsFilter, distinct_values
+from runs.interface.filters import (
+    AddressFilter,
+    NumbersFilter,
+    SearchFilter,
+    WordsFilter,
+    distinct_values,
+)
 from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet
 from runs.models.runs.queries import RunQuerySet, shown_status_is
 from runs.models.visibility import Visibility
@@ -52,7 +58,7 @@ class StatusFilter(WordsFilter):
 class RunFilter(AddressFilter):
     """Filters over runs that went through `visible_with(sight)`; reads only what is shown."""
 
-    q = django_filters.CharFilter(field_name="goal", lookup_expr="icontains", label=_("goal"))
+    q = SearchFilter(field_name="goal", lookup_expr="icontains", label=_("goal"))
     task_set = NumbersFilter(field_name="task__task_set", label=_("task set"))
     site = WordsFilter(field_name="task__site", label=_("site"))
     task = WordsFilter(field_name="task__external_id", label=_("task"))
