@@ -219,6 +219,39 @@ class TestPictures:
         assert isinstance(link, TextPart)
         assert [file for file, _ in notes(bundle)] == ["goal_object.pkl.gz"] * 2
 
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            gzip.compress(EVIL),
+            gzip.compress(pickle.dumps("Find this")),
+            gzip.compress(pickle.dumps({"type": "text"})),
+            gzip.compress(pickle.dumps([])),
+            gzip.compress(pickle.dumps([{"type": "audio"}])),
+            gzip.compress(pickle.dumps([{"type": "text", "text": "a"}] * 1_000)),
+            gzip.compress(pickle.dumps([{"type": "text", "text": "a"}]))[:-9],
+        ],
+        ids=("empty", "evil", "text", "mapping", "none", "audio", "many", "cut"),
+    )
+    def test_a_goal_that_cannot_be_read_is_a_gap(
+        self, copy: Callable[..., Path], content: bytes
+    ) -> None:
+        folder = copy()
+        (folder / "goal_object.pkl.gz").write_bytes(content)
+        assert "goal" in {gap.what for gap in only(folder).run.gaps}
+
+    @pytest.mark.parametrize("value", ["Find this", 17, {"type": "text"}, [3]])
+    def test_a_goal_in_an_observation_that_cannot_be_read_is_a_gap(
+        self, copy: Callable[..., Path], value: object
+    ) -> None:
+        folder = copy()
+        (folder / "goal_object.pkl.gz").unlink()
+        repickle(
+            folder / "step_0.pkl.gz",
+            lambda step: step | {"obs": step["obs"] | {"goal_object": value}},
+        )
+        assert "goal" in {gap.what for gap in only(folder).run.gaps}
+
 
 class TestHostile:
     def test_evil_pickles_run_nothing_and_are_said(self, copy: Callable[..., Path]) -> None:

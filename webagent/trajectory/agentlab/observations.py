@@ -95,6 +95,10 @@ def claimed_infeasible(messages: tuple[ChatMessage, ...]) -> str | None:
 def goal_parts(files: RunFiles, value: Any, where: str) -> tuple[GoalPart, ...]:
     """The goal as text and pictures, from BrowserGym's list of message parts."""
     parts: list[GoalPart] = []
+    if value is not None and not isinstance(value, list):
+        files.inventory.miss("goal", where, "no list of parts")
+    if len(items(value)) > files.bounds.goal_parts:
+        files.note("goal", where, f"more than {files.bounds.goal_parts} parts")
     for item in items(value)[: files.bounds.goal_parts]:
         part = mapping(item)
         if words := text(part.get("text")):
