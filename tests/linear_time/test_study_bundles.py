@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judging.portability.judgements.table_columns import Type
 
 from judging.models import Study
+from judging.portability.judgements.columns import Type
 from judging.portability.judgements.data_tables import DATA_TABLES
 from judging.portability.judgements.table_parquet import write_parquet
 from judging.portability.study_bundles.kinds import KINDS
