@@ -70,10 +70,12 @@ def interval_words(interval: Interval | Undefined | None, *, is_share: bool) -> 
             formats.number_format(round(100 * end, 1), 1) for end in (interval.low, interval.high)
         )
         return f"{low}–{high}"
-    return _("%(low)s to %(high)s") % {
-        "low": _signed(interval.low),
-        "high": _signed(interval.high),
-    }
+    return range_words(_signed(interval.low), _signed(interval.high))
+
+
+def range_words(low: str, high: str) -> str:
+    """`0.12 to 0.88`: two ends in words."""
+    return _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
 def points_words(value: float) -> str:
@@ -81,6 +83,15 @@ def points_words(value: float) -> str:
     rounded = round(100 * value, 1) or 0.0  # no "-0.0"
     sign = "+" if rounded > 0 else ""
     return f"{sign}{formats.number_format(rounded, 1)}".replace("-", "−")
+
+
+def p_words(p: float | None) -> str:
+    """A p-value as papers write it, or that there is nothing to test."""
+    if p is None:
+        return _("no pairs differ")
+    if p < 0.001:
+        return f"< {formats.number_format(0.001, 3)}"
+    return formats.number_format(round(p, 3), 3)
 
 
 def _signed(value: float) -> str:

@@ -5,15 +5,12 @@ from typing import Annotated, Any
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
-from judging.analysis.experiments.access import PERMISSIONS
-from judging.analysis.experiments.access_views import asked_of, choices_of, scope_of, source_of
-from judging.analysis.experiments.figures import Amount, Figures
-from judging.analysis.experiments.report_query import ReportQuery
+from judging.analysis.experiments.access import PERMISSIONS, facts_of, scope_of
+from judging.analysis.experiments.figures import Amount, Configuration
+from judging.analysis.experiments.reports import registry_of
 from judging.analysis.experiments.sources import Choice, Source
-from judging.analysis.experiments.tables import TABLES
+from judging.analysis.reports.views import record_reading
 from judging.api.figures import FigureOut, TableOut, figure_out, table_out
-from judging.models import StudyItem
-from judging.studies.access import record_unblindings
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.paging import RowId, known_only
 from runs.api.problems import not_found
@@ -21,7 +18,6 @@ from runs.models import Scope
 
 router = Router(tags=["experiments"])
 READS = Bearer(Scope.VERDICTS_READ, *PERMISSIONS)
-PER_RUN = "runs"
 
 
 class SourceChoice(BaseModel):
@@ -102,14 +98,12 @@ def read_experiment_figures(
 ) -> Any:
     """Success, steps, time and cost of every agent configuration."""
     known_only(request, SourceChoice)
-    scope = scope_of(request, experiment_id)
-    choices = choices_of(scope)
-    asked = ReportQuery(scope=scope, source=source_of(request, choices))
-    figures = asked.figures
+    facts = facts_of(request, scope_of(request, experiment_id))
+    figures = facts.figures
     return FiguresOut(
-        experiment=scope.experiment.pk,
-        source=_source(asked.source),
-        choices=[_choice(each) for each in choices],
+        experiment=facts.experiment.pk,
+        source=_source(facts.source),
+        choices=[_choice(each) for each in facts.choices],
         counted=figures.counted,
         decided=figures.decided,
         standings={standing.value: n for standing, n in sorted(figures.standings.items())},
@@ -130,15 +124,17 @@ def read_experiment_table(
     name: str,
     source: Annotated[SourceChoice, Query()],
 ) -> Any:
-    """One of the tables that the page of the experiment offers to take away, by its name there."""
+    """One of the reports on the experiment, its progress or its hints, by the name of its file."""
     known_only(request, SourceChoice)
-    if name not in TABLES:
+    found = registry_of(name)
+    if found is None:
         raise not_found("table")
-    asked = asked_of(request, scope_of(request, experiment_id))
-    if name == PER_RUN and asked.source.tells_judgements:
-        items = StudyItem.objects.filter(run__in=asked.scope.told.order_by().values("pk"))
-        record_unblindings(user=request.user, items=items, reason="runs of an experiment")
-    return table_out(TABLES[name](asked))
+    registry, key = found
+    facts = facts_of(request, scope_of(request, experiment_id))
+    if registry.entries[key].lists_runs and facts.source.tells_judgements:
+        runs = facts.scope.visible.values_list("pk", flat=True)
+        record_reading(request, runs, "runs of an experiment")
+    return table_out(registry.make(key, facts))
 
 
 def _source(source: Source) -> SourceOut:
@@ -154,7 +150,7 @@ def _amount(amount: Amount) -> AmountOut:
     return AmountOut(total=total, mean=amount.mean, known=amount.known, runs=amount.runs)
 
 
-def _configuration(each: Figures) -> ConfigurationOut:
+def _configuration(each: Configuration) -> ConfigurationOut:
     return ConfigurationOut(
         agent=each.agent.pk,
         name=each.name,

@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from judging.analysis.reports import Table, write_json
+from judging.analysis.reports.report import Report
+from judging.analysis.reports.writing import write_json
 from judging.statistics.figures import Figure, Interval, Undefined
 
 
@@ -55,14 +56,14 @@ def figure_out(value: Figure | None, interval: Interval | Undefined | None = Non
     )
 
 
-def table_out(table: Table) -> TableOut:
+def table_out(table: Report) -> TableOut:
     """The table with its rows as objects."""
     written = json.loads(write_json(table))
     return TableOut(
         name=table.name,
         title=table.title,
         notes=written["notes"],
-        columns=[ColumnOut(key=column.key, name=str(column.name)) for column in table.columns],
+        columns=[ColumnOut(key=column.key, name=str(column.name)) for column in table.header],
         rows=written["rows"],
     )
 

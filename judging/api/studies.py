@@ -9,7 +9,7 @@ from uuid import UUID
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
-from judging.analysis.audits.tables import PER_RUN, TABLES
+from judging.analysis.audits.reports import PER_RUN, TABLES
 from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict, Study
 from judging.studies.access import AUDIT, EVALUATE, record_unblindings, studies_hidden_from

@@ -17,7 +17,7 @@ from django.utils.translation import get_language
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.experiments.access_views import for_readers
+from judging.analysis.experiments.access import for_readers
 from judging.analysis.experiments.population import Scope
 from judging.models import Study, StudyDownload, StudyItem
 from judging.portability.judgements.data_tables import (
@@ -121,7 +121,7 @@ def experiment_data(request: AppRequest, scope: Scope, name: str, ending: str) -
     table = _table(name, ending)
     if table.of_study:
         raise Http404
-    return _answer(request, table, run_contents(scope.told), ending)
+    return _answer(request, table, run_contents(scope.visible), ending)
 
 
 def _table(name: str, ending: str) -> DataTable:

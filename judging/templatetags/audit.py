@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
-from django.utils import formats
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from judging.analysis import wording
 from judging.analysis.audits.agreement import Agreed
+from judging.analysis.audits.evaluators import stubs_of as find_stubs
 from judging.analysis.audits.measures import Measured
-from judging.analysis.audits.stubs import stubs_of as find_stubs
 from judging.analysis.failure_modes.words import NAMES, SIDES
+from judging.analysis.reports import showing
 from judging.models import Study
 from judging.portability.judgements.data_tables import DATA_TABLES
 from judging.portability.judgements.table_writing import DATA_FORMATS
@@ -75,18 +74,13 @@ def why(measured: Measured | Agreed) -> str:
 register.filter("said", wording.reason_words)
 
 
-@register.filter
-def p_value(p: float) -> str:
-    """A p-value as papers write it."""
-    if p < 0.001:
-        return f"< {formats.number_format(0.001, 3)}"
-    return formats.number_format(round(p, 3), 3)
+register.filter("p_value", wording.p_words)
 
 
 @register.filter
 def p_of(test: McNemar) -> str:
     """The p-value of a test, or that there is nothing to test."""
-    return _("no pairs differ") if test.told is None else p_value(test.told)
+    return wording.p_words(test.told)
 
 
 @register.filter
@@ -136,7 +130,7 @@ def dollar_ends(interval: Interval | Undefined) -> str:
     if isinstance(interval, Undefined):
         return wording.why_undefined(interval)
     low, high = _signed_dollars(interval.low), _signed_dollars(interval.high)
-    return _("%(low)s to %(high)s") % {"low": low, "high": high}
+    return wording.range_words(low, high)
 
 
 def _signed_dollars(value: float) -> str:
@@ -144,12 +138,7 @@ def _signed_dollars(value: float) -> str:
     return f"{sign}{money(abs(value))}"
 
 
-@register.filter
-def share_ends(interval: Interval | Undefined | None) -> str:
-    """The ends of a share's interval in percent, or why there is none; empty for None."""
-    if isinstance(interval, Undefined):
-        return wording.why_undefined(interval)
-    return wording.interval_words(interval, is_share=True)
+register.filter("share_ends", showing.percent_ends)
 
 
 @register.filter
@@ -166,15 +155,7 @@ def points_size(value: Figure) -> str:
     return points(value).lstrip("+")
 
 
-@register.filter
-def point_ends(interval: Interval | Undefined) -> str:
-    """The ends of such a difference, or why there are none."""
-    if isinstance(interval, Undefined):
-        return wording.why_undefined(interval)
-    return _("%(low)s to %(high)s") % {
-        "low": wording.points_words(interval.low),
-        "high": wording.points_words(interval.high),
-    }
+register.filter("point_ends", showing.point_ends)
 
 
 @register.inclusion_tag("judging/portability/_data_downloads.html")

@@ -23,12 +23,12 @@ from judging.analysis.audits.columns import (
     VERSION,
     named,
 )
-from judging.analysis.reports import Column, Table, Value
-from judging.analysis.table_values import counted
+from judging.analysis.reports.columns import counted
+from judging.analysis.reports.report import Column, Report, Value
 from judging.models import Study
 
 
-def causes_table(study: Study) -> Table:
+def causes_table(study: Study) -> Report:
     """One row a cause or place of repair of an evaluator, with its FNs and FPs."""
     rows: list[list[Value]] = [
         [*named(each.audit.evaluator), kind, key, count.fn, count.fp]
@@ -45,7 +45,7 @@ def causes_table(study: Study) -> Table:
     ]
     title = _("%(study)s: causes of the evaluators' errors") % {"study": study.name}
     note = _("An error counts under each of its causes, and once under its repair.")
-    return Table(name="causes", title=title, columns=columns, rows=rows, notes=[note])
+    return Report(name="causes", title=title, columns=columns, rows=rows, notes=[note])
 
 
 def _counts(causes: CauseAudit) -> Iterable[tuple[str, str, Counted]]:
@@ -57,7 +57,7 @@ def _counts(causes: CauseAudit) -> Iterable[tuple[str, str, Counted]]:
     yield "errors", "", causes.errors
 
 
-def success_rates_table(study: Study) -> Table:
+def success_rates_table(study: Study) -> Report:
     """One row a success rate: as it stands, as it would be if errors were repaired, and true."""
     rows = [
         [*named(each.audit.evaluator), key, *counted(share)]
@@ -83,10 +83,10 @@ def success_rates_table(study: Study) -> Table:
     ]
     title = _("%(study)s: success rates if tagged errors were repaired") % {"study": study.name}
     note = _("Over the runs on which the evaluator has a verdict; Wilson's intervals.")
-    return Table(name="success_rates", title=title, columns=columns, rows=rows, notes=[note])
+    return Report(name="success_rates", title=title, columns=columns, rows=rows, notes=[note])
 
 
-def tags_table(study: Study) -> Table:
+def tags_table(study: Study) -> Report:
     """One row a tagged error of an evaluator, in the study's order."""
     rows: list[list[Value]] = []
     for each in causes_of(study):
@@ -117,4 +117,4 @@ def tags_table(study: Study) -> Table:
         Column("note", gettext_lazy("note")),
     ]
     title = _("%(study)s: tagged errors of the evaluators") % {"study": study.name}
-    return Table(name="tagged_errors", title=title, columns=columns, rows=rows)
+    return Report(name="tagged_errors", title=title, columns=columns, rows=rows)

@@ -20,8 +20,14 @@ from runs.templatetags.interface import cell, verdict
 if TYPE_CHECKING:
     from judging.analysis.audits.causes_filter import TaggedItem
     from judging.analysis.audits.cells import JudgedItem
+from collections.abc import Sequence
 
-NUMBER = {"td": {"class": "num fit desk"}, "th": {"class": "num fit"}}
+from judging.analysis.audits.cells import Shown, items_in_cells
+from judging.analysis.audits.columns import GOAL, NUMBER, REFERENCE, RUN, SITE, TASK
+from judging.analysis.reports.report import Column, Report
+from judging.models import EvaluatorVersion, Study
+
+POSITION = {"td": {"class": "num fit desk"}, "th": {"class": "num fit"}}
 FIT = {"td": {"class": "fit"}, "th": {"class": "fit"}}
 
 
@@ -37,7 +43,7 @@ class CellTable(tables.Table):  # type: ignore[misc]
         orderable=False,
         attrs={"td": {"class": "fit choose"}},
     )
-    position = tables.Column(verbose_name="#", attrs=NUMBER)
+    position = tables.Column(verbose_name="#", attrs=POSITION)
     goal = tables.Column(
         verbose_name=gettext_lazy("goal"),
         accessor="run__goal",
@@ -68,7 +74,7 @@ class CellTable(tables.Table):  # type: ignore[misc]
         attrs={"td": {"class": "answer"}},
     )
     n_steps = tables.Column(
-        verbose_name=gettext_lazy("steps"), accessor="run__n_steps", attrs=NUMBER
+        verbose_name=gettext_lazy("steps"), accessor="run__n_steps", attrs=POSITION
     )
 
     class Meta:
@@ -124,3 +130,46 @@ class CellTable(tables.Table):  # type: ignore[misc]
 
     def render_answer(self, value: str) -> str:
         return value if len(value) <= 120 else f"{value[:120]}…"
+
+
+def cells_table(study: Study, evaluator: EvaluatorVersion, cells: Sequence[Shown]) -> Report:
+    """One row a run of the cells, in the study's order."""
+    items = items_in_cells(study, evaluator, cells)
+    rows = [
+        (
+            item.position,
+            str(item.run_id),
+            item.run.task.external_id,
+            item.run.task.site,
+            item.run.goal or item.run.task.goal,
+            item.verdict.verdict,
+            item.cell,
+            item.said_verdict,
+            item.said_score,
+            item.said_reason,
+            decided_by(item.said_details),
+            item.run.final_answer,
+        )
+        for item in items
+    ]
+    columns = [
+        NUMBER,
+        RUN,
+        TASK,
+        SITE,
+        GOAL,
+        REFERENCE,
+        Column("cell", gettext_lazy("cell")),
+        Column("verdict", gettext_lazy("verdict")),
+        Column("score", gettext_lazy("score")),
+        Column("reason", gettext_lazy("reason")),
+        Column("decided_by", gettext_lazy("decided by")),
+        Column("final_answer", gettext_lazy("final answer")),
+    ]
+    names = ", ".join(cell.upper() for cell in cells)
+    title = _("%(study)s: %(cells)s of %(evaluator)s") % {
+        "study": study.name,
+        "cells": names,
+        "evaluator": evaluator,
+    }
+    return Report(name="-".join(cells), title=title, columns=columns, rows=rows)

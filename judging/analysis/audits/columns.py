@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.reports import Column, Value
+from judging.analysis.reports.report import Column, Value
 from judging.models import EvaluatorVersion
 
 EVALUATOR = Column("evaluator", gettext_lazy("evaluator"))

@@ -10,16 +10,18 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.additions import Addition, Additions, additions_of
 from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.comparison import (
     ON_FAILURE,
     ON_SUCCESS,
+    Addition,
+    Additions,
     Comparison,
     Flips,
     Group,
     PairCompared,
     Spent,
+    additions_of,
     compare,
 )
 from judging.analysis.audits.measures import BY_KEY, Measure

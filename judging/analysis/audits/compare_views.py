@@ -5,14 +5,14 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.ceiling import ceiling_of
+from judging.analysis.audits.ceiling import ceiling_of, people_page
 from judging.analysis.audits.compare_page import compare_page, default_pair, pair_rows
 from judging.analysis.audits.comparison import compare, compare_all
 from judging.analysis.audits.comparison_tables import comparison_table
-from judging.analysis.audits.people_page import people_page
 from judging.analysis.audits.verdict_sources import VerdictSource, Voices, voices_of
-from judging.analysis.audits.views import as_file, as_part
-from judging.analysis.reports import FORMATS
+from judging.analysis.audits.views import as_part
+from judging.analysis.reports.views import as_file
+from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors
 from runs.interface.fragments import AppRequest

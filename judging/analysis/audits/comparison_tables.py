@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.additions import additions_of
 from judging.analysis.audits.ceiling import Against, ceiling_of
 from judging.analysis.audits.columns import EVALUATOR, RUNS, UNDEFINED
-from judging.analysis.audits.comparison import Comparison, Flips, compare_all
+from judging.analysis.audits.comparison import Comparison, Flips, additions_of, compare_all
 from judging.analysis.audits.verdict_sources import voices_of
-from judging.analysis.reports import Column, Table, Value
-from judging.analysis.table_values import ends, number, why
+from judging.analysis.reports.columns import ends, number, why
+from judging.analysis.reports.report import Column, Report, Value
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix
 
@@ -34,7 +33,7 @@ def _flips(flips: Flips) -> list[Value]:
     return [flips.fixed_fn, flips.new_fn, flips.fixed_fp, flips.new_fp]
 
 
-def pairs_table(study: Study) -> Table:
+def pairs_table(study: Study) -> Report:
     """One row a pair of evaluators: what flips from the first to the second."""
     rows: list[list[Value]] = [
         [
@@ -52,10 +51,10 @@ def pairs_table(study: Study) -> Table:
     note = _(
         "McNemar's exact test over the runs on which both have a verdict; Holm over all pairs."
     )
-    return Table(name="pairs", title=title, columns=columns, rows=rows, notes=[note])
+    return Report(name="pairs", title=title, columns=columns, rows=rows, notes=[note])
 
 
-def comparison_table(study: Study, comparison: Comparison) -> Table:
+def comparison_table(study: Study, comparison: Comparison) -> Report:
     """Two evaluators: all runs in the first row, then every site, template and kind."""
     whole = comparison.flips
     first, second = comparison.matrices
@@ -101,14 +100,14 @@ def comparison_table(study: Study, comparison: Comparison) -> Table:
         "second": comparison.second.name,
     }
     title = _("%(study)s: from %(first)s (1) to %(second)s (2)") % names
-    return Table(name="comparison", title=title, columns=columns, rows=rows)
+    return Report(name="comparison", title=title, columns=columns, rows=rows)
 
 
 def _cells(matrix: ConfusionMatrix) -> list[Value]:
     return [getattr(matrix, cell) for cell in CELLS]
 
 
-def steps_table(study: Study) -> Table:
+def steps_table(study: Study) -> Report:
     """One row a step of an evaluator: alone, and what it adds to the steps before it."""
     voices = voices_of(study)
     rows: list[list[Value]] = []
@@ -132,10 +131,10 @@ def steps_table(study: Study) -> Table:
         Column("new_fp", gettext_lazy("adds FP")),
     ]
     title = _("%(study)s: what each step of an evaluator adds") % {"study": study.name}
-    return Table(name="steps", title=title, columns=columns, rows=rows)
+    return Report(name="steps", title=title, columns=columns, rows=rows)
 
 
-def people_table(study: Study) -> Table:
+def people_table(study: Study) -> Report:
     """One row a pair of annotators, or of an evaluator and an annotator."""
     ceiling = ceiling_of(study, voices_of(study))
     rows = list(_against("people", ceiling.people))
@@ -156,7 +155,7 @@ def people_table(study: Study) -> Table:
     ]
     title = _("%(study)s: evaluators and annotators against annotators") % {"study": study.name}
     note = _("Over the runs on which both say success or failure.")
-    return Table(name="people", title=title, columns=columns, rows=rows, notes=[note])
+    return Report(name="people", title=title, columns=columns, rows=rows, notes=[note])
 
 
 def _against(kind: str, found: Iterable[Against]) -> Iterable[list[Value]]:

@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.reports import Column, Table, Value
+from judging.analysis.reports.report import Column, Report, Value
 from judging.analysis.wording import why_undefined
 from judging.models import Label, Study, StudyItem, Success
 from judging.statistics.figures import Interval, Reason, Undefined
@@ -127,7 +127,7 @@ def items_of(detector: Detector, cell: Cell) -> list[StudyItem]:
     return list(shown.order_by("position"))
 
 
-def detectors_table(study: Study) -> Table:
+def detectors_table(study: Study) -> Report:
     """One row a detector and kind of anomaly."""
     columns = [
         Column("kind", gettext_lazy("anomaly")),
@@ -153,7 +153,7 @@ def detectors_table(study: Study) -> Table:
         for each in detectors_of(study).detectors
     ]
     title = _("%(study)s: detectors of anomalies beside people") % {"study": study.name}
-    return Table(name="detectors", title=title, columns=columns, rows=rows)
+    return Report(name="detectors", title=title, columns=columns, rows=rows)
 
 
 def _figure(share: Share) -> list[Value]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -13,12 +13,11 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.audits.population import FAILURE, counted_items
 from judging.analysis.experiments.figures import configuration_names
-from judging.analysis.failure_modes.panel import ModePanel, mode_panel, read_whose
-from judging.analysis.failure_modes.shares import ModeFigures, count, reviewed, told_of
-from judging.analysis.failure_modes.tables import MODE_COLUMNS, MODES_NOTE, mode_rows
-from judging.analysis.failure_modes.told import WHOSE, Word, read_word, showing
-from judging.analysis.failure_modes.words import word_in_words
-from judging.analysis.reports import Column, Table
+from judging.analysis.failure_modes.report import modes_report
+from judging.analysis.failure_modes.shares import ModeFigures, count, modes_of_runs, reviewed
+from judging.analysis.failure_modes.sources import SOURCES, ModeSource, read_mode, showing
+from judging.analysis.failure_modes.words import mode_words
+from judging.analysis.reports.report import Report
 from judging.models import Study
 from runs.models import AgentConfiguration, Run
 from runs.models.parsing import read_number
@@ -37,40 +36,26 @@ def errors_of(study: Study) -> QuerySet[Any]:
     return ended.exclude(pk__in=failures_of(study).values("pk")).order_by()
 
 
-def study_figures(study: Study, word: Word) -> list[tuple[int, str, ModeFigures]]:
-    """Configurations by name, with their failures under one word."""
-    found = count(told_of(failures_of(study), errors_of(study)), word)
-    names = configuration_names(AgentConfiguration.objects.filter(pk__in=found))
-    return sorted(((pk, names[pk], found[pk]) for pk in found), key=lambda each: each[1])
+def failure_modes_report(study: Study, chosen: ModeSource = ModeSource.KNOWN) -> Report:
+    """One row a configuration, source and mode; a page shows those of one source."""
+    runs = modes_of_runs(failures_of(study), errors_of(study))
+    names = configuration_names(
+        AgentConfiguration.objects.filter(pk__in={run.agent for run in runs})
+    )
 
+    def figures_by(source: ModeSource) -> list[tuple[int, str, ModeFigures]]:
+        found = count(runs, source)
+        return sorted(((pk, names[pk], found[pk]) for pk in found), key=lambda each: each[1])
 
-def study_panel(study: Study, by: str) -> ModePanel:
-    """The page of a study.
+    def link(pk: int, mode: str, by: ModeSource) -> str:
+        return FailureSelection({"agent": str(pk), "mode": mode, "by": by.value}).url(study)
 
-    Raises:
-        ValueError: `by` is nobody's word.
-    """
-    word = read_whose(by)
-
-    def link(pk: int, shown: str, whose: Word) -> str:
-        return FailureSelection({"agent": str(pk), "mode": shown, "by": whose.value}).url(study)
-
-    return mode_panel(study_figures(study, word), word, reviewed(failures_of(study)), link)
-
-
-def failure_modes_table(study: Study) -> Table:
-    """One row a configuration, word and mode."""
-    return Table(
+    report = modes_report(figures_by, reviewed(failures_of(study)), chosen, link)
+    return replace(
+        report,
         name="failure_modes",
         title=_("%(study)s: failure modes") % {"study": study.name},
-        columns=[Column("configuration", _("configuration")), *MODE_COLUMNS],
-        rows=[
-            [name, *row]
-            for word in Word
-            for _pk, name, found in study_figures(study, word)
-            for row in mode_rows(found)
-        ],
-        notes=[_("Failures are what people agreed on or adjudicated."), str(MODES_NOTE)],
+        notes=[_("Failures are what people agreed on or adjudicated."), *report.notes],
     )
 
 
@@ -81,8 +66,8 @@ class FailureSelection:
     chosen: Mapping[str, str]
 
     @property
-    def word(self) -> Word:
-        return Word(self.chosen.get("by", Word.KNOWN))
+    def by(self) -> ModeSource:
+        return ModeSource(self.chosen.get("by", ModeSource.KNOWN))
 
     @property
     def query(self) -> str:
@@ -105,16 +90,16 @@ class FailureSelection:
         if "agent" in self.chosen:
             runs = runs.filter(agent=self.chosen["agent"])
         if mode:
-            runs = showing(runs, mode, self.word)
+            runs = showing(runs, mode, self.by)
         listed: QuerySet[Any] = runs.select_related("task", "agent")
         return listed.order_by("task__external_id", "agent", "trial", "pk")
 
     def _words(self, key: str, study: Study) -> str:
         value = self.chosen[key]
         if key == "mode":
-            return word_in_words(value)
+            return mode_words(value)
         if key == "by":
-            return str(WHOSE[Word(value)])
+            return str(SOURCES[ModeSource(value)])
         # Only agents that acted here are named: others may be hidden from the reader.
         agents = AgentConfiguration.objects.filter(runs__study_items__study=study, pk=value)
         return str(agents.first() or value)
@@ -133,7 +118,7 @@ def read_selection(query: Mapping[str, str]) -> FailureSelection:
     if "agent" in chosen and read_number(chosen["agent"]) is None:
         raise ValueError(f"{chosen['agent']} is no number")
     if "mode" in chosen:
-        read_word(chosen["mode"])
+        read_mode(chosen["mode"])
     if "by" in chosen:
-        Word(chosen["by"])
+        ModeSource(chosen["by"])
     return FailureSelection(chosen)

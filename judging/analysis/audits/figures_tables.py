@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from judging.analysis.audits.agreement import Agreed, Pair, agreement_of
 from judging.analysis.audits.columns import (
     COUNT,
     EVALUATOR,
     HIGH,
     LOW,
     METHOD,
+    RUNS,
     TOTAL,
     UNDEFINED,
     VALUE,
     VERSION,
     named,
 )
-from judging.analysis.audits.corrected import corrected_rates
-from judging.analysis.audits.matrices import Audit, audit_of
+from judging.analysis.audits.matrices import Audit, audit_of, corrected_rates
 from judging.analysis.audits.measures import MEASURES, measure
 from judging.analysis.audits.resampling import resampled
-from judging.analysis.reports import Column, Table, Value
-from judging.analysis.table_values import ends, method, number, why
+from judging.analysis.reports.columns import ends, method, number, why
+from judging.analysis.reports.report import Column, Report, Value
 from judging.models import Study
 
 
@@ -36,7 +39,7 @@ def _population_note(audit: Audit) -> str:
     }
 
 
-def matrices_table(study: Study) -> Table:
+def matrices_table(study: Study) -> Report:
     """One row an evaluator: the four cells and the fifth."""
     audit = audit_of(study)
     rows = [
@@ -66,7 +69,7 @@ def matrices_table(study: Study) -> Table:
         Column("no_verdict_because", gettext_lazy("no verdict because")),
     ]
     title = _("%(study)s: evaluators against reference verdicts") % {"study": study.name}
-    return Table(
+    return Report(
         name="matrices",
         title=title,
         columns=columns,
@@ -75,7 +78,7 @@ def matrices_table(study: Study) -> Table:
     )
 
 
-def figures_table(study: Study) -> Table:
+def figures_table(study: Study) -> Report:
     """One row a figure of an evaluator, with its intervals and what it was computed from."""
     audit = audit_of(study)
     intervals = resampled(audit)
@@ -114,12 +117,12 @@ def figures_table(study: Study) -> Table:
         UNDEFINED,
     ]
     title = _("%(study)s: figures of the evaluators") % {"study": study.name}
-    return Table(
+    return Report(
         name="figures", title=title, columns=columns, rows=rows, notes=[_population_note(audit)]
     )
 
 
-def corrected_table(study: Study) -> Table:
+def corrected_table(study: Study) -> Report:
     """One row an evaluator: the success rate of the runs without a reference verdict."""
     rows: list[list[Value]] = [
         [
@@ -148,4 +151,49 @@ def corrected_table(study: Study) -> Table:
     ]
     title = _("%(study)s: runs without a reference verdict") % {"study": study.name}
     note = _("Rogan and Gladen's correction of the pass rate, by the rates on the other runs.")
-    return Table(name="corrected", title=title, columns=columns, rows=rows, notes=[note])
+    return Report(name="corrected", title=title, columns=columns, rows=rows, notes=[note])
+
+
+def agreement_table(study: Study) -> Report:
+    """Agreement of all annotators, of each pair, and of each with themselves."""
+    agreement = agreement_of(study)
+    everybody = _("all annotators")
+    rows = [
+        *_agreed_rows("all", everybody, agreement.runs, agreement.figures),
+        *(row for pair in agreement.pairs for row in _pair_rows("pair", pair)),
+        *(row for pair in agreement.repeats for row in _pair_rows("repeat", pair)),
+    ]
+    columns = [
+        Column("kind", gettext_lazy("kind")),
+        Column("annotators", gettext_lazy("annotators")),
+        RUNS,
+        Column("figure", gettext_lazy("figure")),
+        VALUE,
+        LOW,
+        HIGH,
+        METHOD,
+        UNDEFINED,
+    ]
+    title = _("%(study)s: agreement of the annotators before adjudication") % {"study": study.name}
+    return Report(name="agreement", title=title, columns=columns, rows=rows)
+
+
+def _pair_rows(kind: str, pair: Pair) -> Iterable[list[Value]]:
+    names = pair.first if pair.first == pair.second else f"{pair.first}, {pair.second}"
+    return _agreed_rows(kind, names, pair.runs, pair.figures)
+
+
+def _agreed_rows(
+    kind: str, names: str, runs: int, figures: Iterable[Agreed]
+) -> Iterable[list[Value]]:
+    for each in figures:
+        yield [
+            kind,
+            names,
+            runs,
+            each.key,
+            number(each.value),
+            *ends(each.interval),
+            method(each.interval),
+            why(each.value) or str(each.why) or None,
+        ]

@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext_noop
 
-from judging.analysis.audits.order import in_order, of_success
+from judging.analysis.audits.evaluators import in_order, of_success
 from judging.analysis.audits.population import (
     FAILURE,
+    INFEASIBLE,
     SUCCESS,
     Population,
     References,
     counted_items,
     population_of,
 )
-from judging.models import Evaluation, EvaluatorVersion, Study
+from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
+from judging.statistics.figures import Figure, Interval, Reason, Undefined
+from judging.statistics.proportions import Share, rogan_gladen_interval, rogan_gladen_of
 
 NOT_EVALUATED = gettext_noop("not evaluated yet")
 NO_REASON = gettext_noop("no reason given")
@@ -130,3 +133,52 @@ def matrix_of(cells: Mapping[Cell, int], references: References) -> ConfusionMat
         no_verdict_on_success=references.successes - tp - fn,
         no_verdict_on_failure=references.failures - tn - fp,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected:
+    """What an evaluator passes of the runs without a reference verdict, and what is behind it."""
+
+    audit: EvaluatorAudit
+    passed: Share
+
+    @property
+    def value(self) -> Figure:
+        """The success rate behind the pass rate, by Rogan and Gladen."""
+        matrix = self.audit.matrix
+        return rogan_gladen_of(self.passed, matrix.recall, matrix.specificity)
+
+    @property
+    def interval(self) -> Interval | Undefined:
+        matrix = self.audit.matrix
+        return rogan_gladen_interval(self.passed, matrix.recall, matrix.specificity)
+
+
+def corrected_rates(audit: Audit) -> list[Corrected]:
+    """For each evaluator that says something of runs without a reference verdict, in one query.
+
+    Its rates are measured on the runs that have one, so that the two are independent.
+    """
+    unsettled = StudyItem.objects.filter(study=audit.study, verdict__isnull=True).exclude(
+        INFEASIBLE
+    )
+    rows = (
+        Evaluation.objects.filter(
+            run__in=unsettled.order_by().values("run"),
+            is_current=True,
+            verdict__in=list(PASSED_BY_VERDICT),
+        )
+        .values_list("evaluator", "verdict")
+        .annotate(n=Count("*"))
+        .order_by()
+    )
+    counts: Counter[tuple[int, bool | None]] = Counter()
+    for evaluator, verdict, n in rows:
+        counts[evaluator, PASSED_BY_VERDICT[verdict]] += n
+    found = []
+    for each in audit.speaking:
+        passed, failed = (counts[each.evaluator.pk, verdict] for verdict in (True, False))
+        if passed + failed:
+            share = Share(passed, passed + failed, Reason.NO_VERDICTS)
+            found.append(Corrected(audit=each, passed=share))
+    return found

@@ -1,55 +1,56 @@
-"""A judge's progress rates beside what people ticked."""
+"""A judge's progress rates against what people ticked."""
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from judging.analysis.audits.views import as_file
-from judging.analysis.progress.people import CELLS, people_progress
-from judging.analysis.progress.people_page import (
+from judging.analysis.progress.people import CELLS
+from judging.analysis.progress.people_reports import (
+    PEOPLE,
     TOLERANCES,
-    PeoplePage,
-    items_behind,
-    people_page,
-    read_chosen,
+    PeopleFacts,
+    picture,
+    read_people_query,
+    sentence,
 )
-from judging.analysis.progress.people_tables import TABLE_NAMES, TABLES
-from judging.analysis.progress.published import (
-    ENVIRONMENTS,
-    JUDGE_DOLLARS,
-    OVERALL,
-    PEOPLE_DOLLARS,
-    SAMPLES,
-)
-from judging.analysis.reports import FORMATS
+from judging.analysis.progress.published import JUDGE_DOLLARS, PEOPLE_DOLLARS, SAMPLES
+from judging.analysis.reports.html import html_tables
+from judging.analysis.reports.views import as_file, check_address
+from judging.analysis.reports.writing import FORMATS
 from judging.models import Study, StudyItem
 from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest
 from runs.operations.error_views import BadQueryError
+
+READ = "progress of an audit"
 
 
 @require_safe
 @for_auditors
 def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
     """How well an evaluator of milestones corresponds with people, and the runs behind it."""
-    page = _page(request, study)
-    items = items_behind(page)
-    farthest = StudyItem.objects.filter(pk__in=[pair.ticked.item for pair in page.farthest])
-    record_unblindings(user=request.user, items=[*items, *farthest], reason="progress of an audit")
+    facts = _facts(request, study)
+    items, farthest = facts.items, facts.farthest
+    shown = StudyItem.objects.filter(pk__in=[pair.ticked.item for pair in farthest])
+    record_unblindings(user=request.user, items=[*items, *shown], reason=READ)
     context = {
         "study": study,
-        "page": page,
+        "facts": facts,
+        "sentence": sentence(facts),
+        "figures": html_tables(PEOPLE.make("figures", facts)),
+        "picture": picture(facts) if facts.pairs else None,
+        "farthest": farthest,
+        "milestones": html_tables(PEOPLE.make("milestones", facts)),
+        "costs": facts.costs,
         "items": items,
-        "cell": CELLS[page.chosen.cell] if page.chosen.cell else "",
+        "cell": CELLS[facts.query.cell] if facts.query.cell else "",
         "tolerances": TOLERANCES,
         "published": {
-            "environments": ENVIRONMENTS,
-            "overall": OVERALL,
             "judge": JUDGE_DOLLARS / SAMPLES,
             "people": PEOPLE_DOLLARS / SAMPLES,
             "times": PEOPLE_DOLLARS // JUDGE_DOLLARS,
         },
-        "tables": TABLE_NAMES,
+        "tables": PEOPLE.names,
         "formats": FORMATS,
     }
     return render(request, "judging/analysis/audits/audit_progress.html", context)
@@ -58,20 +59,17 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
 @require_safe
 @for_auditors
 def audit_progress_table(request: AppRequest, study: Study, name: str, ending: str) -> HttpResponse:
-    """One of the page's tables as a file."""
-    if name not in TABLES or ending not in FORMATS:
-        raise Http404
-    page = _page(request, study)
-    if name == "runs" and page.against:
-        pairs = page.against.pairs
-        items = StudyItem.objects.filter(pk__in=[pair.ticked.item for pair in pairs])
-        record_unblindings(user=request.user, items=items, reason="progress of an audit")
-    return as_file(TABLES[name](page), ending)
+    """One of the page's reports as a file."""
+    check_address(ending, name, PEOPLE)
+    facts = _facts(request, study)
+    if PEOPLE.entries[name].lists_runs:
+        items = StudyItem.objects.filter(pk__in=[pair.ticked.item for pair in facts.pairs])
+        record_unblindings(user=request.user, items=items, reason=READ)
+    return as_file(PEOPLE.make(name, facts), ending)
 
 
-def _page(request: AppRequest, study: Study) -> PeoplePage:
+def _facts(request: AppRequest, study: Study) -> PeopleFacts:
     try:
-        chosen = read_chosen(request.GET)
+        return PeopleFacts(study, read_people_query(request.GET))
     except ValueError as error:
         raise BadQueryError(error) from error
-    return people_page(people_progress(study), chosen)

@@ -11,20 +11,19 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.analysis.audits.causes_filter import with_tags
-from judging.analysis.audits.cell_table import CellTable
+from judging.analysis.audits.cell_table import CellTable, cells_table
 from judging.analysis.audits.cells import items_in_cells, read_cells
-from judging.analysis.audits.cells_tables import cells_table
 from judging.analysis.audits.judgements import judgements_of, opened_items
 from judging.analysis.audits.page import LEFT_OUT
 from judging.analysis.audits.population import Group, items_in
-from judging.analysis.audits.views import as_file
 from judging.analysis.audits.walks import read_walk, walked_neighbours, way_back
 from judging.analysis.causes.forms import CauseForm
 from judging.analysis.causes.pages import TAG, tag_filter, walked_pane
 from judging.analysis.failure_modes.pages import failure_beside
 from judging.analysis.miniwob.cause_pages import walked_failure
 from judging.analysis.progress.run_progress import curves_of
-from judging.analysis.reports import FORMATS
+from judging.analysis.reports.views import as_file
+from judging.analysis.reports.writing import FORMATS
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial

@@ -12,7 +12,7 @@ from judging.analysis.audits.columns import GOAL, NUMBER, REFERENCE, RUN, SITE, 
 from judging.analysis.audits.selection import Selection, selected_items
 from judging.analysis.audits.triangle import RunVoices, voices_on
 from judging.analysis.audits.verdict_sources import VerdictSource, Voices, voices_of
-from judging.analysis.reports import Column, Table, Value
+from judging.analysis.reports.report import Column, Report, Value
 from judging.models import Study
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BATCH = 500
 
 
-def triangle_table(study: Study) -> Table:
+def triangle_table(study: Study) -> Report:
     """All counted runs of the study, those most disagreed on first."""
     voices = voices_of(study)
     selection = Selection()
@@ -30,7 +30,7 @@ def triangle_table(study: Study) -> Table:
 
 def triangle_rows(
     study: Study, items: Iterable[SelectedItem], voices: Voices, selection: Selection
-) -> Table:
+) -> Report:
     """One row a run of the selection; two columns an evaluator, its verdict and its cell."""
     shown = voices.columns(selection.evaluators or voices.evaluators)
     all_items = list(items)
@@ -53,7 +53,7 @@ def triangle_rows(
         *(column for voice in shown for column in _columns(voice)),
     ]
     title = _("%(study)s: what everybody said of each run") % {"study": study.name}
-    return Table(name="triangle", title=title, columns=columns, rows=rows, notes=[_note()])
+    return Report(name="triangle", title=title, columns=columns, rows=rows, notes=[_note()])
 
 
 def _note() -> str:

@@ -11,8 +11,8 @@ from judging.analysis.audits.triangle_page import filters_of
 from judging.analysis.audits.triangle_table import TriangleTable
 from judging.analysis.audits.triangle_tables import triangle_rows
 from judging.analysis.audits.verdict_sources import Voices, voices_of
-from judging.analysis.audits.views import as_file
-from judging.analysis.reports import FORMATS
+from judging.analysis.reports.views import as_file
+from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial

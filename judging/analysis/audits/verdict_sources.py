@@ -25,7 +25,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.order import in_order, of_success
+from judging.analysis.audits.evaluators import in_order, of_success
 from judging.analysis.audits.population import counted_items
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from judging.models.labels import Success

@@ -9,19 +9,27 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.agreement import agreement_of
-from judging.analysis.audits.corrected import corrected_rates
-from judging.analysis.audits.home import listed_studies
-from judging.analysis.audits.matrices import audit_of
-from judging.analysis.audits.page import QUESTIONS, audit_page, draw, figures_of
+from judging.analysis.audits.detectors import (
+    CELLS,
+    KINDS,
+    Cell,
+    Detected,
+    Detector,
+    detectors_of,
+    items_of,
+)
+from judging.analysis.audits.matrices import audit_of, corrected_rates
+from judging.analysis.audits.page import QUESTIONS, audit_page, draw, figures_of, listed_studies
 from judging.analysis.audits.population import counted_items
-from judging.analysis.audits.report import whole_report
+from judging.analysis.audits.reports import PER_RUN, TABLE_NAMES, TABLES, whole_report
 from judging.analysis.audits.resampling import resampled
-from judging.analysis.audits.tables import PER_RUN, TABLE_NAMES, TABLES
-from judging.analysis.reports import FORMATS, Table
+from judging.analysis.reports.views import as_file, as_picture, attached
+from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
 from judging.studies.access import AUDIT, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
+from runs.operations.error_views import BadQueryError
 
 PER_PAGE = 50
 
@@ -117,7 +125,7 @@ def audit_report(request: AppRequest, study: Study, ending: str) -> HttpResponse
     """The whole audit as one document."""
     if ending not in FORMATS or ending == "csv":  # of which a file holds one table only
         raise Http404
-    return _attached(whole_report(study, ending), FORMATS[ending].content_type, f"report.{ending}")
+    return attached(whole_report(study, ending), FORMATS[ending].content_type, f"report.{ending}")
 
 
 @require_safe
@@ -128,16 +136,38 @@ def audit_picture(request: AppRequest, study: Study, name: str) -> HttpResponse:
         raise Http404
     audit = audit_of(study)
     picture = draw(audit, name, resampled(audit)).picture
-    return _attached(picture, "image/svg+xml", f"{name}.svg")
+    return as_picture(picture, name)
 
 
-def as_file(table: Table, ending: str) -> HttpResponse:
-    """The table as a file to keep."""
-    written = FORMATS[ending]
-    return _attached(written.write(table), written.content_type, f"{table.name}.{ending}")
+@require_safe
+@for_auditors
+def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
+    """Precision and recall of every detector, and the runs behind one number."""
+    found = detectors_of(study)
+    detector, cell = _chosen(request, found)
+    items = items_of(detector, cell) if detector and cell else []
+    record_unblindings(user=request.user, items=items, reason="detectors of an audit")
+    context = {
+        "study": study,
+        "found": found,
+        "causes": [(KINDS[kind], names) for kind, names in found.causes.items()],
+        "kinds": KINDS,
+        "detector": detector,
+        "cell": CELLS[cell] if cell else None,
+        "items": items,
+        "formats": FORMATS,
+    }
+    return render(request, "judging/analysis/audits/audit_detectors.html", context)
 
 
-def _attached(content: str, content_type: str, name: str) -> HttpResponse:
-    response = HttpResponse(content, content_type=content_type)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+def _chosen(request: AppRequest, found: Detected) -> tuple[Detector | None, Cell | None]:
+    if not request.GET.get("cell"):
+        return None, None
+    detector = found.named(request.GET.get("kind", ""), request.GET.get("detector", ""))
+    try:
+        cell = Cell(request.GET["cell"])
+    except ValueError as error:
+        raise BadQueryError(error, "cell") from error
+    if detector is None:
+        raise Http404
+    return detector, cell

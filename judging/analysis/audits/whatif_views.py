@@ -1,7 +1,11 @@
 """What if an evaluator were switched otherwise: preview, and keep it as a new version."""
 
+from __future__ import annotations
+
+from decimal import Decimal
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpResponse
@@ -11,17 +15,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.what_if_forms import KeepForm
 from judging.analysis.audits.whatif_pages import result
 from judging.analysis.audits.whatif_pages import what_if as form_of
 from judging.analysis.audits.whatif_rules import levers
-from judging.analysis.audits.whatif_services import save_and_evaluate
 from judging.analysis.audits.whatif_settings import Setting, switched
+from judging.evaluating.services import start_batch
 from judging.evaluators.registry import UnknownEvaluatorError
-from judging.models import Study
+from judging.models import EvaluationBatch, Study
 from judging.studies.access import EVALUATE, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.models import User
 from runs.queue.paid_work import WorkRefusedError
+from runs.queue.paid_work_services import CostLimitField
 
 
 @require_safe
@@ -114,3 +119,30 @@ def _not_kept(request: AppRequest, study: Study, setting: Setting, why: str) -> 
     """Back to the switches, with the reason."""
     messages.error(request, _("Nothing was kept: %(why)s") % {"why": why})
     return redirect(f"{reverse('judging:what_if', args=[study.pk])}?{setting.address}")
+
+
+class KeepForm(forms.Form):
+    """What the new version may spend on this study; nothing where that is left empty."""
+
+    max_cost = CostLimitField(min_value=0)
+
+    @property
+    def limit(self) -> Decimal:
+        """The limit of a valid form."""
+        given: Decimal | None = self.cleaned_data["max_cost"]
+        return given or Decimal(0)
+
+
+def save_and_evaluate(
+    *, user: User, study: Study, setting: Setting, max_cost: Decimal
+) -> EvaluationBatch:
+    """Store the evaluator so switched as a version of its name, and have the study evaluated.
+
+    Args:
+        max_cost: in US dollars, where it asks a model; replies that are kept cost nothing.
+
+    Raises:
+        UnknownEvaluatorError: the program has moved on from the evaluator.
+        WorkRefusedError: its model cannot be asked, so nothing is kept.
+    """
+    return start_batch(evaluator=setting.evaluator(), study=study, user=user, max_cost=max_cost)

@@ -15,8 +15,8 @@ from judging.analysis.audits.triangle_links import Linked
 from judging.analysis.experiments.comparison import Comparison, Spending
 from judging.analysis.experiments.pairs import CELLS, FLIPPED, RULES, By, Cell, Pair, Paired, Side
 from judging.analysis.gate.reading import command_line, side_words
-from judging.analysis.reports import Column, Table, Value
-from judging.analysis.table_values import number, value_and_ends
+from judging.analysis.reports.columns import number, value_and_ends
+from judging.analysis.reports.report import Column, Report, Value
 
 MOST_LISTED = 200
 
@@ -112,7 +112,7 @@ def side_names(first: Side, second: Side) -> tuple[str, str]:
     return one, two
 
 
-def comparison_table(comparison: Comparison) -> Table:
+def comparison_report(comparison: Comparison) -> Report:
     """One row a figure, then one a pair that flips."""
     names = side_names(comparison.first, comparison.second)
     columns = [
@@ -157,7 +157,7 @@ def comparison_table(comparison: Comparison) -> Table:
         "rule": RULES[comparison.pairing.by],
     }
     title = _("%(first)s beside %(second)s") % {"first": names[0], "second": names[1]}
-    return Table(name="comparison", title=title, columns=columns, rows=rows, notes=[note])
+    return Report(name="comparison", title=title, columns=columns, rows=rows, notes=[note])
 
 
 def _with(query: QueryDict, **changes: object) -> str:

@@ -7,25 +7,16 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from judging.analysis.audits.views import as_file
-from judging.analysis.experiments.access_views import (
-    choices_of,
-    demand_permissions,
-    pairing_of,
-    scope_of,
-    source_of,
-)
-from judging.analysis.experiments.compare_page import compare_page, comparison_table
-from judging.analysis.experiments.comparison import Comparison, compare
+from judging.analysis.experiments.access import check_permissions, facts_of, read_value, scope_of
+from judging.analysis.experiments.compare_page import compare_page, comparison_report
+from judging.analysis.experiments.comparison import compare
 from judging.analysis.experiments.figures import configuration_names
 from judging.analysis.experiments.pairs import Cell, Side
 from judging.analysis.experiments.sources import Source
-from judging.analysis.reports import FORMATS
-from judging.models import StudyItem
-from judging.studies.access import record_unblindings
+from judging.analysis.reports.views import as_file, record_reading
+from judging.analysis.reports.writing import FORMATS
 from runs.interface.fragments import AppRequest
 from runs.models import AgentConfiguration, Experiment
-from runs.operations.error_views import BadQueryError
 
 MOST_OFFERED = 300
 KEPT = ("a", "b", "a_agent", "b_agent", "pair")
@@ -35,7 +26,7 @@ KEPT = ("a", "b", "a_agent", "b_agent", "pair")
 @require_safe
 def experiment_compare(request: AppRequest) -> HttpResponse:
     """How far two sides lie apart, and which of their runs flip."""
-    demand_permissions(request)
+    check_permissions(request)
     offered = list(Experiment.objects.visible_to(request.user)[:MOST_OFFERED])
     first = request.GET.get("a") or (str(offered[0].pk) if offered else "")
     context: dict[str, object] = {
@@ -46,30 +37,30 @@ def experiment_compare(request: AppRequest) -> HttpResponse:
     }
     sides = _sides(request)
     if sides is not None:
-        choices = choices_of(sides[0].scope)
-        source = source_of(request, choices)
-        page = compare_page(_compared(request, sides, source), _cell(request), request.GET)
-        _record(request, page.listed, source)
+        facts = facts_of(request, sides[0].scope)
+        page = compare_page(
+            compare(*sides, facts.source, facts.query.by),
+            read_value(request, "cell", Cell),
+            request.GET,
+        )
+        _record(request, page.listed, facts.source)
         kept = [(key, value) for key, value in request.GET.items() if key in KEPT]
-        context |= {"page": page, "choices": choices, "source": source, "kept": kept}
+        context |= {"page": page, "choices": facts.choices, "source": facts.source, "kept": kept}
     return render(request, "judging/analysis/experiments/experiment_compare.html", context)
 
 
 @require_safe
 def experiment_compare_file(request: AppRequest, ending: str) -> HttpResponse:
     """The same as a file: the counts, the figures and what flips."""
-    demand_permissions(request)
+    check_permissions(request)
     sides = _sides(request)
     if sides is None or ending not in FORMATS:
         raise Http404
-    source = source_of(request, choices_of(sides[0].scope))
-    compared = _compared(request, sides, source)
-    _record(request, [run.run for pair in compared.pairing.flipped for run in pair], source)
-    return as_file(comparison_table(compared), ending)
-
-
-def _compared(request: AppRequest, sides: tuple[Side, Side], source: Source) -> Comparison:
-    return compare(*sides, source, pairing_of(request))
+    facts = facts_of(request, sides[0].scope)
+    compared = compare(*sides, facts.source, facts.query.by)
+    flipped = [run.run for pair in compared.pairing.flipped for run in pair]
+    _record(request, flipped, facts.source)
+    return as_file(comparison_report(compared), ending)
 
 
 def _sides(request: AppRequest) -> tuple[Side, Side] | None:
@@ -84,7 +75,7 @@ def _side(request: AppRequest, letter: str) -> Side:
     wanted = request.GET.get(f"{letter}_agent")
     if not wanted:
         return Side(scope=scope)
-    runs = scope.told
+    runs = scope.visible
     agents = AgentConfiguration.objects.filter(pk__in=runs.order_by().values("agent"))
     agent = get_object_or_404(agents, pk=_number(wanted))
     return Side(scope=scope, agent=agent, agent_name=configuration_names(agents)[agent.pk])
@@ -96,15 +87,7 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _cell(request: AppRequest) -> Cell | None:
-    try:
-        return Cell(request.GET["cell"]) if request.GET.get("cell") else None
-    except ValueError as error:
-        raise BadQueryError(error, "cell") from error
-
-
 def _record(request: AppRequest, run_ids: Sequence[UUID], source: Source) -> None:
     """Whoever reads verdicts of runs is noted, as in the lists of an audit."""
     if source.tells_judgements:
-        items = StudyItem.objects.filter(run__in=run_ids)
-        record_unblindings(user=request.user, items=items, reason="runs of compared experiments")
+        record_reading(request, run_ids, "runs of an experiment")

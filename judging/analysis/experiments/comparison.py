@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from judging.analysis.experiments.figures import ExperimentFigures, figures_of
+from judging.analysis.experiments.figures import figures_of
 from judging.analysis.experiments.pairs import By, Cell, Pair, Paired, Pairing, Side, pair_up
 from judging.analysis.experiments.sources import Source
 from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
@@ -71,8 +71,8 @@ def compare(first: Side, second: Side, source: Source, by: By | None = None) -> 
 
 
 def _accuracy(side: Side, source: Source) -> Share:
-    figures: ExperimentFigures = figures_of(side.scope, source)
-    chosen = [each for each in figures.configurations if side.agent in (None, each.agent)]
+    configurations = figures_of(side.scope, source).configurations
+    chosen = [each for each in configurations if side.agent in (None, each.agent)]
     return Share(sum(each.successes for each in chosen), sum(each.decided for each in chosen))
 
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db.models import Count
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.audits.evaluators import in_order
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
-from judging.analysis.audits.order import in_order
 from judging.analysis.experiments.population import COUNTED, Scope
 from judging.analysis.experiments.sources import FAILURE, SUCCESS, Source
 from judging.models import Evaluation, EvaluatorVersion
 from judging.statistics.proportions import Share
-from runs.models import Experiment
+from runs.launching.experiments.plans import Plan
+from runs.launching.experiments.services import Launched, launch_experiment
+from runs.models import Experiment, Task, User
+from webagent.agents.registry import make_agent
 
 CONTROLS: Mapping[str, Promise] = {
     "do_nothing": _("do nothing"),
@@ -102,3 +106,25 @@ def _let_through(
     }
     undecided = {name: runs[name] - share.total for name, share in passed.items()}
     return LetThrough(source=source, passed=passed, undecided=undecided)
+
+
+FEW_STEPS = 3
+"""Doing nothing takes no more: what it shows it shows at the first step."""
+
+
+def launch_controls(
+    *, name: str, tasks: Iterable[Task], token: UUID, user: User | None
+) -> Launched:
+    """Queue one trial of every control agent on each task; the same token launches them once.
+
+    Raises:
+        PlanError: they cannot run here; the message says why.
+    """
+    plan = Plan(
+        name=name,
+        tasks=tuple(tasks),
+        agents=tuple(make_agent(agent).describe() for agent in CONTROLS),
+        max_steps=FEW_STEPS,
+        in_background=True,
+    )
+    return launch_experiment(plan=plan, token=token, user=user)

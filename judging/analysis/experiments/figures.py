@@ -52,9 +52,14 @@ class Amount:
         """Per run of which it is known; None where it is known of none."""
         return float(self.total) / self.known if self.known and self.total is not None else None
 
+    @property
+    def known_total(self) -> float | None:
+        """None where it is known of none."""
+        return float(self.total) if self.known and self.total is not None else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class Configuration:
     """One configuration. `standings` counts all that may be told of it, the rest what counts.
 
     Runs that the reader still judges are in neither: how many of them a configuration has would
@@ -74,6 +79,10 @@ class Figures:
     """The cost of everything: errors and earlier attempts too."""
     started: datetime | None
     ended: datetime | None
+
+    @property
+    def pk(self) -> int:
+        return self.agent.pk
 
     @property
     def successes(self) -> int:
@@ -134,7 +143,7 @@ class ExperimentFigures:
     """All configurations of an experiment under one source, and how many runs stand where."""
 
     source: Source
-    configurations: Sequence[Figures]
+    configurations: Sequence[Configuration]
     sums: Sequence[Sums] = field(repr=False)
 
     @property
@@ -151,9 +160,6 @@ class ExperimentFigures:
     @property
     def counted(self) -> int:
         return sum(each.counted for each in self.configurations)
-
-    def named(self, pk: int) -> Figures | None:
-        return next((each for each in self.configurations if each.agent.pk == pk), None)
 
 
 def figures_of(scope: Scope, source: Source) -> ExperimentFigures:
@@ -193,7 +199,7 @@ def configuration_names(agents: Iterable[AgentConfiguration]) -> dict[int, str]:
 
 def names_in(scope: Scope) -> dict[int, str]:
     """What the configurations are called that are known to have acted in the experiment."""
-    acted = scope.told.order_by().values("agent")
+    acted = scope.visible.order_by().values("agent")
     return configuration_names(AgentConfiguration.objects.filter(pk__in=acted))
 
 
@@ -231,19 +237,19 @@ def _sums(scope: Scope, source: Source) -> list[Sums]:
     return [Sums(agent, task, RunResult(word), *rest) for agent, task, word, *rest in rows]
 
 
-def _figures(agent: AgentConfiguration, name: str, sums: Sequence[Sums]) -> Figures:
-    told = [each for each in sums if each.standing is not RunResult.HIDDEN]
-    counted = [each for each in told if each.standing in COUNTED]
+def _figures(agent: AgentConfiguration, name: str, sums: Sequence[Sums]) -> Configuration:
+    shown = [each for each in sums if each.standing is not RunResult.HIDDEN]
+    counted = [each for each in shown if each.standing in COUNTED]
     standings: Counter[RunResult] = Counter()
     trials: defaultdict[int, Counter[RunResult]] = defaultdict(Counter)
-    for each in told:
+    for each in shown:
         standings[each.standing] += each.runs
         if each.standing in DECIDED:
             trials[each.task][each.standing] += each.runs
-    starts = [each.first for each in told if each.first is not None]
-    ends = [each.last for each in told if each.last is not None]
+    starts = [each.first for each in shown if each.first is not None]
+    ends = [each.last for each in shown if each.last is not None]
     runs = sum(each.runs for each in counted)
-    return Figures(
+    return Configuration(
         agent=agent,
         name=name,
         standings=standings,
@@ -254,7 +260,7 @@ def _figures(agent: AgentConfiguration, name: str, sums: Sequence[Sums]) -> Figu
         ),
         cost=_cost(counted),
         steps=Amount(float(sum(each.steps for each in counted)), runs, runs),
-        spent=_cost(told),
+        spent=_cost(shown),
         started=min(starts, default=None),
         ended=max(ends, default=None),
     )

@@ -55,9 +55,11 @@ LEFT_OUT: Mapping[RunResult, Promise] = {
     RunResult.SUPERSEDED: _("replaced by a later attempt"),
     RunResult.HIDDEN: _("that you still judge"),
 }
-"""What is said of the runs that no figure counts."""
-TOLD_LEFT_OUT = {each: words for each, words in LEFT_OUT.items() if each is not RunResult.HIDDEN}
-"""What may be said of them by configuration."""
+"""The runs that no figure counts, by why."""
+LEFT_OUT_BY_CONFIGURATION = {
+    each: words for each, words in LEFT_OUT.items() if each is not RunResult.HIDDEN
+}
+"""The same where configurations are counted apart."""
 WORDS: Mapping[RunResult, Promise] = {
     RunResult.SUCCESS: _("success"),
     RunResult.FAILURE: _("failure"),
@@ -74,7 +76,7 @@ class Scope:
     runs: QuerySet[Any]
 
     @property
-    def told(self) -> RunQuerySet[Run]:
+    def visible(self) -> RunQuerySet[Run]:
         """The runs of which everything may be told, earlier attempts among them."""
         return cast("RunQuerySet[Run]", self.runs.filter(is_hidden=False))
 

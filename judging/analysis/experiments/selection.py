@@ -1,58 +1,119 @@
-"""The runs behind a number of an experiment, as an address names them."""
+"""The runs behind a number of an experiment, as an address names them.
+
+Progress is named by source and finding: `evaluator-12:told`, `ticks:40-60`, `evaluator-12:stale`,
+or `evaluator-12:stopped-7-2` for the runs of task 7 that reached its first two milestones and
+never the third.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.http import urlencode
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.experiments.course import with_detections
 from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.groups import GROUPINGS, tasks_in
+from judging.analysis.experiments.groups import tasks_in
 from judging.analysis.experiments.population import COUNTED, WORDS, RunResult, Scope
-from judging.analysis.experiments.recovery import with_detections
 from judging.analysis.experiments.sources import Source
-from judging.analysis.failure_modes.told import WHOSE, Word, read_word, showing
-from judging.analysis.failure_modes.words import word_in_words
+from judging.analysis.failure_modes.sources import SOURCES, ModeSource, read_mode, showing
+from judging.analysis.failure_modes.words import mode_words
 from judging.analysis.progress.selection import (
-    check_range,
     progress_words,
+    read_range,
     runs_of_progress,
-    with_milestones,
+    tasks_with_milestones,
 )
 from runs.models import Experiment, Run, TaskSet
 from runs.models.parsing import QueryError
 
-AND_MORE = "+"
 BETWEEN = "-"
-NAMES: Mapping[str, Promise] = {
-    "agent": gettext_lazy("configuration"),
-    "control": gettext_lazy("control"),
-    "standing": gettext_lazy("stands as"),
-    "site": gettext_lazy("site"),
-    "template": gettext_lazy("template"),
-    "level": gettext_lazy("level"),
-    "kind": gettext_lazy("kind of evaluation"),
-    "task": gettext_lazy("task"),
-    "steps": gettext_lazy("steps"),
-    "detections": gettext_lazy("anomalies noticed"),
-    "recovered": gettext_lazy("recovery"),
-    "end": gettext_lazy("end reason"),
-    "errors": gettext_lazy("errors of"),
-    "mode": gettext_lazy("failure mode"),
-    "by": gettext_lazy("by whose word"),
-    "task_set": gettext_lazy("task set"),
-    "milestones": gettext_lazy("milestones of the task"),
-    "progress": gettext_lazy("progress"),
+
+
+class Filter(NamedTuple):
+    """What runs can be chosen by: its name, the condition on runs, and its value in words.
+
+    A condition raises ValueError for a value that no run could have; None where it takes more than
+    the value.
+    """
+
+    name: Promise
+    condition: Callable[[str], Q] | None = None
+    words: Callable[[str], object] = lambda value: value or "—"
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise ValueError(f"{text} is no number")
+    return int(text)
+
+
+def _within(field: str) -> Callable[[str], Q]:
+    """A condition on a number: `3`, `3-5` or `3+`."""
+
+    def condition(value: str) -> Q:
+        low, high = read_range(value)
+        found = Q(**{f"{field}__gte": low})
+        return found if high is None else found & Q(**{f"{field}__lte": high})
+
+    return condition
+
+
+def _errors_of(origin: str) -> Q:
+    return ~(~Q(error_origin=Run.ErrorOrigin(origin)) & Q(standing=RunResult.ERROR))
+
+
+def _grouped(by: str) -> Callable[[str], Q]:
+    return lambda name: tasks_in(by, name)
+
+
+FILTERS: Mapping[str, Filter] = {
+    "agent": Filter(_("configuration"), lambda value: Q(agent=_number(value))),
+    "control": Filter(_("control"), lambda value: Q(agent__name=value)),
+    "standing": Filter(
+        _("stands as"),
+        lambda value: Q(standing__in=_standings(value)),
+        lambda value: ", ".join(str(WORDS[each]) for each in _standings(value)),
+    ),
+    "site": Filter(_("site"), _grouped("site")),
+    "template": Filter(_("template"), _grouped("template")),
+    "level": Filter(_("level"), _grouped("level")),
+    "kind": Filter(_("kind of evaluation"), _grouped("kind")),
+    "task": Filter(_("task"), lambda value: Q(task__external_id=value)),
+    "steps": Filter(_("steps"), _within("n_steps")),
+    "detections": Filter(_("anomalies noticed"), _within("detections")),
+    "recovered": Filter(
+        _("recovery"),
+        lambda value: Q(recoveries__gt=0) if value == "yes" else Q(recoveries=0),
+        lambda value: gettext("yes") if value == "yes" else gettext("none"),
+    ),
+    "end": Filter(
+        _("end reason"),
+        lambda value: Q(end_reason=Run.EndReason(value)),
+        lambda value: Run.EndReason(value).label,
+    ),
+    "errors": Filter(_("errors of"), _errors_of, lambda value: Run.ErrorOrigin(value).label),
+    "mode": Filter(_("failure mode"), None, mode_words),
+    "by": Filter(_("source"), None, lambda value: SOURCES[ModeSource(value)]),
+    "task_set": Filter(
+        _("task set"),
+        lambda value: Q(task__task_set=_number(value)),
+        lambda value: TaskSet.objects.filter(pk=value).first() or value,
+    ),
+    "milestones": Filter(
+        _("milestones of the task"), lambda value: Q(task__in=tasks_with_milestones(value))
+    ),
+    "progress": Filter(_("progress"), None, progress_words),
 }
-"""What runs can be chosen by. The empty text is a value of its own: tasks that name no site."""
+"""By name in the address. An empty value is one of its own: tasks that name no site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,56 +134,34 @@ class Selection:
 
     @property
     def tells_failures(self) -> bool:
-        """Whether the list is one of failures, in which it is told how they failed."""
+        """Whether the list is one of failures, which says how they failed."""
         return "mode" in self.chosen or self.chosen.get("standing") == RunResult.FAILURE
 
     def chips(self, scope: Scope) -> list[tuple[str, str, str]]:
         """What is chosen: name, value in words, and the query without it."""
         return [
-            (str(NAMES[key]), self._words(key, scope), self._without(key)) for key in self.chosen
+            (str(FILTERS[key].name), self._words(key, value, scope), self._without(key))
+            for key, value in self.chosen.items()
         ]
 
     def runs(self, scope: Scope) -> QuerySet[Any]:
         """The runs, with `standing`, `detections` and `recoveries`; hidden ones never."""
         runs = with_detections(scope.standing(self.source))
-        wanted = _standings(self.chosen.get("standing", ""))
-        runs = runs.filter(standing__in=wanted)
-        for key, value in self.chosen.items():
-            if key in GROUPINGS:
-                runs = runs.filter(tasks_in(key, value))
+        for key, value in {"standing": "", **self.chosen}.items():
+            condition = FILTERS[key].condition
+            if condition is not None:
+                runs = runs.filter(condition(value))
             elif key == "mode":
-                runs = showing(runs, value, Word(self.chosen.get("by", Word.KNOWN)))
-            elif key == "milestones":
-                runs = with_milestones(runs, value)
-            elif key == "errors":
-                runs = runs.exclude(~Q(error_origin=value), standing=RunResult.ERROR)
+                by = ModeSource(self.chosen.get("by", ModeSource.KNOWN))
+                runs = showing(runs, value, by)
             elif key == "progress":
                 runs = runs.filter(pk__among=runs_of_progress(scope, self.source, value))
-            elif key not in ("standing", "by"):
-                runs = runs.filter(**_condition(key, value))
         return runs
 
-    def _words(self, key: str, scope: Scope) -> str:
-        value = self.chosen[key]
-        if key == "standing":
-            return ", ".join(str(WORDS[each]) for each in _standings(value))
+    def _words(self, key: str, value: str, scope: Scope) -> str:
         if key == "agent":
             return names_in(scope).get(int(value), value)
-        if key == "mode":
-            return word_in_words(value)
-        if key == "by":
-            return str(WHOSE[Word(value)])
-        if key == "task_set":
-            return str(TaskSet.objects.filter(pk=value).first() or value)
-        if key == "progress":
-            return progress_words(value)
-        if key == "end":
-            return str(Run.EndReason(value).label)
-        if key == "errors":
-            return str(Run.ErrorOrigin(value).label)
-        if key == "recovered":
-            return _("yes") if value == "yes" else _("none")
-        return value or "—"
+        return str(FILTERS[key].words(value))
 
     def _without(self, key: str) -> str:
         left = {name: value for name, value in self.chosen.items() if name != key}
@@ -135,7 +174,7 @@ def read_selection(query: QueryDict, source: Source) -> Selection:
     Raises:
         QueryError: a value is none that runs could have.
     """
-    chosen = {name: query.get(name, "") for name in NAMES if name in query}
+    chosen = {name: query.get(name, "") for name in FILTERS if name in query}
     for key, value in chosen.items():
         try:
             _check(key, value)
@@ -158,22 +197,11 @@ def joined(standings: tuple[RunResult, ...]) -> str:
 def _check(key: str, value: str) -> None:
     if "\0" in value:
         raise ValueError("no text that is stored holds NUL")
-    if key == "standing":
-        _standings(value)
-    elif key == "mode":
-        read_word(value)
-    elif key == "by":
-        Word(value)
-    elif key == "milestones":
-        check_range(value)
-    elif key == "progress":
-        progress_words(value)
-    elif key == "end":
-        Run.EndReason(value)
-    elif key == "errors":
-        Run.ErrorOrigin(value)
-    elif key not in GROUPINGS:
-        _condition(key, value)
+    condition = FILTERS[key].condition
+    if condition is not None:
+        condition(value)
+    else:
+        {"mode": read_mode, "by": ModeSource, "progress": progress_words}[key](value)
 
 
 def _standings(value: str) -> list[RunResult]:
@@ -181,32 +209,3 @@ def _standings(value: str) -> list[RunResult]:
     if RunResult.HIDDEN in found:
         raise ValueError("what is hidden is not listed")
     return found
-
-
-def _condition(key: str, value: str) -> dict[str, object]:
-    if key == "agent":
-        return {"agent": _number(value)}
-    if key == "control":
-        return {"agent__name": value}
-    if key == "task":
-        return {"task__external_id": value}
-    if key == "end":
-        return {"end_reason": value}
-    if key == "recovered":
-        return {"recoveries__gt": 0} if value == "yes" else {"recoveries": 0}
-    if key == "detections" and value.endswith(AND_MORE):
-        return {"detections__gte": _number(value.removesuffix(AND_MORE))}
-    if key == "task_set":
-        return {"task__task_set": _number(value)}
-    if key == "steps" and value.endswith(AND_MORE):
-        return {"n_steps__gte": _number(value.removesuffix(AND_MORE))}
-    if key == "steps" and BETWEEN in value:
-        first, last = value.split(BETWEEN, 1)
-        return {"n_steps__range": (_number(first), _number(last))}
-    return {{"detections": "detections", "steps": "n_steps"}[key]: _number(value)}
-
-
-def _number(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise ValueError(f"{text} is no number")
-    return int(text)

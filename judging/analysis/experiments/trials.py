@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db.models import CharField, Count, OuterRef, Subquery
 from django.utils.translation import gettext as _
 
-from judging.analysis.experiments.figures import ExperimentFigures, Figures
+from judging.analysis.experiments.figures import Configuration, ExperimentFigures
 from judging.analysis.experiments.population import DECIDED, RunResult, Scope
 from judging.analysis.experiments.sources import SUCCESS, Source, with_said
 from judging.statistics.success import (
@@ -35,27 +35,27 @@ class AtK:
     best: TaskMean | None
 
 
-class Told(NamedTuple):
+class Coverage(NamedTuple):
     """Of `runs` with a verdict, on how many the selector has one too."""
 
-    told: int
+    judged: int
     runs: int
 
 
 class _Choices(NamedTuple):
     tasks: Sequence[Picked]
-    told: Told
+    coverage: Coverage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialFigures:
     """One configuration for every k that some task has enough trials for."""
 
-    configuration: Figures
+    configuration: Configuration
     rows: Sequence[AtK]
     trials: Sequence[tuple[int, int]]
     """How many tasks have so many trials with a verdict: (trials, tasks), fewest first."""
-    told: Told | None
+    coverage: Coverage | None
     """Of how many of these runs the selector says anything; None without a selector."""
 
 
@@ -67,7 +67,7 @@ def trials_of(
     return [_trials(each, picked.get(each.agent.pk)) for each in figures.configurations]
 
 
-def _trials(configuration: Figures, choices: _Choices | None) -> TrialFigures:
+def _trials(configuration: Configuration, choices: _Choices | None) -> TrialFigures:
     trials = list(configuration.trials.values())
     most = min(max((n for n, _ in trials), default=0), LARGEST_K)
     rows = [
@@ -84,7 +84,7 @@ def _trials(configuration: Figures, choices: _Choices | None) -> TrialFigures:
         configuration=configuration,
         rows=rows,
         trials=sorted(sizes.items()),
-        told=choices.told if choices is not None else None,
+        coverage=choices.coverage if choices is not None else None,
     )
 
 
@@ -106,7 +106,7 @@ def _picked(scope: Scope, source: Source, selector: Source) -> dict[int, _Choice
     for agent, task, word, standing, n in rows:
         counts[agent, task][word, standing] += n
     tasks: defaultdict[int, list[Picked]] = defaultdict(list)
-    told: Counter[int] = Counter()
+    judged: Counter[int] = Counter()
     runs: Counter[int] = Counter()
     for (agent, _task), n in counts.items():
         won, lost = RunResult.SUCCESS.value, RunResult.FAILURE.value
@@ -121,9 +121,10 @@ def _picked(scope: Scope, source: Source, selector: Source) -> dict[int, _Choice
             )
         )
         runs[agent] += n.total()
-        told[agent] += n.total() - n[None, won] - n[None, lost]
+        judged[agent] += n.total() - n[None, won] - n[None, lost]
     return {
-        agent: _Choices(found, Told(told[agent], runs[agent])) for agent, found in tasks.items()
+        agent: _Choices(found, Coverage(judged[agent], runs[agent]))
+        for agent, found in tasks.items()
     }
 
 
@@ -131,13 +132,13 @@ def selector_words(selector: Source | None, found: Sequence[TrialFigures]) -> st
     """Who picks the best of k trials, how, and of how many runs it says nothing."""
     if selector is None:
         return _("Best of k takes somebody who picks: none is chosen.")
-    told = [each.told for each in found if each.told is not None]
+    covered = [each.coverage for each in found if each.coverage is not None]
     return _(
         "Best of k picks a trial that passes by %(selector)s: at random where several do, and among"
         " all k where none does. It has a verdict on %(told)s of %(runs)s runs; the others it does"
         " not pass. Whether the picked trial succeeded is told by the verdicts above."
     ) % {
         "selector": selector.name,
-        "told": sum(each.told for each in told),
-        "runs": sum(each.runs for each in told),
+        "told": sum(each.judged for each in covered),
+        "runs": sum(each.runs for each in covered),
     }

@@ -1,48 +1,67 @@
 """The figures of an experiment, and the runs behind them."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID, uuid4
 
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.views import as_file
-from judging.analysis.experiments.access_views import asked_of, choices_of, for_readers, source_of
-from judging.analysis.experiments.drawing import QUESTIONS, picture
+from judging.analysis.experiments.access import facts_of, for_readers, with_modes_by
+from judging.analysis.experiments.controls import controls_name, launch_controls
+from judging.analysis.experiments.facts import Facts
+from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.freshness import freshness, freshness_since
-from judging.analysis.experiments.page import experiment_page
-from judging.analysis.experiments.parts import PARTS, shown_for
-from judging.analysis.experiments.population import Scope
-from judging.analysis.experiments.report import whole_report
-from judging.analysis.experiments.report_query import ReportQuery
-from judging.analysis.experiments.run_table import runs_table
-from judging.analysis.experiments.runs_page import listed_runs, with_names
+from judging.analysis.experiments.pictures import QUESTIONS, draw
+from judging.analysis.experiments.population import RunResult, Scope
+from judging.analysis.experiments.reports import EXPERIMENT, document
+from judging.analysis.experiments.sections import SECTIONS, shown_for
 from judging.analysis.experiments.selection import Selection, read_selection
-from judging.analysis.experiments.tables import TABLES
 from judging.analysis.failure_modes.forms import FailureForm
-from judging.analysis.failure_modes.pages import with_told
-from judging.analysis.reports import FORMATS
-from judging.models import StudyItem
-from judging.studies.access import record_unblindings
+from judging.analysis.failure_modes.pages import with_failure_modes
+from judging.analysis.gate.reading import command_line
+from judging.analysis.reports.html import html_tables
+from judging.analysis.reports.report import Cell
+from judging.analysis.reports.views import (
+    as_file,
+    as_picture,
+    attached,
+    check_address,
+    record_reading,
+)
+from judging.analysis.reports.writing import FORMATS
+from runs.catalogue.tasks.offered import PlanError
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.models import Task
+from runs.models.experiments import HINTS_KEY
 from runs.models.parsing import read_number
 from runs.operations.error_views import BadQueryError
 
 PER_PAGE = 100
+READ = "runs of an experiment"
 
 
 @require_safe
 @for_readers
 def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
-    """The figures of every configuration under one source; parts are fetched after the page."""
-    choices = choices_of(scope)
-    asked = ReportQuery(scope=scope, source=source_of(request, choices))
+    """The figures of every configuration under one source; sections are fetched after the page."""
+    facts = facts_of(request, scope)
+    report = EXPERIMENT.make("configurations", facts)
+    undecided = facts.figures.standings[RunResult.NONE]
     context = {
         "experiment": scope.experiment,
-        "page": experiment_page(asked, choices),
+        "facts": facts,
+        "source": facts.source,
+        "report": report,
+        "report_tables": html_tables(report),
+        "undecided": Cell(undecided, facts.url(standing=RunResult.NONE)),
+        "has_hints": any(each.agent.config.get(HINTS_KEY) for each in facts.configurations),
+        "gate_command": command_line(facts.source, str(scope.experiment.pk), "…"),
         "freshness": freshness(scope.experiment, request.user),
         **shown_for(scope),
         "formats": FORMATS,
@@ -67,45 +86,46 @@ def experiment_freshness(request: AppRequest, scope: Scope) -> HttpResponse:
 @vary_on_headers("HX-Request")
 @for_readers
 def experiment_part(request: AppRequest, scope: Scope, name: str) -> HttpResponse:
-    """One part of the page, by itself or on a page of its own for browsers without scripts."""
-    if name not in PARTS:
+    """One section of the page, by itself or on a page of its own for browsers without scripts."""
+    if name not in SECTIONS:
         raise Http404
-    part, asked = PARTS[name], asked_of(request, scope)
+    section, facts = SECTIONS[name], with_modes_by(request, facts_of(request, scope))
     context = {
         "experiment": scope.experiment,
-        "asked": asked,
-        "figures": asked.figures,
+        "facts": facts,
+        "source": facts.source,
         "name": name,
-        "title": part.title,
-        "part": f"judging/analysis/experiments/{part.template}.html",
+        "section": section.template,
         "token": uuid4(),
-        "choices": choices_of(scope) if name == "trials" else [],
-        **part.fill(asked, request.GET),
+        **section.context(facts, request.GET),
     }
-    alone = wants_partial(request)
-    return render(
-        request,
-        context["part"] if alone else "judging/analysis/experiments/experiment_part.html",
-        context,
-    )
+    whole = "judging/analysis/experiments/experiment_part.html"
+    return render(request, section.template if wants_partial(request) else whole, context)
 
 
 @require_safe
 @for_readers
 def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
     """The runs behind a number."""
-    asked = asked_of(request, scope)
-    selection = _selection(request, asked)
-    page = Paginator(listed_runs(asked, selection), PER_PAGE).get_page(request.GET.get("page"))
-    listed = with_names(page.object_list, scope)
-    _record(request, asked, [run.pk for run in listed], selection)
+    facts = facts_of(request, scope)
+    selection = _selection(request, facts)
+    runs = selection.runs(scope).for_list()  # type: ignore[attr-defined]  # they are runs
+    ordered = runs.order_by(
+        "task__task_set__name", "task__external_id", "agent", "trial", "seed", "pk"
+    )
+    page = Paginator(ordered, PER_PAGE).get_page(request.GET.get("page"))
+    listed, names = list(page.object_list), names_in(scope)
+    for run in listed:
+        run.configuration = names.get(run.agent_id, "")
+    if _tells_judgements(facts, selection):
+        record_reading(request, [run.pk for run in listed], READ)
     context = {
         "experiment": scope.experiment,
-        "asked": asked,
+        "source": facts.source,
         "selection": selection,
         "chips": selection.chips(scope),
         "page": page,
-        "listed": with_told(listed) if selection.tells_failures else listed,
+        "listed": with_failure_modes(listed) if selection.tells_failures else listed,
         "formats": FORMATS,
         "form": FailureForm(),
         "batch": request.GET.get("batch", ""),
@@ -117,25 +137,24 @@ def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
 @for_readers
 def experiment_runs_file(request: AppRequest, scope: Scope, ending: str) -> HttpResponse:
     """The same runs as a file."""
-    asked = asked_of(request, scope)
-    if ending not in FORMATS:
-        raise Http404
-    selection = _selection(request, asked)
-    runs = list(selection.runs(scope).values_list("pk", flat=True))
-    _record(request, asked, runs, selection)
-    return as_file(runs_table(asked, selection), ending)
+    facts = facts_of(request, scope)
+    check_address(ending)
+    selection = _selection(request, facts)
+    if _tells_judgements(facts, selection):
+        record_reading(request, selection.runs(scope).values_list("pk", flat=True), READ)
+    selected = Facts(scope, replace(facts.query, selection=selection))
+    return as_file(EXPERIMENT.make("runs", selected), ending)
 
 
 @require_safe
 @for_readers
 def experiment_table(request: AppRequest, scope: Scope, name: str, ending: str) -> HttpResponse:
-    """One of the page's tables as a file."""
-    if name not in TABLES or ending not in FORMATS:
-        raise Http404
-    asked = asked_of(request, scope)
-    if name == "runs":
-        _record(request, asked, list(scope.told.values_list("pk", flat=True)))
-    return as_file(TABLES[name](asked), ending)
+    """One of the page's reports as a file."""
+    check_address(ending, name, EXPERIMENT)
+    facts = facts_of(request, scope)
+    if EXPERIMENT.entries[name].lists_runs and facts.source.tells_judgements:
+        record_reading(request, scope.visible.values_list("pk", flat=True), READ)
+    return as_file(EXPERIMENT.make(name, facts), ending)
 
 
 @require_safe
@@ -144,10 +163,8 @@ def experiment_report(request: AppRequest, scope: Scope, ending: str) -> HttpRes
     """Everything that the page shows as one document."""
     if ending not in FORMATS or ending == "csv":
         raise Http404
-    text = whole_report(asked_of(request, scope), ending)
-    response = HttpResponse(text, content_type=FORMATS[ending].content_type)
-    response["Content-Disposition"] = f'attachment; filename="experiment.{ending}"'
-    return response
+    text = document(facts_of(request, scope), ending)
+    return attached(text, FORMATS[ending].content_type, f"experiment.{ending}")
 
 
 @require_safe
@@ -158,29 +175,43 @@ def experiment_picture(request: AppRequest, scope: Scope, name: str) -> HttpResp
     number = read_number(agent)
     if name not in QUESTIONS or (agent and number is None):
         raise Http404
-    try:
-        drawn = picture(asked_of(request, scope), name, number)
-    except KeyError as error:
-        raise Http404 from error
-    response = HttpResponse(drawn, content_type="image/svg+xml")
-    response["Content-Disposition"] = f'attachment; filename="{name}.svg"'
-    return response
+    drawn = draw(facts_of(request, scope), name)
+    picture = drawn.get(0) or drawn.get(number or 0)
+    if picture is None:
+        raise Http404
+    return as_picture(picture, name)
 
 
-def _selection(request: AppRequest, asked: ReportQuery) -> Selection:
+def _selection(request: AppRequest, facts: Facts) -> Selection:
     try:
-        return read_selection(request.GET, asked.source)
+        return read_selection(request.GET, facts.source)
     except ValueError as error:
         raise BadQueryError(error) from error
 
 
-def _record(
-    request: AppRequest,
-    asked: ReportQuery,
-    run_ids: Sequence[UUID],
-    selection: Selection | None = None,
-) -> None:
-    """Whoever reads verdicts of runs is noted, as in the lists of an audit."""
-    if asked.source.tells_judgements or (selection and selection.tells_judgements):
-        items = StudyItem.objects.filter(run__in=run_ids)
-        record_unblindings(user=request.user, items=items, reason="runs of an experiment")
+def _tells_judgements(facts: Facts, selection: Selection) -> bool:
+    return facts.source.tells_judgements or selection.tells_judgements
+
+
+@require_POST
+@permission_required("runs.rerun_run", raise_exception=True)
+@for_readers
+def controls_launch(request: AppRequest, scope: Scope) -> HttpResponse:
+    """Launch the control agents on the tasks of this experiment, as an experiment beside it."""
+    shown = scope.visible.order_by()
+    tasks = Task.objects.filter(pk__in=shown.values("task")).select_related("task_set").in_order()
+    name = controls_name(scope.experiment)
+    try:
+        launched = launch_controls(name=name, tasks=tasks, token=_token(request), user=request.user)
+    except PlanError as error:
+        messages.error(request, str(error))
+        return redirect("judging:experiment_detail", scope.experiment.pk)
+    messages.success(request, _("The controls are on their way."))
+    return redirect("judging:experiment_detail", launched.experiment.pk)
+
+
+def _token(request: AppRequest) -> UUID:
+    try:
+        return UUID(request.POST.get("token", ""))
+    except ValueError as error:
+        raise Http404 from error

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.failure_modes.services import Saying
+from judging.analysis.failure_modes.services import Statement
 from judging.analysis.failure_modes.words import NAMES, SIDES
 from judging.studies.forms import note_field
 from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
@@ -46,10 +46,10 @@ class FailureForm(forms.Form):
         return cleaned
 
     @property
-    def saying(self) -> Saying:
+    def statement(self) -> Statement:
         """What a valid form says."""
         side = self.cleaned_data["side"]
-        return Saying(
+        return Statement(
             modes=frozenset(Mode(mode) for mode in self.cleaned_data["modes"]),
             side=Side(side) if side else None,
             note=self.cleaned_data["note"].strip(),

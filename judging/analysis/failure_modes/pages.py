@@ -12,9 +12,9 @@ from django.utils.functional import Promise
 from judging.analysis.audits.judgements import RunJudgements, shows_experiment
 from judging.analysis.failure_modes.forms import FailureForm
 from judging.analysis.failure_modes.proposals import (
-    Named,
     Proposal,
     Proposed,
+    ProposedMode,
     history_of,
     proposed_for,
 )
@@ -29,7 +29,7 @@ WITHDRAWN = FailureReview.Decision.WITHDRAWN
 
 
 @dataclass(frozen=True, slots=True)
-class NamedShown:
+class ShownMode:
     """One mode that is proposed, with its reason in words and the steps that show it."""
 
     name: Promise
@@ -41,11 +41,11 @@ class NamedShown:
 
 
 @dataclass(frozen=True, slots=True)
-class ProposalShown:
+class ShownProposal:
     """What one evaluator says; `named` is None where it came to no answer."""
 
     proposal: Proposal
-    named: Sequence[NamedShown] | None
+    named: Sequence[ShownMode] | None
     side: Promise | None
 
 
@@ -55,7 +55,7 @@ class FailurePane:
 
     run: Run
     proposed: Proposed
-    shown: Sequence[ProposalShown]
+    shown: Sequence[ShownProposal]
     review: FailureReview | None
     """The word that counts; None where nobody has said anything, or it was taken back."""
     history: Sequence[FailureReview]
@@ -77,8 +77,8 @@ class FailurePane:
     @property
     def has_failed(self) -> bool:
         """Whether anybody or anything says so; of a success nobody is asked how it failed."""
-        is_told = bool(self.history or self.proposed.modes or self.says_failure)
-        return is_told or self.run.outcome != Run.Outcome.SUCCESS
+        is_known = bool(self.history or self.proposed.modes or self.says_failure)
+        return is_known or self.run.outcome != Run.Outcome.SUCCESS
 
     @property
     def links_experiment(self) -> bool:
@@ -127,41 +127,41 @@ def failure_beside(judgements: RunJudgements, user: User) -> FailurePane | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldShown:
+class ListedModes:
     """The modes of a run in a list, and whether a person said so."""
 
     names: Sequence[Promise]
     side: Promise | None
     review: FailureReview | None
-    is_told: bool
+    is_examined: bool
 
 
-def told_in_lists(run_ids: Iterable[UUID]) -> Mapping[UUID, ToldShown]:
-    """What counts of each run: people's word, else what is proposed. In two queries."""
+def modes_in_lists(run_ids: Iterable[UUID]) -> Mapping[UUID, ListedModes]:
+    """What counts for each run: people's review, else what is proposed. In two queries."""
     ids = list(run_ids)
     proposals = proposed_for(ids)
     said = FailureReview.objects.filter(run__in=ids, is_current=True).select_related("by")
     reviews = {each.run_id: each for each in said.exclude(decision=WITHDRAWN)}
-    return {run_id: _told(reviews.get(run_id), proposals[run_id]) for run_id in ids}
+    return {run_id: _listed_modes(reviews.get(run_id), proposals[run_id]) for run_id in ids}
 
 
-def with_told(runs: Iterable[Any]) -> list[Any]:
-    """The runs of a list, each with its `told`."""
+def with_failure_modes(runs: Iterable[Any]) -> list[Any]:
+    """The runs of a list, each with its `failure`."""
     listed = list(runs)
-    told = told_in_lists([run.pk for run in listed])
+    found = modes_in_lists([run.pk for run in listed])
     for run in listed:
-        run.told = told[run.pk]
+        run.failure = found[run.pk]
     return listed
 
 
-def _told(review: FailureReview | None, proposed: Proposed) -> ToldShown:
+def _listed_modes(review: FailureReview | None, proposed: Proposed) -> ListedModes:
     modes = set(review.named) if review else proposed.modes
     side = review.known_side if review else proposed.side
-    return ToldShown(
+    return ListedModes(
         names=[NAMES[mode] for mode in Mode if mode in modes],
         side=SIDES[side] if side else None,
         review=review,
-        is_told=review is not None or bool(proposed.spoken),
+        is_examined=review is not None or bool(proposed.spoken),
     )
 
 
@@ -171,14 +171,14 @@ def _initial(review: FailureReview | None, proposed: Proposed) -> dict[str, obje
     return {"modes": [m for m in Mode if m in proposed.modes], "side": proposed.side or ""}
 
 
-def _shown(proposal: Proposal) -> ProposalShown:
+def _shown(proposal: Proposal) -> ShownProposal:
     named = None if proposal.named is None else [_named(each) for each in proposal.named]
-    return ProposalShown(proposal, named, SIDES[proposal.side] if proposal.side else None)
+    return ShownProposal(proposal, named, SIDES[proposal.side] if proposal.side else None)
 
 
-def _named(named: Named) -> NamedShown:
+def _named(named: ProposedMode) -> ShownMode:
     by_rule = named.rule in set(Rule)
-    return NamedShown(
+    return ShownMode(
         name=NAMES[named.mode],
         definition=DEFINITIONS[named.mode],
         reason=RULES[Rule(named.rule)] if by_rule else named.rationale,

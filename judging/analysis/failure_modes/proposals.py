@@ -18,7 +18,7 @@ from webagent.recovery.failure_kinds import Mode, Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class ProposedMode:
     """One mode with its reason: the rule's key, or the judge's words."""
 
     mode: Mode
@@ -32,7 +32,7 @@ class Proposal:
     """What one evaluator says of a run. `named` is None where it came to no answer."""
 
     evaluation: Evaluation
-    named: Sequence[Named] | None
+    named: Sequence[ProposedMode] | None
     side: Side | None = None
 
 
@@ -108,11 +108,11 @@ def _proposal(evaluation: Evaluation) -> Proposal:
     )
 
 
-def _named(mode: Mode, said: object) -> Named:
+def _named(mode: Mode, said: object) -> ProposedMode:
     """Details may have been imported, so their form is not taken for granted."""
     known = said if isinstance(said, dict) else {}
     steps = known.get("steps")
-    return Named(
+    return ProposedMode(
         mode=mode,
         rule=str(known.get("rule") or ""),
         rationale=str(known.get("rationale") or "")[:4000],

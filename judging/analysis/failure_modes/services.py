@@ -1,4 +1,4 @@
-"""People's word on how runs failed: saying it of one run or of many, and taking it back."""
+"""People's word on how runs failed: statement it of one run or of many, and taking it back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Decision = FailureReview.Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class Statement:
     """What a person says of a run. Without modes: none of them fits."""
 
     modes: frozenset[Mode] = frozenset()
@@ -43,18 +43,18 @@ class Said:
     """Runs with nothing proposed that could be confirmed."""
 
 
-def review_runs(*, user: User, run_ids: Iterable[UUID], saying: Saying) -> Said:
+def review_runs(*, user: User, run_ids: Iterable[UUID], statement: Statement) -> Said:
     """Say the same of all these runs, in one batch. Whoever may see them is the caller's matter."""
-    return _say(user, run_ids, lambda _proposed: saying)
+    return _say(user, run_ids, lambda _proposed: statement)
 
 
 def confirm_proposals(*, user: User, run_ids: Iterable[UUID], note: str = "") -> Said:
     """Say of each run what is proposed for it; runs with nothing proposed are left alone."""
 
-    def as_proposed(proposed: Proposed) -> Saying | None:
+    def as_proposed(proposed: Proposed) -> Statement | None:
         if not proposed.modes:
             return None
-        return Saying(modes=proposed.modes, side=proposed.side, note=note)
+        return Statement(modes=proposed.modes, side=proposed.side, note=note)
 
     return _say(user, run_ids, as_proposed)
 
@@ -82,7 +82,7 @@ def undo_reviews(*, user: User, batch: UUID, run_ids: Iterable[UUID]) -> int:
 
 @transaction.atomic
 def _say(
-    user: User, run_ids: Iterable[UUID], saying_of: Callable[[Proposed], Saying | None]
+    user: User, run_ids: Iterable[UUID], saying_of: Callable[[Proposed], Statement | None]
 ) -> Said:
     locked = _locked(run_ids)
     current = {each.run_id: each for each in _current(locked)}
@@ -92,11 +92,11 @@ def _say(
     silent = 0
     for run_id in locked:
         proposed = proposals[run_id]
-        saying = saying_of(proposed)
-        if saying is None:
+        statement = saying_of(proposed)
+        if statement is None:
             silent += 1
             continue
-        review = _review(run_id, user, saying, proposed, batch)
+        review = _review(run_id, user, statement, proposed, batch)
         before = current.get(run_id)
         if before is None or _content(before) != _content(review):
             review.replaces = before
@@ -106,27 +106,27 @@ def _say(
 
 
 def _review(
-    run_id: UUID, user: User, saying: Saying, proposed: Proposed, batch: UUID
+    run_id: UUID, user: User, statement: Statement, proposed: Proposed, batch: UUID
 ) -> FailureReview:
     return FailureReview(
         run_id=run_id,
         by=user,
         batch=batch,
-        decision=_decision(saying, proposed),
-        modes={mode.value: {} for mode in Mode if mode in saying.modes},
-        side=saying.side or "",
-        note=saying.note,
+        decision=_decision(statement, proposed),
+        modes={mode.value: {} for mode in Mode if mode in statement.modes},
+        side=statement.side or "",
+        note=statement.note,
         proposed=proposed.as_json(),
     )
 
 
-def _decision(saying: Saying, proposed: Proposed) -> Decision:
+def _decision(statement: Statement, proposed: Proposed) -> Decision:
     """What it makes of the proposal."""
     if not proposed.spoken:
         return Decision.OWN
-    if (saying.modes, saying.side) == (proposed.modes, proposed.side):
+    if (statement.modes, statement.side) == (proposed.modes, proposed.side):
         return Decision.CONFIRMED
-    return Decision.CHANGED if saying.modes else Decision.REJECTED
+    return Decision.CHANGED if statement.modes else Decision.REJECTED
 
 
 def _locked(run_ids: Iterable[UUID]) -> list[UUID]:

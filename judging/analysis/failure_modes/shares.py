@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from judging.analysis.failure_modes.told import Word, with_modes
+from judging.analysis.failure_modes.sources import ModeSource, with_modes
 from judging.models import FailureReview
 from judging.statistics.figures import Reason
 from judging.statistics.proportions import Share
 from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
 
 
-class Told(NamedTuple):
+class RunModes(NamedTuple):
     """What is told of one run. A word is None where nobody of that kind has spoken."""
 
     agent: int
@@ -28,26 +28,26 @@ class Told(NamedTuple):
     judge_side: str = ""
     people_side: str = ""
 
-    def modes(self, by: Word) -> frozenset[Mode] | None:
+    def modes(self, by: ModeSource) -> frozenset[Mode] | None:
         """The modes by this word. A run that shows the environment shows nothing else."""
         proposed = [each for each in (self.by_judge, self.by_rules) if each is not None]
         known = frozenset().union(*proposed) if proposed else None
         found = {
-            Word.MECHANICAL: self.by_rules,
-            Word.JUDGE: self.by_judge,
-            Word.PEOPLE: self.by_people,
-            Word.KNOWN: known if self.by_people is None else self.by_people,
+            ModeSource.MECHANICAL: self.by_rules,
+            ModeSource.JUDGE: self.by_judge,
+            ModeSource.PEOPLE: self.by_people,
+            ModeSource.KNOWN: known if self.by_people is None else self.by_people,
         }[by]
         return frozenset({Mode.ENVIRONMENT}) if found and Mode.ENVIRONMENT in found else found
 
-    def side(self, by: Word) -> Side | None:
+    def side(self, by: ModeSource) -> Side | None:
         """Operation or reasoning; fixed rules never say."""
         people = self.people_side if self.by_people is not None else None
         word = {
-            Word.MECHANICAL: "",
-            Word.JUDGE: self.judge_side,
-            Word.PEOPLE: people or "",
-            Word.KNOWN: self.judge_side if people is None else people,
+            ModeSource.MECHANICAL: "",
+            ModeSource.JUDGE: self.judge_side,
+            ModeSource.PEOPLE: people or "",
+            ModeSource.KNOWN: self.judge_side if people is None else people,
         }[by]
         return Side(word) if word in set(Side) else None
 
@@ -56,9 +56,9 @@ class Told(NamedTuple):
 class ModeFigures:
     """One configuration's failures under one word."""
 
-    by: Word
+    by: ModeSource
     failures: int = 0
-    told: int = 0
+    examined: int = 0
     """Failures of which somebody whose word counts has spoken."""
     environment: int = 0
     """Those of them that the environment spoiled: none of them is the agent's."""
@@ -71,17 +71,17 @@ class ModeFigures:
 
     @property
     def unknown(self) -> int:
-        return self.failures - self.told
+        return self.failures - self.examined
 
     @property
     def agents(self) -> int:
         """Failures that count: told of, and not the environment's."""
-        return self.told - self.environment
+        return self.examined - self.environment
 
     def share(self, mode: Mode) -> Share:
         """Of the agent's failures; for the environment of all failures told of and errors."""
         if mode is Mode.ENVIRONMENT:
-            return Share(self.environment + self.errors, self.told + self.errors)
+            return Share(self.environment + self.errors, self.examined + self.errors)
         return Share(self.modes[mode], self.agents, Reason.NO_FAILED_RUNS)
 
     @property
@@ -92,7 +92,7 @@ class ModeFigures:
         """Among the agent's failures of which the side is known."""
         return Share(self.sides[side], self.sides.total(), Reason.NO_FAILED_RUNS)
 
-    def add(self, run: Told) -> None:
+    def add(self, run: RunModes) -> None:
         found = run.modes(self.by)
         if run.is_error:
             self.errors += Mode.ENVIRONMENT in (found or ())
@@ -100,7 +100,7 @@ class ModeFigures:
         self.failures += 1
         if found is None:
             return
-        self.told += 1
+        self.examined += 1
         if Mode.ENVIRONMENT in found:
             self.environment += 1
             return
@@ -110,7 +110,7 @@ class ModeFigures:
             self.sides[side] += 1
 
 
-def count(runs: Iterable[Told], by: Word) -> dict[int, ModeFigures]:
+def count(runs: Iterable[RunModes], by: ModeSource) -> dict[int, ModeFigures]:
     """The figures by configuration."""
     found: defaultdict[int, ModeFigures] = defaultdict(lambda: ModeFigures(by))
     for run in runs:
@@ -118,11 +118,11 @@ def count(runs: Iterable[Told], by: Word) -> dict[int, ModeFigures]:
     return dict(found)
 
 
-def told_of(failures: QuerySet[Any], errors: QuerySet[Any]) -> list[Told]:
+def modes_of_runs(failures: QuerySet[Any], errors: QuerySet[Any]) -> list[RunModes]:
     """What is told of these runs, in two queries."""
     columns = ("agent", "by_rules", "by_judge", "by_people", "judge_side", "people_side")
     return [
-        Told(
+        RunModes(
             agent=agent,
             is_error=is_error,
             by_rules=_modes(by_rules),

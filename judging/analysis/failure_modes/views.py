@@ -15,16 +15,23 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.failure_modes import FailureSelection, read_selection, study_panel
+from judging.analysis.audits.failure_modes import (
+    FailureSelection,
+    failure_modes_report,
+    read_selection,
+)
 from judging.analysis.failure_modes.forms import ChosenRunsForm, FailureForm
-from judging.analysis.failure_modes.pages import REVIEW, failure_pane, with_told
+from judging.analysis.failure_modes.pages import REVIEW, failure_pane, with_failure_modes
 from judging.analysis.failure_modes.services import (
     Said,
-    Saying,
+    Statement,
     confirm_proposals,
     review_runs,
     undo_reviews,
 )
+from judging.analysis.failure_modes.sources import SOURCES, ModeSource
+from judging.analysis.failure_modes.words import definitions
+from judging.analysis.reports.html import html_tables
 from judging.evaluating.forms import selected_runs
 from judging.models import FailureReview, Study, StudyItem
 from judging.studies.access import AUDIT, for_auditors, record_unblindings
@@ -62,13 +69,13 @@ def _take(request: AppRequest, run: Run, form: FailureForm) -> bool:
     if action == "confirm":
         confirm_proposals(user=user, run_ids=[run.pk])
     elif action == "reject":
-        review_runs(user=user, run_ids=[run.pk], saying=Saying())
+        review_runs(user=user, run_ids=[run.pk], statement=Statement())
     elif action == "undo":
         current = FailureReview.objects.filter(run=run, is_current=True).first()
         if current is not None:
             undo_reviews(user=user, batch=current.batch, run_ids=[run.pk])
     elif form.is_valid():
-        review_runs(user=user, run_ids=[run.pk], saying=form.saying)
+        review_runs(user=user, run_ids=[run.pk], statement=form.statement)
     else:
         return False
     return True
@@ -110,9 +117,9 @@ def failure_reviews(request: AppRequest) -> HttpResponse:
         messages.error(request, _("Nothing was said: choose runs first."))
         return redirect(back)
     if action == "confirm":
-        said = confirm_proposals(user=user, run_ids=runs, note=form.saying.note)
+        said = confirm_proposals(user=user, run_ids=runs, note=form.statement.note)
     else:
-        said = review_runs(user=user, run_ids=runs, saying=form.saying)
+        said = review_runs(user=user, run_ids=runs, statement=form.statement)
     return _said(request, said, back)
 
 
@@ -144,14 +151,19 @@ def _way_back(request: AppRequest) -> str:
 def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
     """How the failures of a study failed, configuration by configuration."""
     try:
-        panel = study_panel(study, request.GET.get("by", ""))
+        by = ModeSource(request.GET.get("by") or ModeSource.KNOWN)
     except ValueError as error:
         raise BadQueryError(error, "by") from error
-    return render(
-        request,
-        "judging/analysis/failure_modes/audit_failures.html",
-        {"study": study, "panel": panel},
-    )
+    report = failure_modes_report(study, by)
+    context = {
+        "study": study,
+        "report": report,
+        "tables": html_tables(report) if report.page_rows else [],
+        "sources": SOURCES,
+        "chosen_source": by,
+        "definitions": definitions(),
+    }
+    return render(request, "judging/analysis/failure_modes/audit_failures.html", context)
 
 
 @require_safe
@@ -160,7 +172,7 @@ def audit_failure_runs(request: AppRequest, study: Study) -> HttpResponse:
     """The runs behind a number of that page."""
     selection = _selection(request)
     page = Paginator(selection.runs(study), PER_PAGE).get_page(request.GET.get("page"))
-    listed = with_told(page.object_list)
+    listed = with_failure_modes(page.object_list)
     items = StudyItem.objects.filter(study=study, run__in=[run.pk for run in listed])
     record_unblindings(user=request.user, items=items, reason="failures of an audit")
     context = {

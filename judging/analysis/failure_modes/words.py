@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.failure_modes.told import NONE, UNKNOWN, side_named
+from judging.analysis.failure_modes.sources import NONE, UNKNOWN, side_named
 from judging.evaluators.failure_detection import Rule
 from webagent.recovery.failure_kinds import Mode, Side
 
@@ -56,7 +56,13 @@ NO_MODE = _("none found")
 NOT_TOLD = _("not looked at yet")
 
 
-def word_in_words(word: str) -> str:
+def definitions() -> list[tuple[Promise, Promise]]:
+    """Every mode and side with what it means."""
+    modes = [(NAMES[mode], DEFINITIONS[mode]) for mode in Mode]
+    return modes + [(SIDES[side], SIDE_DEFINITIONS[side]) for side in Side]
+
+
+def mode_words(word: str) -> str:
     """A mode or a side, or that there is none, or that nobody has looked."""
     if (side := side_named(word)) is not None:
         return str(SIDES[side])

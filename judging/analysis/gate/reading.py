@@ -15,8 +15,8 @@ from judging.analysis.experiments.population import LEFT_OUT, RunResult, Scope, 
 from judging.analysis.experiments.sources import Source, choices_among, source_named
 from judging.analysis.gate.decision import CannotTellError
 from judging.analysis.gate.trials import Metric, Side, TaskKey, Trials
+from judging.analysis.progress.measured import Missing, milestones_of, progress_by
 from judging.analysis.progress.sources import ProgressSource
-from judging.analysis.progress.told import Silence, milestones_of, told_by
 from judging.evaluators.milestones import MECHANICAL, PROGRESS_EVALUATORS
 from runs.models import AgentConfiguration, Experiment
 from runs.models.parsing import read_number
@@ -157,16 +157,16 @@ def _success(_run: UUID, standing: RunResult) -> _Value | str:
 def _progress(runs: QuerySet[Any], source: Source) -> ValueOf:
     """The highest progress, as the evaluator's score has it, unless milestones changed since."""
     tasks = runs.order_by().values("task")
-    told = told_by(ProgressSource(source.evaluator), runs, milestones_of(tasks))
+    told = progress_by(ProgressSource(source.evaluator), runs, milestones_of(tasks))
 
     def value_of(run: UUID, standing: RunResult) -> _Value | str:
         found = told.get(run)
         if standing in LEFT_OUT or found is None:
             return _reason(standing)
-        if found is Silence.STALE:
+        if found is Missing.STALE:
             return "of other milestones"
         return (
-            "no verdict" if isinstance(found, Silence) else _Value(found.maximum, found.is_partial)
+            "no verdict" if isinstance(found, Missing) else _Value(found.maximum, found.is_partial)
         )
 
     return value_of

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from judging.analysis.experiments.population import RunResult
-from judging.analysis.hint_effects.drawing import cell_url
 from judging.analysis.hint_effects.effects import MISSING, Cell, TaskEffect
+from judging.analysis.hint_effects.pictures import cell_url
 from judging.analysis.hint_effects.reading import HintEffects, TrialRun
 from judging.analysis.hint_effects.words import (
     LEVELS,
@@ -21,6 +21,7 @@ from judging.analysis.hint_effects.words import (
     difference_words,
     ends_words,
     standing_words,
+    undecided_words,
 )
 from judging.statistics.proportions import Share
 from runs.launching.hint_experiments.plans import Condition
@@ -66,7 +67,7 @@ class CellRow:
 
     @property
     def undecided(self) -> list[tuple[int, str]]:
-        return in_words(self.cell.undecided)
+        return undecided_words(self.cell.undecided)
 
 
 @dataclass(frozen=True)
@@ -97,15 +98,7 @@ class TaskRow:
 
     @property
     def undecided(self) -> list[tuple[int, str]]:
-        return in_words(self.effect.undecided)
-
-
-def cell_rows(effects: HintEffects) -> list[CellRow]:
-    """Every condition, level by level."""
-    return [
-        CellRow(condition, cell, cell_url(effects.asked, condition))
-        for condition, cell in effects.cells.items()
-    ]
+        return undecided_words(self.effect.undecided)
 
 
 def baseline_share(effects: HintEffects) -> Share:
@@ -131,12 +124,7 @@ def all_undecided(effects: HintEffects) -> list[tuple[int, str]]:
     """Trials of all conditions and of the baseline without a verdict, by the reason."""
     sides = [effect.without for effect in effects.baseline_tasks]
     sides += [effect.hinted for cell in effects.cells.values() for effect in cell.tasks]
-    return in_words(sum((side.undecided(effects.planned) for side in sides), Counter[str]()))
-
-
-def in_words(undecided: Counter[str]) -> list[tuple[int, str]]:
-    """How many trials have no verdict, and why."""
-    return [(n, standing_words(word)) for word, n in undecided.most_common()]
+    return undecided_words(sum((side.undecided(effects.planned) for side in sides), Counter[str]()))
 
 
 @dataclass(frozen=True)
@@ -176,7 +164,7 @@ def cell_page(effects: HintEffects, condition: Condition, user: User) -> CellPag
         )
 
     return CellPage(
-        row=CellRow(condition, cell, cell_url(effects.asked, condition)),
+        row=CellRow(condition, cell, cell_url(effects, condition)),
         changed=[row(effect) for effect in cell.changed],
         unchanged=[row(effect) for effect in cell.unchanged],
         left_out=[row(effect) for effect in cell.left_out],

@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from judging.analysis.experiments.population import RunResult
-from judging.analysis.experiments.report_query import ReportQuery
+from judging.analysis.experiments.population import RunResult, Scope
+from judging.analysis.experiments.sources import Source
 from judging.analysis.hint_effects.effects import Cell, Side, TaskEffect
 from runs.launching.hint_experiments.plans import Condition
-from runs.models import AgentConfiguration, HintSet, Task
+from runs.models import AgentConfiguration, Experiment, HintSet, Task
 from runs.models.experiments import HINTS_KEY
 from webagent.knowledge.entries import Level, Relatedness
 
@@ -37,7 +37,8 @@ class HintEffects:
     Tasks of which something is hidden from the reader are left out for all conditions alike.
     """
 
-    asked: ReportQuery
+    experiment: Experiment
+    source: Source
     planned: int
     baseline: AgentConfiguration | None
     sets: Mapping[Condition, HintSet]
@@ -106,16 +107,16 @@ class HintEffects:
         return self.runs.get((agent.pk, task), {}) if agent else {}
 
 
-def hint_effects(asked: ReportQuery) -> HintEffects:
+def hint_effects(scope: Scope, source: Source) -> HintEffects:
     """The effects, in four queries however many runs there are.
 
     Of each trial the last attempt counts, and of several runs of a trial the first, lest somebody
     draws again until a trial succeeds. The baseline is the configuration that differs from
     the hinted ones in nothing but the hints.
     """
-    every = _trial_runs(asked)
+    every = _trial_runs(scope, source)
     rows = [row for row in every if row.standing is not RunResult.HIDDEN]
-    planned = _planned(asked, rows)
+    planned = _planned(scope.experiment, rows)
     agents = AgentConfiguration.objects.in_bulk({row.agent for row in rows})
     named = {pk: str(agent.config.get(HINTS_KEY) or "") for pk, agent in agents.items()}
     sets = {each.key: each for each in HintSet.objects.filter(key__in=set(named.values()))}
@@ -141,7 +142,8 @@ def hint_effects(asked: ReportQuery) -> HintEffects:
                 trials[row.trial] = row
     tasks = Task.objects.select_related("task_set").in_bulk({task for _agent, task in runs})
     return HintEffects(
-        asked=asked,
+        experiment=scope.experiment,
+        source=source,
         planned=planned,
         baseline=baseline,
         sets={condition_of(sets[named[each.pk]]): sets[named[each.pk]] for each in hinted},
@@ -159,8 +161,8 @@ def condition_of(hint_set: HintSet) -> Condition:
     return Condition(Level(hint_set.level), Relatedness(hint_set.relatedness))
 
 
-def _trial_runs(asked: ReportQuery) -> list[TrialRun]:
-    standing: Any = asked.scope.standing(asked.source)
+def _trial_runs(scope: Scope, source: Source) -> list[TrialRun]:
+    standing: Any = scope.standing(source)
     rows = (
         standing.exclude(standing=RunResult.SUPERSEDED)
         .order_by("created_at", "pk")
@@ -172,9 +174,9 @@ def _trial_runs(asked: ReportQuery) -> list[TrialRun]:
     ]
 
 
-def _planned(asked: ReportQuery, rows: Sequence[TrialRun]) -> int:
+def _planned(experiment: Experiment, rows: Sequence[TrialRun]) -> int:
     """Trials of each task: as planned, or, of experiments that came in, the most there are."""
-    planned = asked.scope.experiment.plan.get("trials")
+    planned = experiment.plan.get("trials")
     return planned if isinstance(planned, int) else max((row.trial for row in rows), default=0)
 
 

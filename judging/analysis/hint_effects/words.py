@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from django.utils.functional import Promise
@@ -34,6 +35,11 @@ def standing_words(word: str) -> str:
     if word == MISSING:
         return _("no run")
     return str(WORDS[RunResult(word)])
+
+
+def undecided_words(undecided: Counter[str]) -> list[tuple[int, str]]:
+    """How many trials have no verdict, and why, the most frequent reason first."""
+    return [(n, standing_words(word)) for word, n in undecided.most_common()]
 
 
 def difference_words(found: Difference) -> str:

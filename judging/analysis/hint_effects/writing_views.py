@@ -13,9 +13,8 @@ from django.views.decorators.http import require_http_methods
 from judging.analysis.experiments.access import PERMISSIONS
 from judging.analysis.hint_effects.forms import HintWritingForm
 from judging.analysis.hint_effects.source_runs import listed, source_ids, writing_estimate
+from judging.analysis.reports.views import record_reading
 from judging.evaluators.language_models import how_to_configure
-from judging.models import StudyItem
-from judging.studies.access import record_unblindings
 from runs.catalogue.agents.language_models import (
     ModelUnavailableError,
     offered_models,
@@ -101,7 +100,5 @@ def _started(request: AppRequest, form: HintWritingForm) -> HttpResponse | None:
 
 
 def _record(request: AppRequest, form: HintWritingForm, run_ids: list[Any]) -> None:
-    """Whoever reads verdicts of runs is noted, as in the lists of an audit."""
     if form.source.tells_judgements:
-        items = StudyItem.objects.filter(run__in=run_ids)
-        record_unblindings(user=request.user, items=items, reason="sources of hints")
+        record_reading(request, run_ids, "sources of hints")

@@ -98,7 +98,7 @@ def scope_to_tag(user: User, experiment_pk: int) -> Scope | None:
     """
     experiment = Experiment.objects.visible_to(user).filter(pk=experiment_pk).first()
     scope = experiment and scope_for(user, experiment)
-    return scope if scope and scope.told.exists() else None
+    return scope if scope and scope.visible.exists() else None
 
 
 def failure_cause_pane(user: User, sample_pk: int, run_id: UUID) -> FailureCausePane | None:

@@ -94,7 +94,7 @@ def failure_rows(
 def sampled(scope: Scope, samples: Iterable[FailureSample]) -> QuerySet[SampledFailure]:
     """The failures of the samples that may be told."""
     return SampledFailure.objects.filter(
-        sample__in=[sample.pk for sample in samples], run__in=scope.told.order_by().values("pk")
+        sample__in=[sample.pk for sample in samples], run__in=scope.visible.order_by().values("pk")
     )
 
 

@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.population import COUNTED, RunResult, Scope
@@ -18,7 +20,6 @@ from judging.statistics.proportions import Share
 from judging.statistics.success import Mean, mean, mean_interval
 from runs.models import Run
 from webagent.environment.miniwob_suite import (
-    EXCLUDED,
     TASK_SET,
     Exclusion,
     Steps,
@@ -142,14 +143,6 @@ class Suite:
         every = {each.task for one in self.configurations for each in one.tasks}
         return sorted(every, key=lambda task: (steps_of(task) is None, task))
 
-    @property
-    def not_run(self) -> list[tuple[str, Exclusion]]:
-        """What the source leaves out and nobody ran here, with why."""
-        tried = set(self.tasks)
-        return [
-            (name, why) for why, names in EXCLUDED.items() for name in names if name not in tried
-        ]
-
 
 def suite_of(scope: Scope) -> Suite:
     """The figures of what may be told, in two queries."""
@@ -179,7 +172,7 @@ def runs_of_suite(scope: Scope) -> QuerySet[Any]:
 
 def is_suite(scope: Scope) -> bool:
     """Whether the experiment has runs on MiniWoB++ of which anything may be told."""
-    return scope.told.filter(task__task_set__name=TASK_SET).exists()
+    return scope.visible.filter(task__task_set__name=TASK_SET).exists()
 
 
 def _sums(scope: Scope) -> Iterable[tuple[Any, ...]]:
@@ -220,3 +213,30 @@ def _mean_steps(tasks: Iterable[TaskFigures], rule: Rule) -> float | None:
     tasks = list(tasks)
     successes = sum(each.successes[rule] for each in tasks)
     return sum(each.steps_taken[rule] for each in tasks) / successes if successes else None
+
+
+RULES: Mapping[Rule, Promise] = {
+    Rule.POSITIVE: _("reward above 0"),
+    Rule.BINARY: _("reward 1"),
+}
+STEPS: Mapping[Steps, Promise] = {
+    Steps.ONE: _("one step"),
+    Steps.MANY: _("many steps"),
+}
+UNDECIDED = _("in the agent's own error")
+UNREWARDED = _("without a reward")
+EXCLUSIONS: Mapping[Exclusion, Promise] = {
+    Exclusion.DEBUG: _("made for debugging; earlier work leaves it out too"),
+    Exclusion.REACTION: _("must be reacted to at once"),
+    Exclusion.DRIVER: _("takes an action that the source's browser driver could not do"),
+    Exclusion.UNCLEAR: _("its instruction in words is unclear"),
+    Exclusion.BOXES: _("cannot be told from boxes where to act"),
+    Exclusion.NO_EXAMPLE: _("no worked example could be made"),
+    Exclusion.LATER: _("a later task, not among the 104 that the source chose from"),
+    Exclusion.NO_DELAY: _("a variant without delay, not among the 104 that the source chose from"),
+}
+
+
+def steps_words(steps: Steps | None) -> Promise:
+    """Whether a task takes one look or several, or is left out."""
+    return STEPS[steps] if steps else _("left out")

@@ -12,8 +12,16 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import cached_property
 
-from judging.analysis.miniwob.boxes import area, holds, iou, middle, shared
-from judging.analysis.miniwob.kinds import Point, acted_on_wanted, told_as_another
+from judging.analysis.miniwob.kinds import (
+    Point,
+    acted_on_wanted,
+    area,
+    holds,
+    iou,
+    middle,
+    shared,
+    told_as_another,
+)
 from judging.analysis.miniwob.needed import folded, needed_elements
 from judging.models import FailureCause
 from runs.launching.carrying_out.seen_screens import (

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median_low
 
+from django.utils.translation import gettext as _
+
+from judging.analysis.experiments.groups import Placed
+from judging.analysis.progress.measured import Missing
 from judging.analysis.progress.rows import RunRow, Stop
-from judging.analysis.progress.told import Silence
 from judging.statistics.comparison import Difference
-from judging.statistics.figures import Interval, Undefined
 from judging.statistics.progress import (
     AdjustedScore,
     AtStep,
@@ -20,7 +24,7 @@ from judging.statistics.progress import (
     reached,
 )
 from judging.statistics.proportions import Share
-from judging.statistics.success import Mean, clustered_mean, mean_interval
+from judging.statistics.success import Mean, clustered_mean
 
 LIMITS = (10, 20, 30, 50)
 """Step limits as the source paper tried them."""
@@ -32,7 +36,7 @@ class Progressed:
 
     runs: int
     """All that count, known or not."""
-    silences: Mapping[Silence, int]
+    missing: Mapping[Missing, int]
     """Runs without a progress rate, by why."""
     undecided: int
     """Runs with a rate and without a verdict."""
@@ -49,34 +53,25 @@ class Progressed:
     def n(self) -> int:
         return self.success.total
 
-    @property
-    def silent(self) -> int:
-        return sum(self.silences.values())
-
 
 def progressed(rows: Sequence[RunRow]) -> Progressed:
     """The figures of these runs; every standard error knows that runs share tasks."""
-    known = [(row, row.told) for row in rows if row.is_decided and row.told is not None]
+    known = [(row, row.progress) for row in rows if row.is_decided and row.progress is not None]
     tasks = [row.task for row, _ in known]
-    highest = [told.maximum for _, told in known]
+    highest = [each.maximum for _, each in known]
     won = [row.is_success for row, _ in known]
-    failed = [(told.maximum, row.task) for row, told in known if not row.is_success]
+    failed = [(each.maximum, row.task) for row, each in known if not row.is_success]
     return Progressed(
         runs=len(rows),
-        silences=Counter(row.silence for row in rows if row.silence is not None),
-        undecided=sum(row.told is not None and not row.is_decided for row in rows),
-        partial=sum(told.is_partial for _, told in known),
+        missing=Counter(row.missing for row in rows if row.missing is not None),
+        undecided=sum(row.progress is not None and not row.is_decided for row in rows),
+        partial=sum(each.is_partial for _, each in known),
         success=Share(sum(won), len(won)),
         reached=clustered_mean(highest, tasks),
-        held=clustered_mean([told.final for _, told in known], tasks),
+        held=clustered_mean([each.final for _, each in known], tasks),
         hidden=hidden_progress(highest, won, tasks),
         failures=clustered_mean([rate for rate, _ in failed], [task for _, task in failed]),
     )
-
-
-def rate_interval(mean: Mean) -> Interval | Undefined:
-    """The interval of a mean rate, by task, within [0, 1]."""
-    return mean_interval(mean, low=0.0, high=1.0)
 
 
 def parts_of(
@@ -92,7 +87,7 @@ def parts_of(
 
 def curve_of(rows: Sequence[RunRow]) -> list[AtStep]:
     """Mean progress after every step of the runs of which progress and verdict are known."""
-    return progress_curve([row.told.by_step for row in rows if row.told and row.is_decided])
+    return progress_curve([row.progress.by_step for row in rows if row.progress and row.is_decided])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,12 +108,12 @@ class AtLimit:
 
 def at_limits(rows: Sequence[RunRow], limits: Sequence[int] = LIMITS) -> list[AtLimit]:
     """What lower step limits had left of the stored runs, none of them carried out again."""
-    known = [(row, row.told) for row in rows if row.is_decided and row.told is not None]
+    known = [(row, row.progress) for row in rows if row.is_decided and row.progress is not None]
     tasks = [row.task for row, _ in known]
     return [
         AtLimit(
             limit=limit,
-            reached=clustered_mean([reached(told.by_step, limit) for _, told in known], tasks),
+            reached=clustered_mean([reached(each.by_step, limit) for _, each in known], tasks),
             success=Share(
                 sum(row.is_success and row.n_steps <= limit for row, _ in known), len(known)
             ),
@@ -141,25 +136,25 @@ class Stopped:
     task_name: str
     runs: Mapping[int, int]
     """By configuration."""
-    told: int
+    of_task: int
     """Runs of the task of which progress and verdict are known."""
 
     @property
     def share(self) -> Share:
-        return Share(sum(self.runs.values()), self.told)
+        return Share(sum(self.runs.values()), self.of_task)
 
 
 def stops_of(rows: Sequence[RunRow]) -> list[Stopped]:
     """The milestones at which runs stopped, most runs first."""
-    known = [row for row in rows if row.is_told]
-    of_task = Counter(row.task for row in known)
+    known = [row for row in rows if row.is_known]
+    totals = Counter(row.task for row in known)
     names = {row.task: row.task_name for row in known}
     found: defaultdict[Stop, Counter[int]] = defaultdict(Counter)
     for row in known:
         if row.stop is not None:
             found[row.stop][row.agent] += 1
     stopped = [
-        Stopped(stop=stop, task_name=names[stop.task], runs=runs, told=of_task[stop.task])
+        Stopped(stop=stop, task_name=names[stop.task], runs=runs, of_task=totals[stop.task])
         for stop, runs in found.items()
     ]
     return sorted(stopped, key=lambda each: (-each.share.count, each.task_name, each.stop.place))
@@ -175,14 +170,47 @@ def score_of(rows: Sequence[RunRow], *, k: int, alpha: float) -> AdjustedScore:
         TaskProgress(
             trials=len(each),
             successes=sum(row.is_success for row in each),
-            failures=[row.told.maximum for row in each if row.told and not row.is_success],
+            failures=[row.progress.maximum for row in each if row.progress and not row.is_success],
         )
         for each in trials.values()
     ]
     return adjusted(tasks, k=k, alpha=alpha)
 
 
-def most_trials(rows: Sequence[RunRow]) -> int:
-    """The most trials with a verdict that a configuration has of one task; at least 1."""
-    counts = Counter((row.agent, row.task) for row in rows if row.is_decided)
-    return max(counts.values(), default=1)
+class Difficulty(StrEnum):
+    """What makes a task hard."""
+
+    MILESTONES = "milestones"
+    LEVEL = "level"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """How tasks are split. `above`: tasks with more milestones than that are hard."""
+
+    by: Difficulty
+    above: int = 0
+
+    @property
+    def rule(self) -> str:
+        """The split in words."""
+        if self.by is Difficulty.LEVEL:
+            return _("Tasks by the level that their source gives them.")
+        return _("Hard: tasks with more than %(n)s milestones. Easy: all others that have any.") % {
+            "n": self.above
+        }
+
+
+def default_split(rows: Sequence[RunRow]) -> Split:
+    """By milestones, at the median over the tasks that have any."""
+    counts = {row.task: row.milestones for row in rows if row.milestones}
+    return Split(by=Difficulty.MILESTONES, above=median_low(counts.values()) if counts else 0)
+
+
+def part_of(split: Split, row: RunRow, tasks: Mapping[int, Placed]) -> str | None:
+    """The part that the run's task belongs to; None where it has no milestones."""
+    if not row.milestones:
+        return None
+    if split.by is Difficulty.LEVEL:
+        return tasks[row.task].level
+    return "hard" if row.milestones > split.above else "easy"

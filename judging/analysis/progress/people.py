@@ -13,9 +13,9 @@ from uuid import UUID
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.order import in_order
+from judging.analysis.audits.evaluators import in_order
+from judging.analysis.progress.measured import Missing, RunProgress, milestones_of, progress_by
 from judging.analysis.progress.sources import ProgressSource
-from judging.analysis.progress.told import Silence, Told, milestones_of, told_by
 from judging.evaluators.milestones import PROGRESS_EVALUATORS
 from judging.models import (
     Evaluation,
@@ -69,7 +69,7 @@ class Ticked:
     task: int
     task_name: str
     site: str
-    people: Told
+    people: RunProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class Pair:
     """The same run by people and by a judge."""
 
     ticked: Ticked
-    judge: Told
+    judge: RunProgress
     cost: Decimal | None
 
     @property
@@ -115,7 +115,7 @@ class Against:
 
     evaluator: EvaluatorVersion
     pairs: Sequence[Pair]
-    silences: Mapping[Silence, int]
+    missing: Mapping[Missing, int]
     """Runs with ticks that it says nothing of."""
 
 
@@ -143,7 +143,7 @@ class PeopleProgress:
         return [
             (first, second)
             for each in self.ticked
-            for first, second in combinations(each.people.voices, 2)
+            for first, second in combinations(each.people.by_each, 2)
         ]
 
 
@@ -152,7 +152,7 @@ def people_progress(study: Study) -> PeopleProgress:
     items = StudyItem.objects.filter(study=study, status=StudyItem.Status.SETTLED)
     runs = Run.objects.filter(pk__in=items.values("run"))
     milestones = milestones_of(runs.order_by().values("task"))
-    people = told_by(ProgressSource(), runs, milestones, study)
+    people = progress_by(ProgressSource(), runs, milestones, study)
     rows = items.order_by("position").values_list(
         "pk", "position", "run", "run__task", "run__task__external_id", "run__task__site"
     )
@@ -167,7 +167,7 @@ def people_progress(study: Study) -> PeopleProgress:
             people=told,
         )
         for pk, position, run, task, name, site in rows
-        if isinstance(told := people.get(run), Told)
+        if isinstance(told := people.get(run), RunProgress)
     ]
     known = Run.objects.filter(pk__among=[each.run for each in ticked])
     spoken = EvaluatorVersion.objects.filter(
@@ -183,7 +183,7 @@ def people_progress(study: Study) -> PeopleProgress:
         settled=items.count(),
         label_seconds=list(seconds),
         against=[
-            _against(evaluator, ticked, told_by(ProgressSource(evaluator), known, milestones))
+            _against(evaluator, ticked, progress_by(ProgressSource(evaluator), known, milestones))
             for evaluator in in_order(spoken.distinct())
         ],
     )
@@ -263,23 +263,25 @@ def pooled(figures: Sequence[MilestoneFigures]) -> MilestoneMatch:
 
 
 def _against(
-    evaluator: EvaluatorVersion, ticked: Sequence[Ticked], told: Mapping[UUID, Told | Silence]
+    evaluator: EvaluatorVersion,
+    ticked: Sequence[Ticked],
+    told: Mapping[UUID, RunProgress | Missing],
 ) -> Against:
     current = Evaluation.objects.filter(evaluator=evaluator, is_current=True, run__among=told)
     costs = dict(current.values_list("run", "cost"))
-    said = [(each, told.get(each.run, Silence.NOT_ASKED)) for each in ticked]
+    said = [(each, told.get(each.run, Missing.NOT_ASKED)) for each in ticked]
     return Against(
         evaluator=evaluator,
         pairs=[
             Pair(ticked=each, judge=judge, cost=costs.get(each.run))
             for each, judge in said
-            if isinstance(judge, Told)
+            if isinstance(judge, RunProgress)
         ],
-        silences=Counter(judge for _, judge in said if isinstance(judge, Silence)),
+        missing=Counter(judge for _, judge in said if isinstance(judge, Missing)),
     )
 
 
-def _votes(people: Told) -> dict[str, list[bool]]:
+def _votes(people: RunProgress) -> dict[str, list[bool]]:
     votes: defaultdict[str, list[bool]] = defaultdict(list)
     for findings in people.findings:
         for one in findings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,8 +10,14 @@ from uuid import UUID
 
 from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.sources import Source
+from judging.analysis.progress.measured import (
+    Missing,
+    RunProgress,
+    first_missed,
+    milestones_of,
+    progress_by,
+)
 from judging.analysis.progress.sources import ProgressSource
-from judging.analysis.progress.told import Silence, Told, first_missed, milestones_of, told_by
 from runs.models import Run
 from webagent.milestones.definition import Definition
 
@@ -25,7 +32,7 @@ class Stop(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """One run that counts. `told` is None where `silence` says why."""
+    """One run that counts. `progress` is None where `missing` says why."""
 
     run: UUID
     agent: int
@@ -39,8 +46,8 @@ class RunRow:
     """Its step limit, if that ended it: nobody knows what it would have done after."""
     milestones: int
     """How many its task has."""
-    told: Told | None
-    silence: Silence | None
+    progress: RunProgress | None
+    missing: Missing | None
     stop: Stop | None
     """The first milestone that it never reached, if there is one."""
 
@@ -53,16 +60,16 @@ class RunRow:
         return self.standing in (RunResult.SUCCESS, RunResult.FAILURE)
 
     @property
-    def is_told(self) -> bool:
+    def is_known(self) -> bool:
         """Whether both are known: what figures of progress beside success speak of."""
-        return self.told is not None and self.is_decided
+        return self.progress is not None and self.is_decided
 
 
 def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[RunRow]:
-    """All runs that count, told or not, in four queries."""
+    """All runs that count, in four queries."""
     counted = scope.counted(verdicts)
     milestones = milestones_of(counted.order_by().values("task"))
-    told = told_by(progress, counted, milestones)
+    found_progress = progress_by(progress, counted, milestones)
     rows = counted.order_by("agent", "task", "trial", "pk").values_list(
         "pk",
         "agent",
@@ -76,12 +83,12 @@ def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[Ru
         "max_steps",
         "end_reason",
     )
-    found = []
+    runs = []
     for pk, agent, task, name, in_set, set_name, version, standing, steps, limit, end in rows:
-        said = told.get(pk, Silence.NOT_ASKED)
-        if task not in milestones and isinstance(said, Silence):
-            said = Silence.NO_MILESTONES  # What the environment reports by itself was told.
-        found.append(
+        found = found_progress.get(pk, Missing.NOT_ASKED)
+        if task not in milestones and isinstance(found, Missing):
+            found = Missing.NO_MILESTONES  # What the environment reports by itself needs none.
+        runs.append(
             RunRow(
                 run=pk,
                 agent=agent,
@@ -93,19 +100,20 @@ def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[Ru
                 n_steps=steps,
                 stopped_at=(limit or steps) if end == Run.EndReason.MAX_STEPS else None,
                 milestones=len(milestones.get(task, ())),
-                told=said if isinstance(said, Told) else None,
-                silence=said if isinstance(said, Silence) else None,
-                stop=_stop(task, said, milestones.get(task, ())),
+                progress=found if isinstance(found, RunProgress) else None,
+                missing=found if isinstance(found, Missing) else None,
+                stop=_stop(task, found, milestones.get(task, ())),
             )
         )
-    return found
+    return runs
 
 
-def of_agent(rows: Sequence[RunRow], agent: int) -> list[RunRow]:
-    """Those of one configuration."""
-    return [row for row in rows if row.agent == agent]
+def most_trials(rows: Sequence[RunRow]) -> int:
+    """The most trials with a verdict that a configuration has of one task; at least 1."""
+    counts = Counter((row.agent, row.task) for row in rows if row.is_decided)
+    return max(counts.values(), default=1)
 
 
-def _stop(task: int, said: Told | Silence, milestones: Sequence[Definition]) -> Stop | None:
-    place = first_missed(said, milestones) if isinstance(said, Told) else None
+def _stop(task: int, found: RunProgress | Missing, milestones: Sequence[Definition]) -> Stop | None:
+    place = first_missed(found, milestones) if isinstance(found, RunProgress) else None
     return None if place is None else Stop(task, place, milestones[place].name)

@@ -1,7 +1,4 @@
-"""Runs chosen by their progress, as an address names them: `evaluator-12:told`, `ticks:40-60`.
-
-`evaluator-12:stopped-7-2`: runs of task 7 that never reached its third milestone, but both before.
-"""
+"""Runs chosen by their progress, as an address names them; see `experiments.selection`."""
 
 from __future__ import annotations
 
@@ -13,12 +10,12 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.experiments.population import Scope
 from judging.analysis.experiments.sources import Source
+from judging.analysis.progress.measured import MISSING, Missing
 from judging.analysis.progress.rows import RunRow, Stop, rows_of
 from judging.analysis.progress.sources import ProgressSource, read_progress_source
-from judging.analysis.progress.told import SILENCES, Silence
 from runs.models import Task
 
-TOLD = "told"
+KNOWN = "told"
 _STOPPED = "stopped-"
 _BETWEEN = "-"
 _APART = ":"
@@ -41,15 +38,15 @@ def progress_words(value: str) -> str:
         ValueError: there is no such value.
     """
     source, found = _read(value)
-    if isinstance(found, Silence):
-        said = str(SILENCES[found])
+    if isinstance(found, Missing):
+        words = str(MISSING[found])
     elif found is None:
-        said = _("known")
+        words = _("known")
     elif isinstance(found, _At):
-        said = _("not past milestone %(n)s") % {"n": found.place + 1}
+        words = _("not past milestone %(n)s") % {"n": found.place + 1}
     else:
-        said = _("%(low)s to %(high)s %%") % {"low": found[0], "high": found[1]}
-    return _("%(said)s (%(source)s)") % {"said": said, "source": source.name}
+        words = _("%(low)s to %(high)s %%") % {"low": found[0], "high": found[1]}
+    return _("%(said)s (%(source)s)") % {"said": words, "source": source.name}
 
 
 def runs_of_progress(scope: Scope, verdicts: Source, value: str) -> list[UUID]:
@@ -62,24 +59,18 @@ def runs_of_progress(scope: Scope, verdicts: Source, value: str) -> list[UUID]:
     return [row.run for row in rows_of(scope, verdicts, source) if _fits(row, found)]
 
 
-def with_milestones(runs: QuerySet[Any], value: str) -> QuerySet[Any]:
-    """The runs whose task has so many milestones: `1-3`, or `4+`.
+def tasks_with_milestones(value: str) -> QuerySet[Any, Any]:
+    """The tasks that have so many milestones in force: `1-3`, or `4+`.
 
     Raises:
         ValueError: there is no such value.
     """
-    low, high = _range(value)
+    low, high = read_range(value)
     in_force = Count("milestones", filter=Q(milestones__removed_at=None))
     tasks = Task.objects.order_by().annotate(n_milestones=in_force).filter(n_milestones__gte=low)
     if high is not None:
         tasks = tasks.filter(n_milestones__lte=high)
-    chosen: QuerySet[Any] = runs.filter(task__in=tasks.values("pk"))
-    return chosen
-
-
-def check_range(value: str) -> None:
-    """Raises ValueError where the value is no range of whole numbers."""
-    _range(value)
+    return tasks.values("pk")
 
 
 class _At(NamedTuple):
@@ -87,24 +78,29 @@ class _At(NamedTuple):
     place: int
 
 
-_Found = Silence | tuple[int, int] | _At | None
+_Found = Missing | tuple[int, int] | _At | None
 
 
 def _read(value: str) -> tuple[ProgressSource, _Found]:
     key, _apart, found = value.partition(_APART)
     source = read_progress_source(key)
-    if found == TOLD:
+    if found == KNOWN:
         return source, None
-    if found in set(Silence):
-        return source, Silence(found)
+    if found in set(Missing):
+        return source, Missing(found)
     if found.startswith(_STOPPED):
         task, _between, place = found.removeprefix(_STOPPED).partition(_BETWEEN)
         return source, _At(_number(task), _number(place))
-    low, high = _range(found)
+    low, high = read_range(found)
     return source, (low, 100 if high is None else high)
 
 
-def _range(value: str) -> tuple[int, int | None]:
+def read_range(value: str) -> tuple[int, int | None]:
+    """The ends of `3`, `3-5` or `3+`; None for no upper end.
+
+    Raises:
+        ValueError: the value is no range of whole numbers.
+    """
     if value.endswith("+"):
         return _number(value.removesuffix("+")), None
     low, between, high = value.partition(_BETWEEN)
@@ -112,16 +108,16 @@ def _range(value: str) -> tuple[int, int | None]:
 
 
 def _number(text: str) -> int:
-    if not text.isdecimal() or len(text) > 6:
+    if not text.isdecimal() or len(text) > 9:
         raise ValueError(f"{text} is no number")
     return int(text)
 
 
 def _fits(row: RunRow, found: _Found) -> bool:
-    if isinstance(found, Silence):
-        return row.silence is found
+    if isinstance(found, Missing):
+        return row.missing is found
     if isinstance(found, _At):
         return row.stop is not None and (row.stop.task, row.stop.place) == found
-    if row.told is None:
+    if row.progress is None:
         return False
-    return found is None or found[0] <= round(100 * row.told.maximum, 6) <= found[1]
+    return found is None or found[0] <= round(100 * row.progress.maximum, 6) <= found[1]

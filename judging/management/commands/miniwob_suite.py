@@ -13,15 +13,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from rich.progress import Progress, TaskID
 
+from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.population import whole_scope
-from judging.analysis.experiments.report import written
-from judging.analysis.experiments.report_query import ReportQuery
+from judging.analysis.experiments.reports import EXPERIMENT
+from judging.analysis.experiments.sections import OF_SUITE
 from judging.analysis.experiments.sources import Source
-from judging.analysis.experiments.tables import TABLES
-from judging.analysis.miniwob.proposing_causes import propose_causes
 from judging.analysis.miniwob.services import MAX_SEED, NoFailuresError, draw_sample
-from judging.analysis.miniwob.tables import OF_SUITE
-from judging.analysis.reports import Table, write_json_of
+from judging.analysis.miniwob.tasks import propose_waiting
+from judging.analysis.reports.report import Report
+from judging.analysis.reports.writing import write_document, write_text
 from judging.management.arguments import at_most
 from runs.catalogue.tasks.offered import PlanError, Selection, read_names, tasks_of
 from runs.launching.experiments.agents import read_agent
@@ -79,13 +79,13 @@ class Command(BaseCommand):
         if options["draw"]:
             self._draw(experiment, options["draw"], options["draw_seed"])
         tables = suite_tables(experiment)
-        as_json = write_json_of(experiment.name, tables)
+        as_json = write_document(experiment.name, tables, "json")
         if options["out"]:
             _write(options["out"], as_json)
         if options["json"]:
             self.stdout.write(as_json, ending="")
         else:
-            self.stdout.write("\n".join(written(table, "txt") for table in tables), ending="")
+            self.stdout.write("\n".join(map(write_text, tables)), ending="")
         if not is_over:
             to_go = active_runs(experiment).count()
             raise CommandError(
@@ -114,7 +114,7 @@ class Command(BaseCommand):
                 drawn = sample.failures.count()
                 self.stderr.write(f"Drew {drawn} of {sample.among} failures by seed {sample.seed}.")
         # The tables are printed next, whatever workers there are.
-        propose_causes(limit_s=math.inf)
+        propose_waiting(limit_s=math.inf)
 
     def _carry_out(self, experiment: Experiment, *, takes_part: bool) -> bool:
         """Whether all runs have ended. A first Ctrl-C lets the run under way end."""
@@ -142,11 +142,12 @@ class Command(BaseCommand):
                 signal.signal(signal.SIGINT, first)
 
 
-def suite_tables(experiment: Experiment) -> list[Table]:
+def suite_tables(experiment: Experiment) -> list[Report]:
     """The experiment's tables of the suite, those without any row left out."""
-    asked = ReportQuery(scope=whole_scope(experiment), source=Source())
-    made = [make(asked) for name, make in TABLES.items() if name.startswith(OF_SUITE)]
-    return [table for table in made if table.rows]
+    facts = Facts(whole_scope(experiment), ReportQuery(source=Source()))
+    names = (name for name in EXPERIMENT.entries if name.startswith(OF_SUITE))
+    made = (EXPERIMENT.make(name, facts) for name in names)
+    return [report for report in made if report.rows]
 
 
 def _check(options: dict[str, Any]) -> None:

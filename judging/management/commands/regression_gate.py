@@ -11,9 +11,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.analysis.gate.decision import CannotTellError, Rule, decide
-from judging.analysis.gate.junit import write_junit
 from judging.analysis.gate.reading import contestant, read_side, source_for
-from judging.analysis.gate.report import Report, write_json, write_text
+from judging.analysis.gate.report import Report, write_json, write_junit, write_text
 from judging.analysis.gate.trials import Metric
 from runs.models.parsing import read_number
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.analysis.audits.report import ENDINGS, report_files, whole_report
-from judging.analysis.audits.tables import TABLES
-from judging.analysis.reports import FORMATS
+from judging.analysis.audits.reports import TABLES, report_files, whole_report
+from judging.analysis.reports.writing import ENDINGS, write
 from judging.management.arguments import study_named
+from judging.management.files import write_files
 from judging.models import Study
 
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
         if out is not None:
             self._into_folder(chosen, ending, table, out)
         elif table is not None:
-            self.stdout.write(FORMATS[ending].write(TABLES[table](chosen)), ending="")
+            self.stdout.write(write(TABLES[table](chosen), ending), ending="")
         elif ending == "csv":
             raise CommandError("one CSV file holds one table: give --table or --out")
         else:
@@ -37,17 +37,7 @@ class Command(BaseCommand):
 
     def _into_folder(self, study: Study, ending: str, table: str | None, out: Path) -> None:
         if table is not None:
-            files = iter([(Path(f"{table}.{ending}"), FORMATS[ending].write(TABLES[table](study)))])
+            files = iter([(Path(f"{table}.{ending}"), write(TABLES[table](study), ending))])
         else:
             files = report_files(study, ending)
-        number = 0
-        for path, text in files:
-            target = out / path
-            try:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                # CSV brings its own line ends.
-                target.write_text(text, encoding="utf-8", newline="")
-            except OSError as error:
-                raise CommandError(f"{target} cannot be written: {error.strerror}") from error
-            number += 1
-        self.stdout.write(f"{number} files in {out}")
+        self.stdout.write(f"{write_files(out, dict(files))} files in {out}")

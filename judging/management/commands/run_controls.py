@@ -9,7 +9,7 @@ from uuid import uuid4
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
-from judging.analysis.experiments.controls_services import launch_controls
+from judging.analysis.experiments.controls import launch_controls
 from runs.catalogue.tasks.offered import PlanError
 from runs.models import Experiment, Task, TaskSet
 

@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.figures_tables import figures_table, matrices_table
-from judging.analysis.reports import Table
+from judging.analysis.reports.report import Report
 from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyItem
 from judging.portability.judgements.columns import (
     ADJUDICATION,
@@ -212,7 +212,7 @@ def run_contents(runs: QuerySet[Run]) -> Contents:
     return Contents(runs=Run.objects.filter(pk__in=ids), items=items, labelled=items.none())
 
 
-def _figures_of(table: Callable[[Study], Table]) -> Callable[[Contents], Iterator[Row]]:
+def _figures_of(table: Callable[[Study], Report]) -> Callable[[Contents], Iterator[Row]]:
     def rows(contents: Contents) -> Iterator[Row]:
         if contents.study is None:
             return

@@ -12,12 +12,11 @@ from django.utils.safestring import SafeString
 from judging.analysis.audits.agreement import Agreement, Pair, agreement_of
 from judging.analysis.audits.causes import CauseAudit, causes_of
 from judging.analysis.audits.causes_picture import CauseBar, causes_picture
-from judging.analysis.audits.corrected import corrected_rates
-from judging.analysis.audits.matrices import Audit
+from judging.analysis.audits.evaluators import stubs_of
+from judging.analysis.audits.matrices import Audit, corrected_rates
 from judging.analysis.audits.measures import BY_KEY, Measure, Measured, measure
 from judging.analysis.audits.page import LEFT_OUT, QUESTIONS, Panel, figures_of, panel_of
 from judging.analysis.audits.resampling import Resampled
-from judging.analysis.audits.stubs import stubs_of
 from judging.analysis.pictures import figure_row, interval_picture
 from judging.models import Cause, ReferenceVerdict, Repair, Study
 from judging.portability.study_report.choices import People, evaluator_page

@@ -14,8 +14,9 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.analysis.audits.tables import TABLES
-from judging.analysis.reports import FORMATS, Column, Table, Value
+from judging.analysis.audits.reports import TABLES
+from judging.analysis.reports.report import Column, Report, Value
+from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
 from tests.judging.analysis import audited
 
@@ -24,9 +25,9 @@ pytestmark = pytest.mark.sqlite_only("tests what pages show")
 HOSTILE = '=HYPERLINK("http://evil")|*a*_b_ {x} \\cite % & # $ ^ ~ <i>\nnext, "quoted"'
 
 
-def table(*rows: list[Value]) -> Table:
+def table(*rows: list[Value]) -> Report:
     columns = [Column("name", "the name"), Column("n", "n"), Column("share", "share")]
-    return Table(name="t", title="A title", columns=columns, rows=rows, notes=["A note."])
+    return Report(name="t", title="A title", columns=columns, rows=rows, notes=["A note."])
 
 
 def written(ending: str, *rows: list[Value]) -> str:

@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from judging.analysis.audits.causes import Counted, causes_of
+from judging.analysis.audits.evaluators import stubs_of
 from judging.analysis.audits.matrices import audit_of
-from judging.analysis.audits.stubs import stubs_of
 from judging.analysis.audits.whatif import Change, compare
 from judging.analysis.audits.whatif_settings import read_setting
 from judging.demo import STUDIES, recovery

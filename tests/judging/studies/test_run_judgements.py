@@ -11,8 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.analysis.audits.differences import Segment, difference
-from judging.analysis.audits.explanations import decided_by, explain
+from judging.analysis.audits.explanations import Segment, decided_by, difference, explain
 from judging.models import Assignment, Evaluation, StudyItem, StudyMember, Unblinding
 from runs.models import Run, User
 from tests.judging.analysis import audited

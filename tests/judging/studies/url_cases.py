@@ -18,12 +18,12 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from judging.analysis.audits.tables import TABLES
-from judging.analysis.experiments.drawing import QUESTIONS
-from judging.analysis.experiments.parts import PARTS
-from judging.analysis.experiments.tables import TABLES as EXPERIMENT_TABLES
-from judging.analysis.hint_effects.drawing import MAPS
-from judging.analysis.hint_effects.tables import HINT_TABLES
+from judging.analysis.audits.reports import TABLES
+from judging.analysis.experiments.pictures import QUESTIONS
+from judging.analysis.experiments.reports import EXPERIMENT
+from judging.analysis.experiments.sections import SECTIONS
+from judging.analysis.hint_effects.pictures import MAPS
+from judging.analysis.hint_effects.reports import HINTS
 from judging.api.urls import urlpatterns as api_addresses
 from judging.portability.judgements.data_tables import DATA_TABLES
 from judging.portability.judgements.table_writing import DATA_FORMATS
@@ -399,7 +399,7 @@ case(
     "verdict=reward&selector=evaluator:1",
     "pair=trial",
     experiment_id=EXPERIMENTS,
-    name=lambda _: list(PARTS),
+    name=lambda _: list(SECTIONS),
 )
 case(
     "judging:experiment_runs",
@@ -425,7 +425,7 @@ case(
     "judging:experiment_table",
     *SOURCES,
     experiment_id=EXPERIMENTS,
-    name=lambda _: list(EXPERIMENT_TABLES),
+    name=lambda _: list(EXPERIMENT.entries),
     ending=lambda _: ["csv", "json"],
 )
 case(
@@ -475,7 +475,7 @@ case(
     "judging:hint_table",
     *SOURCES,
     experiment_id=EXPERIMENTS,
-    name=lambda _: list(HINT_TABLES),
+    name=lambda _: list(HINTS.entries),
     ending=lambda _: "json",
 )
 case("judging:hint_picture", *SOURCES, experiment_id=EXPERIMENTS, name=lambda _: list(MAPS))

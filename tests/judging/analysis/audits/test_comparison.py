@@ -12,9 +12,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from judging.analysis.audits.additions import additions_of
 from judging.analysis.audits.cells import Shown
-from judging.analysis.audits.comparison import compare, compare_all
+from judging.analysis.audits.comparison import additions_of, compare, compare_all
 from judging.analysis.audits.comparison_tables import comparison_table
 from judging.analysis.audits.verdict_sources import voices_of
 from judging.statistics.comparison import holm, mcnemar

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judging.analysis.audits.corrected import corrected_rates
-from judging.analysis.audits.matrices import audit_of
+from judging.analysis.audits.matrices import audit_of, corrected_rates
 from judging.statistics.figures import Interval, Reason, Undefined
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import logged_in, open_page

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from judging.analysis.audits.cells import Shown, items_in_cells
-from judging.analysis.audits.home import listed_studies
 from judging.analysis.audits.matrices import NOT_EVALUATED, audit_of
 from judging.analysis.audits.measures import BY_KEY, measure
+from judging.analysis.audits.page import listed_studies
 from judging.analysis.audits.population import Group, items_in, population_of
 from judging.analysis.audits.resampling import resampled
 from judging.statistics.confusion import ConfusionMatrix

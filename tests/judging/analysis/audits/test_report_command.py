@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from judging.analysis.audits.tables import PER_RUN, TABLE_NAMES, TABLES
+from judging.analysis.audits.reports import PER_RUN, TABLE_NAMES, TABLES
 from judging.models import Study
 from tests.judging.analysis import audited, papers
 

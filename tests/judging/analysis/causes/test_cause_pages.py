@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.analysis.audits.tables import TABLES
+from judging.analysis.audits.reports import TABLES
 from judging.models import CauseTag, StudyMember
 from runs.models import User
 from tests.judging.analysis import audited

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from judging.analysis.experiments.tables import TABLES
-from judging.analysis.miniwob.tables import OF_SUITE
+from judging.analysis.experiments.reports import EXPERIMENT
+from judging.analysis.experiments.sections import OF_SUITE
 from runs.exports.services import export_runs
 from runs.models import Event, Experiment, Run
 from tests.judging.analysis.experiments import made
@@ -102,8 +102,8 @@ def test_figures_equal_those_computed_from_the_export(messy: Experiment, tmp_pat
     # The export names an attempt's successor, and these have none: the column tells.
     kept = set(map(str, Run.objects.filter(superseded=False).values_list("pk", flat=True)))
     rows = [run for run in rows if run["id"] in kept]
-    of_suites = {name for name in TABLES if name.startswith(OF_SUITE)}
-    assert set(tables) == {*TABLES} - {"runs", "controls", "infrastructure"} - of_suites
+    of_suites = {name for name in EXPERIMENT.entries if name.startswith(OF_SUITE)}
+    assert set(tables) == {*EXPERIMENT.entries} - {"runs", "controls", "infrastructure"} - of_suites
     for name in AGENTS:
         _check_agent(name, [run for run in rows if run["agent"]["name"] == name], tables)
     _check_pairs(rows, tables["pairs"])

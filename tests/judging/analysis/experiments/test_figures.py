@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from django.utils.translation import override
 
+from judging.analysis.experiments.course import detections_of, stopped_early
 from judging.analysis.experiments.figures import configuration_names, figures_of, names_in
 from judging.analysis.experiments.pairs import By, Cell, Side, pair_up
 from judging.analysis.experiments.population import RunResult, whole_scope
-from judging.analysis.experiments.recovery import detections_of
-from judging.analysis.experiments.savings import stopped_early
 from judging.analysis.experiments.sources import Source, choices_among, default_source, source_named
 from judging.analysis.experiments.trials import selector_words, trials_of
 from judging.models import EvaluatorVersion
@@ -143,7 +142,7 @@ def test_a_selector_that_breaks_off_leaves_runs_as_they_are_and_is_told() -> Non
     [found] = trials_of(figures_of(scope, Source()), scope, Source(erring))
     best = [row.best.value for row in found.rows if row.best]
     assert best == pytest.approx([2 / 3, 5 / 6, 1.0])
-    assert found.told == (2, 3)
+    assert found.coverage == (2, 3)
     assert "2 of 3 runs" in selector_words(Source(erring), [found])
 
 
@@ -361,7 +360,8 @@ def test_what_stopping_early_saved_is_told_by_configuration() -> None:
             made.run_row(of, tasks[3], agent, 1.0),
         ]
     )
-    [found] = stopped_early(whole_scope(of), Source()).values()
+    scope = whole_scope(of)
+    [found] = stopped_early(scope, figures_of(scope, Source())).values()
     assert (found.runs, found.saved.steps) == (2, 60)
     assert found.saved.dollars == Decimal("0.15")
     # On the page beside the anomalies that led to it.
@@ -386,6 +386,6 @@ def test_errors_of_the_infrastructure_are_told_by_the_pages_names_of_configurati
         for n, agent in enumerate([few, many, many])
     )
     scope = whole_scope(of)
-    rates = error_rates(scope.told, names_in(scope)).by_agent
+    rates = error_rates(scope.visible, names_in(scope)).by_agent
     assert sorted(rate.attempts for rate in rates) == [1, 2]
     assert {rate.name for rate in rates} == set(names_in(scope).values())

@@ -11,8 +11,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from judging.analysis.experiments.parts import PARTS
-from judging.analysis.experiments.tables import TABLES
+from judging.analysis.experiments.reports import EXPERIMENT
+from judging.analysis.experiments.sections import SECTIONS
 from judging.models import Unblinding
 from runs.models import Event, Experiment, Run
 from tests.judging.analysis import audited
@@ -55,7 +55,7 @@ def test_page_names_its_source_and_opens_the_runs(two: Experiment) -> None:
 def test_every_part_answers_alone_and_on_a_page(two: Experiment) -> None:
     client = made.reader()
     made.mark(Run.objects.filter(experiment=two)[0], Event.Kind.LOOP)
-    for name in PARTS:
+    for name in SECTIONS:
         address = made.address("experiment_part", two.pk, name, verdict="reward")
         part = client.get(address, headers={"HX-Request": "true"}).content.decode()
         assert part.strip().startswith("<section"), name
@@ -216,7 +216,7 @@ def test_a_file_of_pairs_that_flip_is_recorded_as_their_list_is(two: Experiment)
     assert {*Unblinding.objects.values_list("item__run", flat=True)} == {one.pk, partner.pk}
 
 
-@pytest.mark.parametrize("name", ["experiment_detail", "experiment_runs", *PARTS])
+@pytest.mark.parametrize("name", ["experiment_detail", "experiment_runs", *SECTIONS])
 def test_queries_do_not_grow_with_the_runs(name: str) -> None:
     client = made.reader()
     counted = []
@@ -229,7 +229,7 @@ def test_queries_do_not_grow_with_the_runs(name: str) -> None:
             audited.evaluation(run, audited.evaluator(), "passed")
         address = (
             made.address("experiment_part", of.pk, name)
-            if name in PARTS
+            if name in SECTIONS
             else made.address(name, of.pk)
         )
         with CaptureQueriesContext(connection) as queries:
@@ -241,7 +241,7 @@ def test_queries_do_not_grow_with_the_runs(name: str) -> None:
 @pytest.mark.parametrize("ending", ["csv", "json", "md", "tex"])
 def test_every_table_in_every_format(two: Experiment, ending: str) -> None:
     client = made.reader()
-    for name in TABLES:
+    for name in EXPERIMENT.entries:
         answer = client.get(made.address("experiment_table", two.pk, name, ending))
         assert answer.status_code == 200
     if ending != "csv":
@@ -266,7 +266,7 @@ def test_names_from_outside_are_escaped() -> None:
     made.store([made.run_row(of, task, make_agent('<script>alert("1")</script>'), 1.0)])
     client = made.reader()
     texts = [page(client, "experiment_detail", of.pk), page(client, "experiment_runs", of.pk)]
-    texts += [page(client, "experiment_part", of.pk, name) for name in PARTS]
+    texts += [page(client, "experiment_part", of.pk, name) for name in SECTIONS]
     for text in texts:
         assert not re.search(r"<script>alert|<b>bold|<i>site", text)
 

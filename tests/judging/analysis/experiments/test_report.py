@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from judging.analysis.experiments.tables import TABLES
+from judging.analysis.experiments.reports import EXPERIMENT
 from runs.models import Experiment, Run
 from tests.judging.analysis import audited
 from tests.judging.analysis.experiments import made
@@ -67,7 +67,7 @@ def test_another_source_speaks_of_other_runs(two: Experiment) -> None:
 def test_folder_holds_everything(two: Experiment, tmp_path: Path, form: str) -> None:
     ending = {"text": "txt", "markdown": "md", "latex": "tex"}.get(form, form)
     report("Two models", "--format", form, "--out", str(tmp_path))
-    expected = {f"{name}.{ending}" for name in TABLES}
+    expected = {f"{name}.{ending}" for name in EXPERIMENT.entries}
     expected |= set() if form == "csv" else {f"report.{ending}"}
     assert {path.name for path in tmp_path.iterdir()} == expected
 

@@ -8,12 +8,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.analysis.audits.failure_modes import failure_modes_table
+from judging.analysis.audits.failure_modes import failure_modes_report
+from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.population import whole_scope
-from judging.analysis.experiments.report_query import ReportQuery
-from judging.analysis.experiments.sources import Source
-from judging.analysis.experiments.tables import TABLES
-from judging.analysis.failure_modes.services import Saying, review_runs
+from judging.analysis.experiments.reports import EXPERIMENT
+from judging.analysis.failure_modes.services import Statement, review_runs
 from judging.models import FailureReview, Unblinding
 from runs.models import Experiment, Run
 from tests.judging.analysis import audited
@@ -196,7 +195,7 @@ def test_a_study_tells_its_failures_by_reference(client: Client) -> None:
         item = study.add("failure" if number else "success")
         proposes(item.run, "failure-modes-mechanical", {LIMIT})
     last = study.items[-1].run
-    review_runs(user=user, run_ids=[last.pk], saying=Saying(modes=frozenset({MISREAD})))
+    review_runs(user=user, run_ids=[last.pk], statement=Statement(modes=frozenset({MISREAD})))
     text = page(client, "audit_failures", study.study.pk)
     row = re.search(r"step limit.*?</tr>", text, re.DOTALL)
     assert row
@@ -210,13 +209,13 @@ def test_a_study_tells_its_failures_by_reference(client: Client) -> None:
 
 
 def test_tables_say_what_the_pages_say(experiment: Experiment) -> None:
-    asked = ReportQuery(scope=whole_scope(experiment), source=Source())
-    columns = [column.key for column in TABLES["modes"](asked).columns]
-    rows = [dict(zip(columns, row, strict=True)) for row in TABLES["modes"](asked).rows]
+    report = EXPERIMENT.make("modes", Facts(whole_scope(experiment)))
+    columns = [column.key for column in report.header]
+    rows = [dict(zip(columns, row, strict=True)) for row in report.values]
     [plan] = [row for row in rows if (row["by"], row["mode"]) == ("known", "plan_error")]
     assert (plan["runs"], plan["n"], plan["failures"], plan["not_told"]) == (2, 4, 5, 1)
     assert plan["value"] == 0.5
     study = audited.study()
     proposes(study.add("failure").run, "failure-modes-mechanical", {LIMIT})
-    table = failure_modes_table(study.study)
-    assert [row[3] for row in table.rows if row[1:3] == ["known", "max_steps"]] == [1]
+    report = failure_modes_report(study.study)
+    assert [row[3] for row in report.values if row[1:3] == ["known", "max_steps"]] == [1]

@@ -8,20 +8,26 @@ from typing import Any
 import pytest
 
 from judging.analysis.failure_modes.services import (
-    Saying,
+    Statement,
     confirm_proposals,
     review_runs,
     undo_reviews,
 )
-from judging.analysis.failure_modes.shares import ModeFigures, Told, count, reviewed, told_of
-from judging.analysis.failure_modes.told import (
+from judging.analysis.failure_modes.shares import (
+    ModeFigures,
+    RunModes,
+    count,
+    modes_of_runs,
+    reviewed,
+)
+from judging.analysis.failure_modes.sources import (
     NONE,
     UNKNOWN,
-    Word,
-    read_word,
+    ModeSource,
+    read_mode,
     showing,
-    side_word,
-    unlooked,
+    side_key,
+    unexamined,
 )
 from judging.models import FailureReview
 from judging.statistics.figures import Interval, Undefined
@@ -38,9 +44,9 @@ def told(
     judge: set[Mode] | None = None,
     people: set[Mode] | None = None,
     **more: object,
-) -> Told:
+) -> RunModes:
     words = (None if each is None else frozenset(each) for each in (rules, judge, people))
-    return Told(1, bool(more.pop("is_error", False)), *words, **more)  # type: ignore[arg-type]
+    return RunModes(1, bool(more.pop("is_error", False)), *words, **more)  # type: ignore[arg-type]
 
 
 RUNS = [
@@ -56,13 +62,13 @@ RUNS = [
 ]
 
 
-def figures(by: Word) -> ModeFigures:
+def figures(by: ModeSource) -> ModeFigures:
     return count(RUNS, by)[1]
 
 
 def test_peoples_word_counts_before_what_is_proposed() -> None:
-    known = figures(Word.KNOWN)
-    assert (known.failures, known.told, known.unknown) == (7, 6, 1)
+    known = figures(ModeSource.KNOWN)
+    assert (known.failures, known.examined, known.unknown) == (7, 6, 1)
     assert (known.environment, known.errors, known.agents) == (2, 1, 4)
     assert known.modes == {LIMIT: 1, PLAN: 1, MISREAD: 1}
     assert known.none == 2
@@ -70,14 +76,16 @@ def test_peoples_word_counts_before_what_is_proposed() -> None:
 
 
 def test_sources_are_kept_apart() -> None:
-    rules, judge, people = (figures(by) for by in (Word.MECHANICAL, Word.JUDGE, Word.PEOPLE))
-    assert (rules.told, rules.modes, rules.sides) == (6, {LIMIT: 4}, {})
-    assert (judge.told, judge.environment, judge.modes) == (4, 1, {PLAN: 2})
-    assert (people.told, people.environment, people.none) == (3, 1, 1)
+    rules, judge, people = (
+        figures(by) for by in (ModeSource.MECHANICAL, ModeSource.JUDGE, ModeSource.PEOPLE)
+    )
+    assert (rules.examined, rules.modes, rules.sides) == (6, {LIMIT: 4}, {})
+    assert (judge.examined, judge.environment, judge.modes) == (4, 1, {PLAN: 2})
+    assert (people.examined, people.environment, people.none) == (3, 1, 1)
 
 
 def test_environment_is_never_the_agents() -> None:
-    known = figures(Word.KNOWN)
+    known = figures(ModeSource.KNOWN)
     for mode in OF_THE_AGENT:
         assert known.share(mode).total == known.agents == known.failures - 1 - 2
     spoiled = known.share(ENVIRONMENT)
@@ -85,7 +93,7 @@ def test_environment_is_never_the_agents() -> None:
     interval = known.share(PLAN).interval
     assert isinstance(interval, Interval)
     assert (interval.low, interval.high) == pytest.approx((0.0456, 0.6994), abs=1e-4)  # Wilson, 1/4
-    assert isinstance(ModeFigures(Word.KNOWN).share(PLAN).value, Undefined)
+    assert isinstance(ModeFigures(ModeSource.KNOWN).share(PLAN).value, Undefined)
 
 
 def failed(**fields: Any) -> Run:
@@ -115,24 +123,24 @@ def test_lists_hold_just_the_runs_that_are_counted() -> None:
             mode = dice.choice([None, *Mode])
             is_agents = mode is not None and mode is not ENVIRONMENT
             side = dice.choice([None, *Side]) if is_agents else None
-            saying = Saying(modes=frozenset({mode} if mode else ()), side=side)
-            said = review_runs(user=user, run_ids=[run.pk], saying=saying)
+            statement = Statement(modes=frozenset({mode} if mode else ()), side=side)
+            said = review_runs(user=user, run_ids=[run.pk], statement=statement)
             if dice.random() < 0.2:
                 undo_reviews(user=user, batch=said.batch, run_ids=[run.pk])
     every = Run.objects.order_by()
-    runs = told_of(every, Run.objects.none())
-    for by in Word:
+    runs = modes_of_runs(every, Run.objects.none())
+    for by in ModeSource:
         counted = count(runs, by)[audited.agent().pk]
         assert counted.agents > 3
         for mode in OF_THE_AGENT:
             assert showing(every, mode, by).count() == counted.modes[mode], (by, mode)
         for side in Side:
-            assert showing(every, side_word(side), by).count() == counted.sides[side], (by, side)
+            assert showing(every, side_key(side), by).count() == counted.sides[side], (by, side)
         assert showing(every, ENVIRONMENT, by).count() == counted.environment
         assert showing(every, NONE, by).count() == counted.none
         assert showing(every, UNKNOWN, by).count() == counted.unknown
-    looked_at = Run.objects.exclude(pk__in=unlooked(every).values("pk")).count()
-    assert looked_at == count(runs, Word.MECHANICAL)[audited.agent().pk].told
+    looked_at = Run.objects.exclude(pk__in=unexamined(every).values("pk")).count()
+    assert looked_at == count(runs, ModeSource.MECHANICAL)[audited.agent().pk].examined
 
 
 @pytest.mark.django_db
@@ -144,8 +152,10 @@ def test_confirming_changing_rejecting_and_taking_back_is_all_kept() -> None:
     said = confirm_proposals(user=one, run_ids=[run.pk, silent.pk])
     assert (said.changed, said.silent) == (1, 1)
     assert confirm_proposals(user=two, run_ids=[run.pk]).changed == 0
-    changed = review_runs(user=two, run_ids=[run.pk], saying=Saying(modes=frozenset({MISREAD})))
-    review_runs(user=one, run_ids=[run.pk, silent.pk], saying=Saying())
+    changed = review_runs(
+        user=two, run_ids=[run.pk], statement=Statement(modes=frozenset({MISREAD}))
+    )
+    review_runs(user=one, run_ids=[run.pk, silent.pk], statement=Statement())
     history = FailureReview.objects.filter(run=run).order_by("pk")
     assert [(each.decision, each.by.username, each.named) for each in history] == [
         ("confirmed", "one", [PLAN, LIMIT]),
@@ -170,13 +180,13 @@ def test_confirming_changing_rejecting_and_taking_back_is_all_kept() -> None:
 def test_running_runs_are_not_spoken_of() -> None:
     running = failed(status="running")
     user = audited.person("one")
-    assert review_runs(user=user, run_ids=[running.pk], saying=Saying()).changed == 0
+    assert review_runs(user=user, run_ids=[running.pk], statement=Statement()).changed == 0
 
 
 def test_nonsense_is_refused() -> None:
     with pytest.raises(ValueError, match="environment"):
-        Saying(modes=frozenset({ENVIRONMENT, PLAN}))
+        Statement(modes=frozenset({ENVIRONMENT, PLAN}))
     with pytest.raises(ValueError, match="agent"):
-        Saying(side=Side.BOTH)
+        Statement(side=Side.BOTH)
     with pytest.raises(ValueError, match="laziness"):
-        read_word("laziness")
+        read_mode("laziness")

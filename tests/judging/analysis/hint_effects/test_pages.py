@@ -12,7 +12,7 @@ from statistics import mean
 import pytest
 from django.test import Client
 
-from judging.analysis.hint_effects.drawing import MAPS
+from judging.analysis.hint_effects.pictures import MAPS
 from judging.models import Unblinding
 from runs.models import Experiment, Run
 from tests.judging.analysis import audited

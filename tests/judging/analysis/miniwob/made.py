@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.population import whole_scope
-from judging.analysis.experiments.report_query import ReportQuery
-from judging.analysis.experiments.sources import Source
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, TaskSet
 from tests.judging.analysis.experiments import made
 from tests.runs.factories import make_agent
@@ -42,5 +41,5 @@ def suite(name: str = "Suite") -> tuple[Experiment, AgentConfiguration]:
     return of, agent
 
 
-def asked(of: Experiment) -> ReportQuery:
-    return ReportQuery(scope=whole_scope(of), source=Source())
+def facts(of: Experiment) -> Facts:
+    return Facts(whole_scope(of))

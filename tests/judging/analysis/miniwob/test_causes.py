@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.analysis.experiments.tables import TABLES
-from judging.analysis.miniwob import proposing_causes
+from judging.analysis.experiments.reports import EXPERIMENT
+from judging.analysis.miniwob import tasks
 from judging.analysis.miniwob.causes import causes_of
 from judging.analysis.miniwob.services import (
     NoFailuresError,
@@ -59,15 +59,15 @@ def test_what_is_proposed_comes_after_the_draw(drawn, monkeypatch: pytest.Monkey
             raise RecursionError
         return {"cause": "vision", "findings": []} if run.pk == second else {}
 
-    monkeypatch.setattr(proposing_causes, "proposal_for", propose)
-    assert proposing_causes.proposals_wait()
+    monkeypatch.setattr(tasks, "proposal_for", propose)
+    assert tasks.proposals_wait()
     assert proposed_for(second) == ""
-    proposing_causes.propose_causes(limit_s=0)
-    assert proposing_causes.proposals_wait()
-    proposing_causes.propose_causes(limit_s=60)
-    assert not proposing_causes.proposals_wait()
+    tasks.propose_waiting(limit_s=0)
+    assert tasks.proposals_wait()
+    tasks.propose_waiting(limit_s=60)
+    assert not tasks.proposals_wait()
     assert [proposed_for(pk) for pk in (first, second, *rest)] == ["", "vision", *[""] * 3]
-    [found] = causes_of(made.asked(of).scope)
+    [found] = causes_of(made.facts(of).scope)
     assert found.proposed == {"vision": 1}
 
 
@@ -79,22 +79,22 @@ def test_what_people_say_is_kept_counted_and_taken_back(drawn) -> None:
     assert not tag_cause(user=user, run_id=first.pk, cause=FailureCause.VISION)
     assert tag_cause(user=user, run_id=second.pk, cause=FailureCause.REASONING, note="Odd.")
     assert tag_cause(user=user, run_id=second.pk, cause=FailureCause.OTHER)
-    [found] = causes_of(made.asked(of).scope)
+    [found] = causes_of(made.facts(of).scope)
     assert (found.drawn, found.told, found.untold) == (5, 2, 3)
     assert found.tagged == {"vision": 1, "other": 1}
     assert (found.confirmed.count, found.confirmed.total) == (1, 1)
     assert undo_cause(user=user, run_id=second.pk)
-    [found] = causes_of(made.asked(of).scope)
+    [found] = causes_of(made.facts(of).scope)
     assert found.tagged == {"vision": 1, "reasoning": 1}
     assert FailureCauseTag.objects.filter(run=second).count() == 3  # nothing is edited
-    table = TABLES["miniwob_causes"](made.asked(of))
-    own = [row for row in table.rows if row[0] == "own runs"]
+    report = EXPERIMENT.make("miniwob_causes", made.facts(of))
+    own = [row for row in report.values if row[0] == "own runs"]
     assert [row[2:6] for row in own] == [
         ["vision", 1, 2, 0.5],
         ["reasoning", 1, 2, 0.5],
         ["other", 0, 2, 0.0],
     ]
-    assert [row[3] for row in table.rows if row[1] == "gpt-4"] == [42, 49, 9]
+    assert [row[3] for row in report.rows if row[1] == "gpt-4"] == [42, 49, 9]
 
 
 def client_of(user) -> Client:

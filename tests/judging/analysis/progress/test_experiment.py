@@ -17,7 +17,7 @@ from django.db import transaction
 from django.test import Client
 from scipy.stats import t
 
-from judging.analysis.progress.told import Silence
+from judging.analysis.progress.measured import Missing
 from judging.models import Unblinding
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.catalogue.milestones.services import set_milestones
@@ -112,7 +112,7 @@ def test_what_is_missing_is_counted_and_opens_its_runs(far: Experiment) -> None:
     n = len(known(rows))
     assert f"These figures speak of {n} of {len(rows)} runs" in page(client, far)
     source = f"evaluator-{world.judge().pk}"
-    for why in Silence:
+    for why in Missing:
         address = made.address(
             "experiment_runs", far.pk, verdict="reward", progress=f"{source}:{why}"
         )

@@ -96,9 +96,9 @@ def test_figures_equal_the_exported_rows(judged: Study) -> None:
     judge = [plain(row["judge"]) for row in rows]
     gaps = [b - a for a, b in zip(people, judge, strict=True)]
     for row in rows:
-        voices = json.loads(row["each_person"])
-        assert plain(row["people"]) == pytest.approx(sum(voices) / len(voices))
-        assert len(voices) == 2
+        by_each = json.loads(row["each_person"])
+        assert plain(row["people"]) == pytest.approx(sum(by_each) / len(by_each))
+        assert len(by_each) == 2
     whole, *others = table(client, judged, "figures", tolerance=20)
     expected = pearsonr(people, judge)
     ci = expected.confidence_interval(0.95)

@@ -1,0 +1,219 @@
+"""How runs went: ends, lengths, anomalies, recoveries, and what stopping early saved."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce, Greatest
+
+from judging.analysis.experiments.figures import Configuration, ExperimentFigures
+from judging.analysis.experiments.population import COUNTED, DECIDED, RunResult, Scope
+from judging.statistics.proportions import Share
+from runs.launching.policies.run_facts import Saving, saving_in
+from runs.models import Event, Run
+from runs.viewer.run_list.filters import ANOMALIES
+
+MOST_BINS = 10
+WIDTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+class Ending(NamedTuple):
+    """Counted runs of a configuration that ended for one reason, by their result."""
+
+    configuration: Configuration
+    reason: str
+    runs: Mapping[RunResult, int]
+
+
+def endings_of(figures: ExperimentFigures, scope: Scope) -> list[Ending]:
+    """All configurations in one query, of each the most frequent reasons first."""
+    found: defaultdict[int, defaultdict[str, Counter[RunResult]]] = defaultdict(
+        lambda: defaultdict(Counter)
+    )
+    counted = scope.standing(figures.source).filter(standing__in=COUNTED)
+    rows = counted.values_list("agent", "end_reason", "standing").annotate(n=Count("*"))
+    for agent, reason, result, n in rows:
+        found[agent][reason][RunResult(result)] += n
+    return [
+        Ending(each, reason, runs)
+        for each in figures.configurations
+        for reason, runs in sorted(
+            found[each.pk].items(), key=lambda item: (-item[1].total(), item[0])
+        )
+    ]
+
+
+class Length(NamedTuple):
+    """Runs of a configuration with `first` to `last` steps.
+
+    `within`: successes of up to `last` steps, of all its runs with a verdict.
+    """
+
+    configuration: Configuration
+    first: int
+    last: int
+    share: Share
+    within: Share
+
+    @property
+    def words(self) -> str:
+        return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
+
+
+def lengths_of(figures: ExperimentFigures, scope: Scope) -> list[Length]:
+    """All configurations in one query; the ranges are the same for all of them."""
+    rows = (
+        scope.standing(figures.source)
+        .filter(standing__in=DECIDED)
+        .values_list("agent", "n_steps", "standing")
+        .annotate(n=Count("*"))
+    )
+    counts: defaultdict[int, Counter[tuple[int, str]]] = defaultdict(Counter)
+    for agent, steps, standing, n in rows:
+        counts[agent][steps, standing] += n
+    most = max((steps for found in counts.values() for steps, _standing in found), default=0)
+    width = next((each for each in WIDTHS if most <= each * MOST_BINS), -(-most // MOST_BINS))
+    return [
+        length
+        for each in figures.configurations
+        for length in _lengths(each, counts[each.pk], width, most)
+    ]
+
+
+def _lengths(
+    configuration: Configuration, counts: Counter[tuple[int, str]], width: int, most: int
+) -> list[Length]:
+    won: Counter[int] = Counter()
+    runs: Counter[int] = Counter()
+    for (steps, standing), n in counts.items():
+        place = max(steps - 1, 0) // width
+        runs[place] += n
+        won[place] += n if standing == RunResult.SUCCESS else 0
+    lengths, solved = [], 0
+    for place in range(max(most - 1, 0) // width + 1):
+        solved += won[place]
+        # Runs without any step stand in the first range.
+        first = place * width + 1 if place else min(1, most)
+        share, within = Share(won[place], runs[place]), Share(solved, configuration.decided)
+        lengths.append(Length(configuration, first, (place + 1) * width, share, within))
+    return lengths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detections:
+    """One configuration: its runs by how often an anomaly was noticed in them."""
+
+    configuration: Configuration
+    successes: Mapping[int, int]
+    failures: Mapping[int, int]
+    rescued: int
+    """Successes after at least one recovery."""
+    recovered: int
+    """Runs with a verdict in which there was a recovery."""
+
+    @property
+    def most(self) -> int:
+        """The largest number of detections in a run."""
+        return max([0, *self.successes, *self.failures])
+
+    @property
+    def numbers(self) -> Sequence[tuple[int, int, int]]:
+        """(detections, successes, failures), from none to most."""
+        return [
+            (n, self.successes.get(n, 0), self.failures.get(n, 0)) for n in range(self.most + 1)
+        ]
+
+    @property
+    def unaided(self) -> int:
+        """Successes without recovery."""
+        return self.configuration.successes - self.rescued
+
+    @property
+    def without_recovery(self) -> Share:
+        """The success rate if what was rescued had failed."""
+        return Share(self.unaided, self.configuration.decided)
+
+    @property
+    def among_detected(self) -> Share:
+        """Successes among the runs with at least one detection."""
+        won = sum(n for times, n in self.successes.items() if times)
+        lost = sum(n for times, n in self.failures.items() if times)
+        return Share(won, won + lost)
+
+    @property
+    def among_recovered(self) -> Share:
+        """Successes among the runs in which there was a recovery."""
+        return Share(self.rescued, self.recovered)
+
+
+def with_detections(runs: QuerySet[Any]) -> QuerySet[Any]:
+    """The runs with `detections` and `recoveries`: how often each was marked or recorded.
+
+    Recoveries are those of the run's own record, or its marks of going back where the record has
+    none: an imported run may have only these.
+    """
+    recorded = Coalesce(Cast(KT("record__extra__recovery__recoveries"), IntegerField()), 0)
+    counted: QuerySet[Any] = runs.annotate(
+        detections=_marks(Event.objects.filter(kind__in=ANOMALIES)),
+        recoveries=Greatest(recorded, _marks(Event.objects.filter(kind=Event.Kind.ROLLBACK))),
+    )
+    return counted
+
+
+def detections_of(figures: ExperimentFigures, scope: Scope) -> list[Detections]:
+    """All configurations, in one query: runs without any mark are what is left of the others."""
+    marked = scope.standing(figures.source).filter(standing__in=DECIDED, has_anomaly=True)
+    rows = with_detections(marked).values_list("agent", "standing", "detections", "recoveries")
+    counts: Counter[tuple[int, str, int, bool]] = Counter()
+    for agent, standing, detections, recoveries, n in rows.annotate(n=Count("*")):
+        counts[agent, standing, detections, recoveries > 0] += n
+    return [_detections(each, counts) for each in figures.configurations]
+
+
+def _detections(
+    configuration: Configuration, counts: Mapping[tuple[int, str, int, bool], int]
+) -> Detections:
+    own = [(*key[1:], n) for key, n in counts.items() if key[0] == configuration.pk]
+    won: Counter[int] = Counter()
+    lost: Counter[int] = Counter()
+    for standing, detections, _recovered, n in own:
+        (won if standing == RunResult.SUCCESS else lost)[detections] += n
+    won[0] += configuration.successes - won.total()
+    lost[0] += configuration.failures - lost.total()
+    return Detections(
+        configuration=configuration,
+        successes=won,
+        failures=lost,
+        rescued=sum(n for word, _, again, n in own if again and word == RunResult.SUCCESS),
+        recovered=sum(n for *_, again, n in own if again),
+    )
+
+
+def _marks(events: QuerySet[Event]) -> Coalesce:
+    of_run = events.filter(run=OuterRef("pk")).order_by().values("run").annotate(n=Count("*"))
+    return Coalesce(Subquery(of_run.values("n"), output_field=IntegerField()), 0)
+
+
+class StoppedEarly(NamedTuple):
+    """How many runs were stopped, and at most how much more they could have taken."""
+
+    runs: int = 0
+    saved: Saving = Saving(0, None)
+
+
+def stopped_early(scope: Scope, figures: ExperimentFigures) -> Mapping[int, StoppedEarly]:
+    """By configuration, of the runs that count; in one query."""
+    stopped = scope.counted(figures.source).filter(end_reason=Run.EndReason.HARNESS_LOOP_STOP)
+    found: dict[int, StoppedEarly] = {}
+    rows = stopped.values_list("agent", "n_steps", "cost", "record__extra__recovery")
+    for agent, n_steps, cost, recovery in rows:
+        before = found.get(agent, StoppedEarly())
+        recorded = recovery if isinstance(recovery, dict) else {}
+        saved = before.saved + saving_in(recorded, n_steps, cost)
+        found[agent] = StoppedEarly(before.runs + 1, saved)
+    return found

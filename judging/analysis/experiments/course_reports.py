@@ -1,0 +1,288 @@
+"""Reports on how runs went: anomalies, recoveries, steps, failure modes, ends, infrastructure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.experiments.course import (
+    Detections,
+    StoppedEarly,
+    endings_of,
+    lengths_of,
+    stopped_early,
+)
+from judging.analysis.experiments.facts import Facts
+from judging.analysis.experiments.figures import names_in
+from judging.analysis.experiments.outcome_reports import CONFIGURATION
+from judging.analysis.experiments.population import RunResult
+from judging.analysis.experiments.selection import Selection, joined
+from judging.analysis.failure_modes.report import modes_report
+from judging.analysis.failure_modes.shares import ModeFigures, count, modes_of_runs, reviewed
+from judging.analysis.failure_modes.sources import ModeSource
+from judging.analysis.reports.columns import HIGH, LOW, figure, in_files, on_pages, share, text
+from judging.analysis.reports.report import Cell, Column, Layout, Report, Value, Words
+from judging.analysis.reports.showing import Shown, percent, rate
+from runs.models import Run
+from runs.operations.health.infrastructure import error_rates
+from runs.templatetags.interface import money, steps
+from webagent.recovery.failure_kinds import Mode
+
+RESULTS = (RunResult.SUCCESS, RunResult.FAILURE, RunResult.NONE)
+
+
+def recovery(facts: Facts) -> Report:
+    """One row a configuration: success without recovery, and rescued by one."""
+    found = facts.detections
+    stopped = stopped_early(facts.scope, facts.figures)
+    has_any = any(each.most or each.recovered for each in found)
+    return Report(
+        columns=[
+            CONFIGURATION,
+            share(""),
+            Column("without_recovery", _("successes without recovery")),
+            Column("rescued", _("successes rescued by recovery"), _("rescued by recovery")),
+            in_files("recovered", _("runs with a recovery")),
+            in_files("detected", _("runs with an anomaly noticed")),
+            in_files("detected_successes", _("successes among them")),
+            on_pages(_("success rate without recovery")),
+            on_pages(_("success where an anomaly was noticed")),
+            on_pages(_("success after a recovery")),
+            Column("stopped_early", _("runs stopped early"), _("stopped early, saved at most")),
+            in_files("steps_saved", _("steps saved by that, at most")),
+            in_files("dollars_saved", _("dollars saved by that, at most")),
+        ],
+        rows=[
+            _recovery(facts, each, stopped.get(each.configuration.pk, StoppedEarly()))
+            for each in found
+        ],
+        remarks=[
+            _(
+                "Counted are the loops and false completions that a run noticed itself or that "
+                "manage.py detect_anomalies found in it. Success without recovery is what remains "
+                "if every rescued run had failed."
+            )
+        ],
+        empty=""
+        if has_any
+        else _(
+            "No loop and no false completion is marked in these runs. Runs with a recovery policy "
+            "mark them by themselves; for the others run manage.py detect_anomalies."
+        ),
+    )
+
+
+def _recovery(facts: Facts, found: Detections, stopped: StoppedEarly) -> list[Any]:
+    each, won = found.configuration, RunResult.SUCCESS
+    dollars = stopped.saved.dollars
+    saved = [steps(stopped.saved.steps)]
+    if dollars is not None:
+        saved.append(gettext("about %(cost)s") % {"cost": money(dollars)})
+    return [
+        each.name,
+        each.accuracy,
+        facts.cell(found.unaided, each, standing=won, recovered="no"),
+        facts.cell(found.rescued, each, standing=won, recovered="yes"),
+        found.recovered,
+        found.among_detected.total,
+        found.among_detected.count,
+        found.without_recovery,
+        facts.cell(found.among_detected, each, detections="1+"),
+        facts.cell(found.among_recovered, each, recovered="yes"),
+        Cell(stopped.runs, note=", ".join(saved) if stopped.runs else ""),
+        stopped.saved.steps,
+        None if dollars is None else float(dollars),
+    ]
+
+
+def detections(facts: Facts) -> Report:
+    """One row a configuration and number of anomalies noticed in a run."""
+    return Report(
+        columns=[
+            CONFIGURATION,
+            Column("detections", _("anomalies noticed")),
+            Column("successes", _("successes")),
+            Column("failures", _("failures")),
+        ],
+        rows=[
+            [found.configuration.name, *numbers]
+            for found in facts.detections
+            for numbers in found.numbers
+        ],
+    )
+
+
+def lengths(facts: Facts) -> Report:
+    """One row a configuration and range of steps."""
+    return Report(
+        columns=[
+            CONFIGURATION,
+            on_pages(_("steps"), is_text=True),
+            in_files("first_step", _("steps from")),
+            in_files("last_step", _("steps to")),
+            share(),
+            figure(
+                "solved_within",
+                _("share solved with so many steps or fewer"),
+                _("solved within"),
+                show=rate,
+            ),
+        ],
+        rows=[
+            [
+                each.configuration.name,
+                each.words,
+                each.first,
+                each.last,
+                facts.cell(each.share, each.configuration, steps=f"{each.first}-{each.last}"),
+                each.within.value,
+            ]
+            for each in lengths_of(facts.figures, facts.scope)
+        ],
+        layout=Layout(pivot="configuration", folded=True),
+    )
+
+
+def modes(facts: Facts) -> Report:
+    """One row a configuration, source and failure mode; a failure may show several modes."""
+    standing = facts.scope.standing(facts.source)
+    failures = standing.filter(standing=RunResult.FAILURE)
+    runs = modes_of_runs(failures, standing.filter(standing=RunResult.ERROR))
+    by_pk = {each.pk: each for each in facts.configurations}
+
+    def figures_by(source: ModeSource) -> list[tuple[int, str, ModeFigures]]:
+        found = count(runs, source)
+        return [(pk, each.name, found.get(pk, ModeFigures(source))) for pk, each in by_pk.items()]
+
+    def link(pk: int, mode: str, by: ModeSource) -> str:
+        results = (RunResult.FAILURE, RunResult.ERROR)
+        standing = joined(results) if mode == Mode.ENVIRONMENT else RunResult.FAILURE
+        return facts.url(by_pk[pk], standing=standing, mode=mode, by=by)
+
+    return modes_report(figures_by, reviewed(failures), facts.query.modes_by, link)
+
+
+def endings(facts: Facts) -> Report:
+    """One row a configuration and end reason."""
+    return Report(
+        columns=[
+            CONFIGURATION,
+            text(
+                "end_reason",
+                _("end reason"),
+                show=lambda reason: Shown(str(Run.EndReason(reason).label)),
+            ),
+            Column("successes", _("successes")),
+            Column("failures", _("failures")),
+            Column("no_verdict", _("no verdict")),
+        ],
+        rows=[
+            [
+                each.name,
+                reason,
+                *(
+                    facts.cell(runs.get(result, 0), each, standing=result, end=reason)
+                    for result in RESULTS
+                ),
+            ]
+            for each, reason, runs in endings_of(facts.figures, facts.scope)
+        ],
+    )
+
+
+def infrastructure(facts: Facts) -> Report:
+    """One row a configuration: how many of its attempts an infrastructure error ended."""
+    rates = error_rates(facts.scope.visible, names_in(facts.scope))
+    # What was launched here will have attempts; what came in by import never has.
+    is_ours = bool(facts.experiment.plan)
+    empty = (
+        _("No attempt has ended yet.")
+        if is_ours
+        else _(
+            "No run of this experiment was carried out here; what came in by import does not say."
+        )
+    )
+    return Report(
+        columns=[
+            CONFIGURATION,
+            Column("attempts", _("attempts")),
+            Column("errors", _("infrastructure errors"), _("errors")),
+            Column("share", _("share"), show=lambda found: Shown(percent(found))),
+            in_files("low", LOW),
+            in_files("high", HIGH),
+            Column("never_through", _("runs that never got through")),
+            text("faults", _("of which")),
+        ],
+        rows=[
+            [
+                rate.name,
+                rate.attempts,
+                rate.errors,
+                Cell(rate.share, note=_ends_words(rate.interval)),
+                *(rate.interval or (None, None)),
+                rate.never_through,
+                "; ".join(f"{found.attempts} {found.words}" for found in rate.faults) or None,
+            ]
+            for rate in rates.by_agent
+        ],
+        remarks=[
+            _("Counted is every attempt for itself. None of these errors counts against an agent.")
+        ],
+        empty="" if rates.overall.attempts else empty,
+    )
+
+
+def _ends_words(ends: tuple[float, float] | None) -> str:
+    return f"{percent(ends[0])} – {percent(ends[1])}" if ends else ""
+
+
+_FIELDS: Sequence[tuple[str, str, Words]] = (
+    ("run", "pk", _("run")),
+    ("task_set", "task__task_set__name", _("task set")),
+    ("task_set_version", "task__task_set__version", _("version of the task set")),
+    ("task", "task__external_id", _("task")),
+    ("site", "task__site", _("site")),
+    ("template", "task__template", _("template")),
+    ("kind", "task__evaluation_kind", _("kind of evaluation")),
+    ("agent", "agent__name", _("agent")),
+    ("model", "agent__model", _("model")),
+    ("seed", "seed", _("seed")),
+    ("trial", "trial", _("trial")),
+    ("attempt", "attempt", _("attempt")),
+    ("standing", "standing", _("stands as")),
+    ("verdict", "said", _("verdict")),
+    ("outcome", "outcome", _("outcome")),
+    ("reward", "reward", _("reward")),
+    ("end_reason", "end_reason", _("end reason")),
+    ("steps", "n_steps", _("steps")),
+    ("seconds", "seconds", _("seconds")),
+    ("cost", "cost", _("cost")),
+    ("detections", "detections", _("anomalies noticed")),
+    ("recoveries", "recoveries", _("recoveries")),
+)
+"""Key, path in the database, and name of what a file says of each run."""
+
+
+def runs(facts: Facts) -> Report:
+    """One row a run that is visible, or was selected: what the others are counted from."""
+    every = {"standing": joined(tuple(each for each in RunResult if each != RunResult.HIDDEN))}
+    chosen = facts.query.selection or Selection(facts.source, every)
+    names = {each.pk: each.name for each in facts.configurations}
+    ordered = chosen.runs(facts.scope).order_by(
+        "task__task_set__name", "task__external_id", "agent", "seed", "trial", "pk"
+    )
+    rows = ordered.values_list("agent", *(path for _key, path, _name in _FIELDS))
+    return Report(
+        columns=[CONFIGURATION, *(Column(key, name) for key, _path, name in _FIELDS)],
+        rows=[[names.get(agent, ""), *map(_plain, values)] for agent, *values in rows],
+    )
+
+
+def _plain(value: object) -> Value:
+    if isinstance(value, Decimal):
+        return float(value)
+    return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -1,0 +1,226 @@
+"""What is asked of an experiment, and the facts that its reports are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.http import QueryDict
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+
+from judging.analysis.experiments.course import Detections, detections_of
+from judging.analysis.experiments.figures import Configuration, ExperimentFigures, figures_of
+from judging.analysis.experiments.groups import Placed, placed_tasks
+from judging.analysis.experiments.pairs import By
+from judging.analysis.experiments.population import DECIDED, LEFT_OUT, RunResult, Scope
+from judging.analysis.experiments.selection import Selection, joined, runs_url
+from judging.analysis.experiments.sources import Choice, Source, choices_among, default_source
+from judging.analysis.failure_modes.sources import ModeSource
+from judging.analysis.hint_effects.reading import HintEffects, hint_effects
+from judging.analysis.miniwob.figures import Suite, suite_of
+from judging.analysis.progress.figures import Difficulty, Split, default_split
+from judging.analysis.progress.rows import RunRow, most_trials, rows_of
+from judging.analysis.progress.selection import progress_value
+from judging.analysis.progress.sources import (
+    ProgressChoice,
+    ProgressSource,
+    default_progress_source,
+    progress_choices,
+)
+from judging.analysis.reports.report import Cell
+from judging.statistics.progress import ALPHA
+from runs.models import Experiment
+from runs.models.parsing import read_amount, read_choice, read_whole
+
+LARGEST_K = 10
+ANY_DECIDED = joined(DECIDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportQuery:
+    """Whose verdicts and whose progress are counted, and how they are combined.
+
+    None leaves a choice to the runs: the source that speaks of most of them, pairs by seed where
+    they share seeds, and tasks split at the median of their milestones.
+    """
+
+    source: Source | None = None
+    selector: Source | None = None
+    by: By | None = None
+    modes_by: ModeSource = ModeSource.KNOWN
+    selection: Selection | None = None
+    progress: ProgressSource | None = None
+    alpha: float = ALPHA
+    k: int = 1
+    split: Difficulty = Difficulty.MILESTONES
+    above: int | None = None
+
+
+def progress_options(query: QueryDict) -> dict[str, float | int | Difficulty | None]:
+    """How progress is combined, as an address says it.
+
+    Raises:
+        QueryError: a value is none that there could be.
+    """
+    alpha = read_amount(query, "alpha", 0, 1)
+    return {
+        "alpha": ALPHA if alpha is None else alpha,
+        "k": read_whole(query, "k", 1, LARGEST_K) or 1,
+        "split": read_choice(query, "split", Difficulty) or Difficulty.MILESTONES,
+        "above": read_whole(query, "above", 0, 1000),
+    }
+
+
+class Facts:
+    """An experiment as somebody may know it, under a query. Everything is read once."""
+
+    def __init__(self, scope: Scope, query: ReportQuery | None = None) -> None:
+        self.scope = scope
+        self.query = query or ReportQuery()
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.scope.experiment
+
+    @cached_property
+    def choices(self) -> list[Choice]:
+        """The sources of verdicts for these runs. Which runs count hangs on none of them."""
+        return choices_among(self.scope.counted(Source()))
+
+    @cached_property
+    def source(self) -> Source:
+        return self.query.source or default_source(self.choices)
+
+    @cached_property
+    def figures(self) -> ExperimentFigures:
+        return figures_of(self.scope, self.source)
+
+    @property
+    def configurations(self) -> Sequence[Configuration]:
+        return self.figures.configurations
+
+    @cached_property
+    def tasks(self) -> Mapping[int, Placed]:
+        """The tasks by site, template, level and kind of evaluation."""
+        return placed_tasks(self.figures)
+
+    @cached_property
+    def progress_choices(self) -> list[ProgressChoice]:
+        """The sources of progress for these runs."""
+        return progress_choices(self.scope.visible)
+
+    @cached_property
+    def progress(self) -> ProgressSource:
+        return self.query.progress or default_progress_source(self.progress_choices)
+
+    @cached_property
+    def rows(self) -> list[RunRow]:
+        """All runs that count, with their verdict and their progress."""
+        return rows_of(self.scope, self.source, self.progress)
+
+    def rows_of(self, configuration: Configuration) -> list[RunRow]:
+        return [row for row in self.rows if row.agent == configuration.pk]
+
+    @cached_property
+    def split(self) -> Split:
+        """What makes a task hard."""
+        query = self.query
+        if query.split is Difficulty.LEVEL:
+            return Split(by=Difficulty.LEVEL)
+        if query.above is not None:
+            return Split(by=Difficulty.MILESTONES, above=query.above)
+        return default_split(self.rows)
+
+    @cached_property
+    def most_k(self) -> int:
+        """The largest k that some task has enough trials for."""
+        return min(LARGEST_K, most_trials(self.rows))
+
+    @cached_property
+    def detections(self) -> list[Detections]:
+        return detections_of(self.figures, self.scope)
+
+    @cached_property
+    def suite(self) -> Suite:
+        """The runs on MiniWoB++."""
+        return suite_of(self.scope)
+
+    @cached_property
+    def hints(self) -> HintEffects:
+        """What hints changed, where there are any."""
+        return hint_effects(self.scope, self.source)
+
+    def title(self, about: str) -> str:
+        return f"{self.experiment.name}: {about}"
+
+    @property
+    def notes(self) -> list[str]:
+        """Whose verdicts these are, and of how many runs."""
+        return [
+            _("Verdicts: %(source)s. %(rule)s %(decided)s of %(counted)s runs that count have one.")
+            % {
+                "source": self.source.name,
+                "rule": self.source.rule,
+                "decided": self.figures.decided,
+                "counted": self.figures.counted,
+            }
+        ]
+
+    def url(self, configuration: Configuration | None = None, **chosen: object) -> str:
+        """Where the runs behind a number are listed."""
+        if configuration is not None:
+            chosen = {"agent": configuration.pk, **chosen}
+        return runs_url(self.experiment, self.source, **chosen)
+
+    def cell(
+        self,
+        value: object,
+        configuration: Configuration | None = None,
+        *,
+        note: str = "",
+        standing: str = ANY_DECIDED,
+        **chosen: object,
+    ) -> Cell:
+        """A figure with the runs behind it, by default those with a verdict."""
+        return Cell(value, self.url(configuration, standing=standing, **chosen), note)
+
+    def progress_url(
+        self, found: str, configuration: Configuration | None = None, **chosen: object
+    ) -> str:
+        """Where runs are listed of which the source of progress says this."""
+        value = progress_value(self.progress, found)
+        return self.url(configuration, progress=value, **chosen)
+
+    @property
+    def left_out(self) -> list[tuple[str, Cell]]:
+        """The runs that no figure counts, by why. What is hidden is counted and not listed."""
+        return [
+            (str(words), Cell(n, "" if why is RunResult.HIDDEN else self.url(standing=why)))
+            for why, words in LEFT_OUT.items()
+            if (n := self.figures.standings[why])
+        ]
+
+    @property
+    def parameters(self) -> str:
+        """What leads to the same verdicts, behind the question mark of an address."""
+        return urlencode({"verdict": self.source.key})
+
+    @property
+    def progress_parameters(self) -> str:
+        """The same with everything that is chosen of progress."""
+        query = self.query
+        chosen: dict[str, str | int] = {
+            "verdict": self.source.key,
+            "progress": self.progress.key,
+            "alpha": self.alpha_text,
+            "k": query.k,
+            "split": query.split.value,
+        }
+        return urlencode(chosen | ({} if query.above is None else {"above": query.above}))
+
+    @property
+    def alpha_text(self) -> str:
+        """Alpha as a form field holds it, in any language."""
+        return f"{self.query.alpha:g}"

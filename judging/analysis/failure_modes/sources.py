@@ -1,0 +1,205 @@
+"""What is told of runs' failure modes, by whom, in the database: the base of shares and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from django.db.models import (
+    BooleanField,
+    Case,
+    CharField,
+    Exists,
+    JSONField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
+from django.db.models.fields.json import KeyTextTransform
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from judging.evaluators.failure_modes import (
+    FOUND,
+    SIDE,
+    FailureJudgeEvaluator,
+    MechanicalFailureModes,
+)
+from judging.models import Evaluation, FailureReview
+from webagent.recovery.failure_kinds import Mode, Side
+
+
+class ModeSource(StrEnum):
+    """Whose word counts. Sources are kept apart but for `KNOWN`."""
+
+    KNOWN = "known"
+    MECHANICAL = "mechanical"
+    JUDGE = "judge"
+    PEOPLE = "people"
+
+
+SOURCES: Mapping[ModeSource, Promise] = {
+    ModeSource.KNOWN: _("people, else proposals"),
+    ModeSource.MECHANICAL: _("fixed rules"),
+    ModeSource.JUDGE: _("failure judge"),
+    ModeSource.PEOPLE: _("people"),
+}
+NONE, UNKNOWN = "none", "unknown"
+"""Beside modes: nothing found by who looked, and not looked at."""
+_SIDE = "side_"
+_WORDS = {
+    ModeSource.MECHANICAL: "rules_word",
+    ModeSource.JUDGE: "judge_word",
+    ModeSource.PEOPLE: "people_word",
+}
+
+
+def with_words(runs: QuerySet[Any]) -> QuerySet[Any]:
+    """The runs with the ids of what is said of each: `rules_word`, `judge_word`, `people_word`.
+
+    Each is None where nobody of that kind has spoken; an error of the judge is no word.
+    Blindness is the caller's.
+    """
+    told: QuerySet[Any] = runs.annotate(
+        rules_word=Subquery(_evaluated_by(MechanicalFailureModes.name).values("pk")[:1]),
+        judge_word=Subquery(_evaluated_by(FailureJudgeEvaluator.name).values("pk")[:1]),
+        people_word=Subquery(_said().values("pk")[:1]),
+    )
+    return told
+
+
+def with_modes(runs: QuerySet[Any]) -> QuerySet[Any]:
+    """The runs with `by_rules`, `by_judge` and `by_people`, objects whose keys are modes, or None.
+
+    The sides are `judge_side` and `people_side`.
+    """
+    judged = _evaluated_by(FailureJudgeEvaluator.name)
+    side = judged.annotate(side_told=KeyTextTransform(SIDE, "details")).values("side_told")
+    told: QuerySet[Any] = runs.annotate(
+        by_rules=_modes(_evaluated_by(MechanicalFailureModes.name).values(f"details__{FOUND}")),
+        by_judge=_modes(judged.values(f"details__{FOUND}")),
+        by_people=_modes(_said().values("modes")),
+        judge_side=Subquery(side[:1], output_field=CharField()),
+        people_side=Subquery(_said().values("side")[:1], output_field=CharField()),
+    )
+    return told
+
+
+def showing(runs: QuerySet[Any], word: str, by: ModeSource) -> QuerySet[Any]:
+    """Those of the runs that show a mode, or went wrong on a side; or NONE, or UNKNOWN.
+
+    Raises:
+        ValueError: it is no such word.
+    """
+    shown: QuerySet[Any] = with_words(runs).annotate(shows_it=_shows(word, by))
+    return shown.filter(shows_it=True)
+
+
+def read_mode(text: str) -> str:
+    """The word of an address.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if text in (NONE, UNKNOWN):
+        return text
+    side = side_named(text)
+    return Mode(text).value if side is None else side_key(side)
+
+
+def side_key(side: Side) -> str:
+    """The word by which the runs of a side are chosen."""
+    return f"{_SIDE}{side.value}"
+
+
+def side_named(word: str) -> Side | None:
+    """The side that the word names; None where it names none.
+
+    Raises:
+        ValueError: there is no such side.
+    """
+    return Side(word.removeprefix(_SIDE)) if word.startswith(_SIDE) else None
+
+
+def unexamined(runs: QuerySet[Any]) -> QuerySet[Any]:
+    """Those that the fixed rules have not been applied to."""
+    found: QuerySet[Any] = runs.exclude(
+        Exists(_evaluated_by(MechanicalFailureModes.name).filter(run=OuterRef("pk")))
+    )
+    return found
+
+
+def _evaluated_by(name: str) -> QuerySet[Evaluation]:
+    return (
+        Evaluation.objects.filter(run=OuterRef("pk"), is_current=True, evaluator__name=name)
+        .filter(**{"details__has_key": FOUND})
+        .order_by("-created_at", "pk")
+    )
+
+
+def _said() -> QuerySet[FailureReview]:
+    said = FailureReview.objects.filter(run=OuterRef("pk"), is_current=True)
+    return said.exclude(decision=FailureReview.Decision.WITHDRAWN)
+
+
+def _modes(rows: QuerySet[Any, Any]) -> Subquery:
+    return Subquery(rows[:1], output_field=JSONField())
+
+
+def _shows(word: str, by: ModeSource) -> Case:
+    # A case takes what is unknown for no, where NOT would take it for unknown.
+    yes, no = Value(True), Value(False)
+    spoken = _spoken(by)
+    if word == UNKNOWN:
+        cases = [When(spoken, then=no)]
+        return Case(*cases, default=yes, output_field=BooleanField())
+    if word == NONE:
+        cases = [*(When(_names(mode, by), then=no) for mode in Mode), When(spoken, then=yes)]
+    elif (side := side_named(word)) is not None:
+        of_agent = [When(_names(Mode.ENVIRONMENT, by), then=no)]
+        cases = [*of_agent, When(_says(side, by), then=yes)]
+    elif Mode(word) is Mode.ENVIRONMENT:
+        cases = [When(_names(Mode.ENVIRONMENT, by), then=yes)]
+    else:
+        cases = [
+            When(_names(Mode.ENVIRONMENT, by), then=no),
+            When(_names(Mode(word), by), then=yes),
+        ]
+    return Case(*cases, default=no, output_field=BooleanField())
+
+
+def _spoken(by: ModeSource) -> Q:
+    words = _WORDS.values() if by is ModeSource.KNOWN else [_WORDS[by]]
+    return Q(*(Q(**{f"{word}__isnull": False}) for word in words), _connector=Q.OR)
+
+
+def _names(mode: Mode, by: ModeSource) -> Q:
+    if by is not ModeSource.KNOWN:
+        return _named_in(mode, by)
+    proposed = _named_in(mode, ModeSource.JUDGE) | _named_in(mode, ModeSource.MECHANICAL)
+    return _named_in(mode, ModeSource.PEOPLE) | Q(people_word__isnull=True) & proposed
+
+
+def _says(side: Side, by: ModeSource) -> Q:
+    """Fixed rules never say a side."""
+    of_side = {f"details__{SIDE}": side.value}
+    judges = Q(Exists(Evaluation.objects.filter(pk=OuterRef("judge_word"), **of_side)))
+    said = FailureReview.objects.filter(pk=OuterRef("people_word"), side=side.value)
+    return {
+        ModeSource.MECHANICAL: Q(Value(False)),
+        ModeSource.JUDGE: judges,
+        ModeSource.PEOPLE: Q(Exists(said)),
+        ModeSource.KNOWN: Q(Exists(said)) | Q(people_word__isnull=True) & judges,
+    }[by]
+
+
+def _named_in(mode: Mode, by: ModeSource) -> Q:
+    word = OuterRef(_WORDS[by])
+    if by is ModeSource.PEOPLE:
+        return Q(Exists(FailureReview.objects.filter(pk=word, modes__has_key=mode.value)))
+    names_it = {f"details__{FOUND}__has_key": mode.value}
+    return Q(Exists(Evaluation.objects.filter(pk=word, **names_it)))

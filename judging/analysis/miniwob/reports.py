@@ -1,0 +1,381 @@
+"""MiniWoB++ as a suite: reports on success by both rules, beside what the source printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.experiments.facts import Facts
+from judging.analysis.experiments.outcome_reports import CONFIGURATION
+from judging.analysis.experiments.population import COUNTED, RunResult
+from judging.analysis.experiments.selection import joined, runs_url
+from judging.analysis.experiments.sources import Source
+from judging.analysis.miniwob import published
+from judging.analysis.miniwob.causes import causes_of
+from judging.analysis.miniwob.figures import (
+    EXCLUSIONS,
+    RULES,
+    UNDECIDED,
+    UNREWARDED,
+    Group,
+    Rule,
+    Suite,
+    SuiteFigures,
+    steps_words,
+)
+from judging.analysis.reports.columns import (
+    counted,
+    ends,
+    figure,
+    in_files,
+    number,
+    on_pages,
+    text,
+    value_and_ends,
+)
+from judging.analysis.reports.report import Cell, Column, FileColumn, Layout, Report, Value, Words
+from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, show
+from judging.statistics.figures import Interval
+from judging.statistics.proportions import Share
+from runs.models import Run
+from webagent.environment.miniwob_suite import EXCLUDED, TASK_SET, Steps, exclusion_of, steps_of
+
+OWN, PUBLISHED = "own runs", "published"
+_EXCLUDED = "excluded"
+_LOW, _HIGH = _("low"), _("high")
+
+
+class Rate(NamedTuple):
+    """Some tasks of one configuration under one rule."""
+
+    group: Group
+    rule: Rule
+
+
+def _rate_values(rate: Rate | float) -> Sequence[Value]:
+    """The mean of the tasks' rates with its interval by task; of published ones the mean alone."""
+    if not isinstance(rate, Rate):
+        return (rate, None, None)
+    return [number(rate.group.rate(rate.rule).value), *ends(rate.group.interval(rate.rule))]
+
+
+def _show_rate(rate: Rate | float | None) -> Shown:
+    """With the interval by task; that of all runs where there is one task, or all are alike."""
+    if not isinstance(rate, Rate):
+        return show(rate)
+    found = rate.group.interval(rate.rule)
+    if not isinstance(found, Interval):
+        found = rate.group.pooled(rate.rule).interval
+    method = found.method if isinstance(found, Interval) else ""
+    return Shown(percent(rate.group.rate(rate.rule).value), f"{percent_ends(found)} {method}")
+
+
+def _show_origin(origin: str) -> Shown:
+    return Shown(gettext("own runs") if origin == OWN else gettext("Published, not computed here"))
+
+
+def _show_steps(key: str) -> Shown:
+    return Shown(str(steps_words(Steps(key) if key in set(Steps) else None)))
+
+
+_ORIGIN = text("origin", _("figures"), show=_show_origin)
+_RULE = text("rule", _("reward"), show=lambda key: Shown(str(RULES[Rule(key)])))
+_STEPS = text("steps", _("task takes"), show=_show_steps)
+_POOLED = Column(
+    "n",
+    "n",
+    parts=(
+        FileColumn("successes", _("successes")),
+        FileColumn("n", "n"),
+        FileColumn("pooled", _("share")),
+        FileColumn("pooled_low", _LOW),
+        FileColumn("pooled_high", _HIGH),
+    ),
+    spread=lambda share: counted(share) if share else [None] * 5,
+    show=lambda share: show(share and share.total),
+)
+_RATE = [
+    Column(
+        "mean_rate",
+        _("mean rate"),
+        parts=(
+            FileColumn("mean_rate", _("mean rate")),
+            FileColumn("low", _LOW),
+            FileColumn("high", _HIGH),
+        ),
+        spread=_rate_values,
+        show=_show_rate,
+    ),
+    Column("tasks", _("tasks")),
+    _POOLED,
+]
+_MEAN_STEPS = figure("mean_steps", _("mean steps"), show=decimals(3))
+
+
+def rates(facts: Facts) -> Report:
+    """Success rates over all tasks that count: a row a configuration and rule."""
+    suite = facts.suite
+    apart = [_apart(facts, each) for each in suite.configurations]
+    rows = [
+        [OWN, each.name, rule.value, *_rate(each.counted, rule), *cells]
+        for each, cells in zip(suite.configurations, apart, strict=True)
+        for rule in Rule
+    ]
+    printed = (
+        [
+            PUBLISHED,
+            f"{each.name}, {each.sees}",
+            Rule.POSITIVE.value,
+            *(each.rate, each.tasks, None, None, None),
+        ]
+        for each in published.RATES
+    )
+    has_apart = any(cell.value for cells in apart for cell in cells)
+    return Report(
+        columns=[
+            _ORIGIN,
+            CONFIGURATION,
+            _RULE,
+            *_RATE,
+            *(
+                on_pages(words if has_apart else "", per_row=True)
+                for words in (UNDECIDED, UNREWARDED)
+            ),
+        ],
+        rows=[*rows, *_published(suite, printed)],
+        counts=[rule_note()],
+        notes=[_rates_note(), *_apart_notes(suite), str(published.NOTE)],
+        remarks=[_rates_note(), *_apart_notes(suite), published.NOTE],
+        layout=Layout(pivot="rule", caption=_("Mean of the tasks' success rates")),
+    )
+
+
+def rates_by_steps(facts: Facts) -> Report:
+    """The same by one-step and many-step tasks, with the steps that successes took."""
+    suite = facts.suite
+    rows = [
+        [OWN, one.name, name, rule.value, *_rate(group, rule), group.mean_steps(rule)]
+        for one in suite.configurations
+        for name, group in [
+            *((steps.value, one.of(steps)) for steps in Steps),
+            (_EXCLUDED, one.excluded),
+        ]
+        if group.tasks
+        for rule in Rule
+    ]
+    printed = (
+        [PUBLISHED, each.name, steps.value, Rule.POSITIVE.value, *(rate, None, None, mean_steps)]
+        for each in published.STEPS
+        for steps, rate, mean_steps in (
+            (Steps.ONE, each.one, None),
+            (Steps.MANY, each.many, each.mean_steps),
+        )
+    )
+    return Report(
+        columns=[_ORIGIN, CONFIGURATION, _STEPS, _RULE, *_RATE, _MEAN_STEPS],
+        rows=[*rows, *_published(suite, printed)],
+        counts=[rule_note()],
+        notes=[_rates_note(), str(published.NOTE)],
+        layout=Layout(pivot="rule", caption=_("One-step and many-step tasks")),
+    )
+
+
+def tasks(facts: Facts) -> Report:
+    """One row a configuration and task, with both rules."""
+
+    def cell(one: SuiteFigures, task: str, share: Share) -> Cell:
+        url = runs_url(
+            facts.experiment,
+            Source(),
+            agent=one.agent,
+            task=f"{TASK_SET}.{task}",
+            standing=joined((*COUNTED, RunResult.ERROR)),
+            errors=Run.ErrorOrigin.AGENT,
+        )
+        return Cell(share, url)
+
+    suite = facts.suite
+    return Report(
+        columns=[
+            CONFIGURATION,
+            text("task", _("task")),
+            on_pages(_("steps"), is_text=True),
+            in_files("steps", _("task takes")),
+            in_files("n", "n"),
+            *(
+                _of_rule(rule, sign)
+                for rule, sign in ((Rule.POSITIVE, "> 0"), (Rule.BINARY, "= 1"))
+            ),
+            figure("mean_steps", _("mean steps"), show=decimals(2)),
+        ],
+        rows=[
+            [
+                one.name,
+                each.task,
+                _kind(each.task),
+                each.steps.value if each.steps else _EXCLUDED,
+                each.runs,
+                cell(one, each.task, each.share(Rule.POSITIVE)),
+                cell(one, each.task, each.share(Rule.BINARY)),
+                each.mean_steps(Rule.POSITIVE),
+            ]
+            for one in suite.configurations
+            for each in one.tasks
+        ],
+        counts=[rule_note()],
+        notes=[
+            gettext(
+                "Low and high are the ends of Wilson's interval (95 %); steps are of successes "
+                "above 0."
+            )
+        ],
+        layout=Layout(pivot="configuration", caption=_("Task by task")),
+    )
+
+
+def excluded(facts: Facts) -> Report:
+    """Every task that the source leaves out, why, and how many runs there are of it here."""
+    suite = facts.suite
+    names = [name for names in EXCLUDED.values() for name in names]
+    names += [task for task in suite.tasks if exclusion_of(task) and task not in names]
+    rows: list[list[Value]] = []
+    for name in names if suite.configurations else []:
+        found = [one.at(name) for one in suite.configurations]
+        why = exclusion_of(name)
+        reason = str(EXCLUSIONS[why]) if why else None
+        rows.append([name, reason, sum(each.runs for each in found if each)])
+    return Report(
+        columns=[text("task", _("task")), text("reason", _("why")), Column("runs", _("runs"))],
+        rows=rows,
+        counts=[rule_note()],
+        layout=Layout(caption=_("Tasks left out, with the source's reasons"), folded=True),
+    )
+
+
+def causes(facts: Facts) -> Report:
+    """Why failures of the sample failed: a row a configuration and cause."""
+    columns: Sequence[tuple[str, Words]] = (
+        ("origin", _("figures")),
+        ("configuration", _("configuration")),
+        ("cause", _("what failed")),
+        ("failures", _("failures")),
+        ("n", _("tagged")),
+        ("value", _("share")),
+        ("low", _LOW),
+        ("high", _HIGH),
+        ("proposed", _("proposed")),
+        ("drawn", _("drawn")),
+        ("seed", _("seed")),
+    )
+    samples = causes_of(facts.scope)
+    rows: list[list[Value]] = [
+        [OWN, each.name, cause.value, *counted(share), proposed, each.drawn, each.sample.seed]
+        for each in samples
+        for cause, share, proposed in each.shares
+    ]
+    if samples:
+        rows += [
+            [PUBLISHED, each.name, cause, n, 100, n / 100, *[None] * 5]
+            for each in published.CAUSES
+            for cause, n in (
+                ("vision", each.vision),
+                ("reasoning", each.reasoning),
+                ("other", each.other),
+            )
+        ]
+    return Report(
+        columns=[Column(key, name) for key, name in columns],
+        rows=rows,
+        counts=[rule_note()],
+        notes=[
+            gettext(
+                "Failures drawn at random; shares of those that people tagged, with Wilson's "
+                "interval."
+            ),
+            gettext(
+                "Only vision is proposed: where the page shows that something needed was not seen."
+            ),
+            str(published.NOTE),
+        ],
+    )
+
+
+def rule_note() -> str:
+    """What is counted, and by which rules."""
+    return gettext(
+        "Verdicts: imported reward, whatever else the page counts by. Success is a reward above 0 "
+        "(the source's rule and BrowserGym's), or one equal to 1 (most publications). An agent "
+        "that came to no decision or ran out of steps failed. Means take each task once."
+    )
+
+
+def _rates_note() -> str:
+    return gettext(
+        "Mean rate: of the tasks' success rates, low and high its interval (95 %) by task "
+        "(Student's); share: of all runs, with Wilson's interval. Steps are of successes."
+    )
+
+
+def _apart(facts: Facts, one: SuiteFigures) -> list[Cell]:
+    """Runs that failed here and are in no accuracy of the experiment: errors, and no reward."""
+
+    def url(standing: RunResult) -> str:
+        # Only the agent's own errors: others are left out here too.
+        agents = Run.ErrorOrigin.AGENT
+        source = Source()
+        return runs_url(facts.experiment, source, agent=one.agent, standing=standing, errors=agents)
+
+    return [Cell(one.undecided, url(RunResult.ERROR)), Cell(one.unrewarded, url(RunResult.NONE))]
+
+
+def _apart_notes(suite: Suite) -> list[str]:
+    """How many runs do not count, and how many count here and in no accuracy."""
+    broken = sum(each.broken for each in suite.configurations)
+    undecided = sum(each.undecided for each in suite.configurations)
+    unrewarded = sum(each.unrewarded for each in suite.configurations)
+    notes = [
+        gettext("Runs left out because something else than the agent broke: %(n)s.") % {"n": broken}
+    ]
+    if undecided or unrewarded:
+        notes.append(
+            gettext(
+                "Counted as failed, and left out of the experiment's accuracy: %(undecided)s ended "
+                "in the agent's own error, %(unrewarded)s have no reward."
+            )
+            % {"undecided": undecided, "unrewarded": unrewarded}
+        )
+    return notes
+
+
+def _rate(group: Group, rule: Rule) -> list[Any]:
+    return [Rate(group, rule), len(group.tasks), group.pooled(rule)]
+
+
+def _of_rule(rule: Rule, sign: str) -> Column:
+    """Successes and their share with its interval; in files n stands before them."""
+    names: Sequence[tuple[str, Words]] = (
+        ("_successes", sign),
+        ("", _("share")),
+        ("_low", _LOW),
+        ("_high", _HIGH),
+    )
+    parts = [FileColumn(f"{rule.value}{end}", words) for end, words in names]
+    return Column(
+        rule.value,
+        RULES[rule],
+        parts=parts,
+        spread=lambda share: [share.count, *value_and_ends(share)],
+    )
+
+
+def _kind(task: str) -> str:
+    why = exclusion_of(task)
+    return str(EXCLUSIONS[why] if why else steps_words(steps_of(task)))
+
+
+def _published(suite: Suite, rows: Iterable[list[Any]]) -> list[list[Any]]:
+    """The source's rows, where there are rows of our own to read them beside."""
+    return list(rows) if suite.configurations else []

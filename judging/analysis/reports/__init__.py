@@ -1,0 +1,1 @@
+"""Reports: one structure for every figure, and what writes and shows it."""

@@ -1,0 +1,78 @@
+"""Reports by the name in their address: a new one is a function from facts and an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from django.utils.functional import Promise
+
+from judging.analysis.reports.report import Report
+from judging.analysis.reports.writing import write
+
+
+class Facts(Protocol):
+    """What reports are made of: an experiment or a study, as somebody may know it."""
+
+    def title(self, about: str) -> str:
+        """The title of a report about this."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be known to read any of its reports."""
+
+
+F = TypeVar("F", bound=Facts)
+
+
+class Entry(NamedTuple):
+    """A report: its name for people, what makes it, and whether it has a row a run."""
+
+    words: Promise
+    make: Callable[..., Report]
+    lists_runs: bool = False
+
+
+@dataclass(frozen=True)
+class Registry(Generic[F]):
+    """The reports on one kind of facts; `prefix` begins the names of their files."""
+
+    entries: Mapping[str, Entry]
+    prefix: str = ""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.entries
+
+    @property
+    def names(self) -> Mapping[str, Promise]:
+        """What the reports are called, for a menu."""
+        return {name: entry.words for name, entry in self.entries.items()}
+
+    def make(self, name: str, facts: F) -> Report:
+        """The report with its title and the notes of its facts.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        words, make, _lists_runs = self.entries[name]
+        report = make(facts)
+        counts = facts.notes if report.counts is None else report.counts
+        return replace(
+            report,
+            name=f"{self.prefix}{name}",
+            title=facts.title(str(words)),
+            notes=[*counts, *report.notes],
+        )
+
+    def for_document(self, facts: F) -> list[Report]:
+        """The reports that are no lists of runs."""
+        return [
+            self.make(name, facts) for name, entry in self.entries.items() if not entry.lists_runs
+        ]
+
+    def files(self, facts: F, ending: str) -> Iterator[tuple[Path, str]]:
+        """A file for each report."""
+        for name in self.entries:
+            yield Path(f"{name}.{ending}"), write(self.make(name, facts), ending)

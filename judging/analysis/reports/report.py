@@ -1,0 +1,127 @@
+"""A report: figures in columns and rows, with what must be known to read them.
+
+A function makes it from facts; `writing` writes it as a file and `html` shows it on a page. A
+column of a page may be several in a file: a share is `count`, `n`, `value`, `low` and `high` there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.utils.functional import Promise
+
+from judging.analysis.reports.showing import Shown, show
+
+Value = str | int | float | None
+Words = str | Promise
+
+
+class FileColumn(NamedTuple):
+    """A column of a file: `key` names it to programs, `name` to people."""
+
+    key: str
+    name: Words
+
+
+class Cell(NamedTuple):
+    """A figure with the address of the runs behind it and what stands below it on a page."""
+
+    value: Any
+    url: str = ""
+    note: str = ""
+
+
+def as_it_is(value: Any) -> Sequence[Value]:
+    """The one value of a plain column."""
+    return (value,)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column by its key and its name in a file.
+
+    `heading` is its name on a page: None for the same one, empty for a column of files alone.
+    `parts` are its columns in a file (empty for a column of pages alone) and `spread` gives their
+    values; `show` says how a page shows a value.
+    """
+
+    key: str
+    name: Words
+    heading: Words | None = None
+    parts: Sequence[FileColumn] | None = None
+    spread: Callable[[Any], Sequence[Value]] = as_it_is
+    show: Callable[[Any], Shown] = show
+    is_text: bool = False
+    per_row: bool = False
+    """Whether it says the same whatever is pivoted."""
+
+    @property
+    def title(self) -> str:
+        """Its heading on a page; empty where pages do not show it."""
+        return str(self.name if self.heading is None else self.heading)
+
+    @property
+    def in_files(self) -> Sequence[FileColumn]:
+        return (FileColumn(self.key, self.name),) if self.parts is None else self.parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How a page sets a report out.
+
+    `split`: key of the column whose values have a table each, which that column heads; `pivot`:
+    key of the column whose values stand beside each other. Only the first `most` rows of each
+    table are shown, where that is more than 0; `caption` stands above them; `folded` tables are
+    opened by a click.
+    """
+
+    split: str = ""
+    pivot: str = ""
+    most: int = 0
+    caption: Words = ""
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A table with a title; what a registry makes has its `name`, `title` and first notes.
+
+    `notes` go into files; `remarks` explain a page's table, and `sentences` say what the figures of
+    each configuration mean. `references` are published rows, which pages show below the others.
+    `empty` stands in the place of a table without rows.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    name: str = ""
+    title: str = ""
+    notes: Sequence[str] = ()
+    counts: Sequence[str] | None = None
+    """What is counted, in place of the notes of the facts."""
+    page_rows: Sequence[Sequence[Any]] | None = None
+    """What a page shows in place of the rows."""
+    remarks: Sequence[Words] = ()
+    sentences: Sequence[tuple[str, str]] = ()
+    references: Sequence[Sequence[Any]] = ()
+    empty: Words = ""
+    layout: Layout = Layout()
+
+    @property
+    def header(self) -> list[FileColumn]:
+        """The columns of a file."""
+        return [each for column in self.columns for each in column.in_files]
+
+    @property
+    def values(self) -> list[list[Value]]:
+        """The rows of a file."""
+        return [
+            [
+                value
+                for column, cell in zip(self.columns, row, strict=True)
+                if column.in_files
+                for value in column.spread(cell.value if isinstance(cell, Cell) else cell)
+            ]
+            for row in self.rows
+        ]
