@@ -125,8 +125,10 @@ class LabelStates(RuleBasedStateMachine):
     def change(self, name: str, at: int, says: str) -> None:
         user = self.someone(name)
         if label := _one_of(Label.objects.filter(annotator=user).with_version(), at):
-            own = Assignment.objects.get(item=label.item, user=user, is_repeat=label.is_repeat)
-            self._submit(own, user, says, version=label.version)
+            own = Assignment.objects.filter(item=label.item, user=user, is_repeat=label.is_repeat)
+            # A label that an import brought was never handed out.
+            for assignment in own:
+                self._submit(assignment, user, says, version=label.version)
 
     def _submit(self, assignment: Assignment, user: User, says: str, **more: Any) -> None:
         sent = make_submission(says, rationale=f"{user} says {says}", **more)
