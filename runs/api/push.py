@@ -25,8 +25,9 @@ from runs.imports.pushing import (
     open_run,
 )
 from runs.models import ImportJob, Run, Scope
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
-from webagent.trajectory.pushed.schema import Ending, Opening, PushedStep, PushError
+from webagent.trajectory.pushed.schema import Ending, Opening, PushedStep
 
 ENDED = "The run has ended and takes nothing more; read it to see how."
 
@@ -40,7 +41,7 @@ def refusals(root: str, *, ends: bool = False) -> Iterator[None]:
     """
     try:
         yield
-    except PushError as error:
+    except InputError as error:
         raise invalid((".".join(filter(None, (root, error.field))), str(error))) from None
     except StepRefusedError as error:
         raise Problem(
@@ -126,10 +127,16 @@ def import_out(job: ImportJob) -> ImportOut:
         problem=job.problem,
         imported=[RunImported(**run) for run in report.get("imported", ())],
         already_there=[RunImported(**run) for run in report.get("already_there", ())],
-        rejected=[RunRejected(**run) for run in report.get("rejected", ())],
-        problems=[ImportProblem(**problem) for problem in report.get("problems", ())],
+        rejected=[RunRejected(**_with_line(run)) for run in report.get("rejected", ())],
+        problems=[ImportProblem(**_with_line(problem)) for problem in report.get("problems", ())],
         n_problems=report.get("counts", {}).get("problems", 0),
     )
+
+
+def _with_line(problem: dict[str, Any]) -> dict[str, Any]:
+    """The field with the line before it, where that is known."""
+    where = f"line {problem['line']} {problem['field']}" if "line" in problem else problem["field"]
+    return problem | {"field": where.strip()}
 
 
 TAGS = ["push"]

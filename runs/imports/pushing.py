@@ -27,6 +27,7 @@ from runs.queue.sweeping import ending_columns, steps_so_far
 from runs.storage.blobs import BlobBatch, import_bounds
 from runs.storage.records import attachment_rows, run_columns, step_row, stored_json
 from runs.storage.usage import QuotaError, demand_room
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.pushed.runs import (
     clean_ending,
@@ -36,7 +37,7 @@ from webagent.trajectory.pushed.runs import (
     opened_record,
     with_redacted,
 )
-from webagent.trajectory.pushed.schema import Ending, Opening, PushedStep, PushedTask, PushError
+from webagent.trajectory.pushed.schema import Ending, Opening, PushedStep, PushedTask
 from webagent.trajectory.pushed.steps import Recorded, recorded_step
 from webagent.trajectory.records import RunRecord, StepRecord
 
@@ -70,7 +71,7 @@ def open_run(*, opening: Opening, user: User) -> Run:
     """A run that goes on elsewhere from now.
 
     Raises:
-        PushError: its task is not here and nothing tells its goal, it is nested too deeply, or
+        InputError: its task is not here and nothing tells its goal, it is nested too deeply, or
             its experiment has no room.
     """
     clean = clean_opening(opening, import_bounds())
@@ -82,7 +83,7 @@ def open_run(*, opening: Opening, user: User) -> Run:
     try:
         demand_room(experiment, n_runs=1)
     except QuotaError as error:
-        raise PushError("experiment", str(error)) from None
+        raise InputError("experiment", str(error)) from None
     record = opened_record(
         clean.model_copy(update={"goal": told}),
         run_id=str(run_id),
@@ -115,12 +116,12 @@ def append_step(
     Raises:
         RunEndedError: it came too late.
         StepRefusedError: another step stands at this index, or one before it is missing.
-        PushError: it cannot be kept, or its experiment has no room for its files.
+        InputError: it cannot be kept, or its experiment has no room for its files.
         OSError: its files cannot be written.
     """
     bounds = import_bounds()
     if index >= bounds.steps_per_run:
-        raise PushError("index", f"a run has at most {bounds.steps_per_run} steps")
+        raise InputError("index", f"a run has at most {bounds.steps_per_run} steps")
     recorded = recorded_step(
         sent,
         run_id=str(run.pk),
@@ -167,7 +168,7 @@ def end_run(*, run: Run, sent: Ending) -> bool:
 
     Raises:
         RunEndedError: it has ended otherwise.
-        PushError: the end cannot be kept.
+        InputError: the end cannot be kept.
     """
     ending, redacted = clean_ending(sent, run.goal, import_bounds())
     held = Run.objects.beat(run.pk, TOKEN, lease_s=settings.ENV.PUSH_LEASE_S)
@@ -194,23 +195,23 @@ def _task(sent: PushedTask) -> Task:
         if found := known.select_related("task_set").order_by("-task_set__pk").first():
             return found
         if not (sent.goal or "").strip():
-            raise PushError("task.id", "there is no such task; tell its goal to have it made")
+            raise InputError("task.id", "there is no such task; tell its goal to have it made")
     return store_task(new_task_record(sent))
 
 
 def _demand_room(run: Run, recorded: Recorded) -> None:
-    """Raises PushError if the experiment may not hold the step's files too."""
+    """Raises InputError if the experiment may not hold the step's files too."""
     n_bytes = sum(map(len, recorded.blobs.values()))
     if not n_bytes:
         return
     try:
         demand_room(run.experiment, n_runs=0, n_bytes=n_bytes)
     except QuotaError as error:
-        raise PushError("experiment", str(error)) from None
+        raise InputError("experiment", str(error)) from None
 
 
 def _write(recorded: Recorded, batch: BlobBatch) -> None:
-    """Write the step's files. Raises PushError if a picture of them cannot be decoded."""
+    """Write the step's files. Raises InputError if a picture of them cannot be decoded."""
     named = [seen for seen in (recorded.step.before, recorded.step.after) if seen]
     types = {
         blob.sha256: (blob.media_type, blob.role)
@@ -222,7 +223,7 @@ def _write(recorded: Recorded, batch: BlobBatch) -> None:
         media_type, role = types[sha256]
         batch.add(content, media_type)
         if reason := batch.undecodable.get(sha256):
-            raise PushError(role, reason)
+            raise InputError(role, reason)
 
 
 def _heard_of(run: Run) -> Run:

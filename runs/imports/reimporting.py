@@ -187,7 +187,7 @@ class ReadingAgain:
             try:
                 yield self._store(item, session)
             except StoringError as error:
-                yield Rejection(item.source, item.source, error.field, str(error))
+                yield error.rejection(item.source, item.source)
             finally:
                 if isinstance(item.blobs, BlobStash):
                     item.blobs.close()

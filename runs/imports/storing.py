@@ -40,18 +40,20 @@ from runs.storage.records import (
 )
 from runs.storage.usage import QuotaError, demand_room
 from runs.storage.verdicts import Verdicts, verdict_store
-from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import (
+    BlobError,
+    BlobStash,
+    InputError,
+    Problem,
+    RunBundle,
+)
 from webagent.trajectory.records import EndReason
 
 TRIES = 3
 
 
-class StoringError(Exception):
+class StoringError(InputError):
     """A run could not be stored; nothing of it is in the database."""
-
-    def __init__(self, field: str, reason: str) -> None:
-        super().__init__(reason)
-        self.field = field
 
 
 class ConflictError(StoringError):
@@ -105,9 +107,9 @@ def import_runs(
                     )
                 except ConflictError as error:
                     if not runs.read_inline():
-                        yield Rejection(bundle.source, bundle.source, error.field, str(error))
+                        yield error.rejection(bundle.source, bundle.source)
                 except StoringError as error:
-                    yield Rejection(bundle.source, bundle.source, error.field, str(error))
+                    yield error.rejection(bundle.source, bundle.source)
                 finally:
                     if isinstance(bundle.blobs, BlobStash):
                         bundle.blobs.close()

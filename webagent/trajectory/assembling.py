@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from webagent.field_errors import first_field_error
-from webagent.trajectory.bundles import Rejection, RunBundle
+from webagent.trajectory.bundles import InputError, Rejection, RunBundle
 from webagent.trajectory.field_types import is_of_a_calendar
 from webagent.trajectory.records import (
     BlobRecord,
@@ -32,25 +32,14 @@ _PATH_CHARS = 1_000
 _MOST_ISO_CHARS = 40
 
 
-class UnreadableError(ValueError):
-    """A run that cannot be taken; names the file and the field."""
-
-    def __init__(self, file: str, field: str, reason: str) -> None:
-        super().__init__(reason)
-        self.file = file
-        self.field = field
-
-
-def unreadable(
-    files: RunFiles, path: str, name: str, field: str, otherwise: str
-) -> UnreadableError:
+def unreadable(files: RunFiles, path: str, name: str, field: str, otherwise: str) -> InputError:
     """For a document that a run cannot do without: where its JSON breaks, or which field is wrong.
 
     Args:
         path: the document as `files` knows it; `name` is what reports call it.
     """
     why = files.why_unread(path)
-    return UnreadableError(name, "JSON" if why else field, why or otherwise)
+    return InputError("JSON" if why else field, why or otherwise, file=name)
 
 
 def model_names(names: Iterable[str | None]) -> tuple[str, ...]:
@@ -63,8 +52,8 @@ def guarded(source: str, file: str, read: Callable[[], RunBundle]) -> RunBundle 
     try:
         with noting_refused_numbers():
             return read()
-    except UnreadableError as error:
-        return Rejection(source, error.file or file, error.field, str(error))
+    except InputError as error:
+        return error.rejection(source, file)
     except ValidationError as error:
         return Rejection(source, file, *first_field_error(error))
     except Exception as error:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Protocol, Self, get_args
+from typing import Any, Protocol, Self, get_args
 
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.records import (
@@ -41,14 +41,39 @@ class Problem:
     file: str
     field: str
     reason: str
+    line: int = 0
+    """Of the file, from 1; 0 where that is not known."""
 
-    def to_json(self) -> dict[str, str]:
-        return asdict(self)
+    def __str__(self) -> str:
+        where = f"{self.file}, line {self.line}" if self.line else self.file
+        return f"{where}, {self.field}: {self.reason}" if self.field else f"{where}: {self.reason}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Without a line that is not known."""
+        return {key: value for key, value in asdict(self).items() if key != "line" or value}
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection(Problem):
     """A run or a whole file that cannot be read. It leaves nothing behind."""
+
+
+class InputError(ValueError):
+    """Something from outside cannot be taken. Names the place as far as whoever raises it knows."""
+
+    def __init__(self, field: str, reason: str, *, file: str = "", line: int = 0) -> None:
+        super().__init__(reason)
+        self.file = file
+        self.line = line
+        self.field = field
+
+    def problem(self, source: str, file: str = "") -> Problem:
+        """The same as an item of a report; `file` stands where the error names none."""
+        return Problem(source, self.file or file, self.field, str(self), self.line)
+
+    def rejection(self, source: str, file: str = "") -> Rejection:
+        """The same of what leaves nothing behind."""
+        return Rejection(source, self.file or file, self.field, str(self), self.line)
 
 
 class BlobError(ValueError):

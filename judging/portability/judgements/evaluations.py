@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 
 from judging.evaluators.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation, EvaluatorVersion
-from judging.portability.judgements.faults import Fault
 from runs.models import Run
 from runs.storage.links import as_uuid
 from runs.storage.records import cost_column, stored_json
+from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.records import CheckRecord, EvaluationRecord, EvaluatorRecord
 
@@ -66,7 +66,7 @@ class EvaluationsMet:
 
 def store_evaluations(
     *, run: Run, records: Sequence[EvaluationRecord], met: EvaluationsMet | None = None
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     """Store those that are not here yet; yields those that cannot be.
 
     Of several by one evaluator the last is current, unless one was here before.
@@ -84,8 +84,8 @@ def store_evaluations(
         heard.texts.add(text)
         if record.evaluator.kind not in EvaluatorVersion.Kind.values:
             kinds = ", ".join(EvaluatorVersion.Kind.values)
-            yield Fault(
-                kind="evaluation", id=record.id, field="evaluator.kind", reason=f"none of {kinds}"
+            yield Problem(
+                str(run.pk), f"evaluation {record.id}", "evaluator.kind", f"none of {kinds}"
             )
             continue
         version = met.version(record.evaluator)

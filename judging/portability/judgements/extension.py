@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
@@ -40,15 +41,12 @@ class StoredVerdicts:
         """Store evaluations, labels and adjudications that are not here yet."""
         if not (bundle.evaluations or bundle.labels or bundle.adjudications):
             return []
-        faults = [
-            *store_evaluations(run=run, records=bundle.evaluations),
-            *store_labels(run=run, records=bundle.labels),
-            *store_adjudications(run=run, records=bundle.adjudications),
-        ]
-        return [
-            Problem(bundle.source, f"{fault.kind} {fault.id}", fault.field, fault.reason)
-            for fault in faults
-        ]
+        stored = chain(
+            store_evaluations(run=run, records=bundle.evaluations),
+            store_labels(run=run, records=bundle.labels),
+            store_adjudications(run=run, records=bundle.adjudications),
+        )
+        return [replace(problem, source=bundle.source) for problem in stored]
 
     def export(self, runs: Sequence[Run]) -> Mapping[UUID, Verdicts]:
         """All evaluations, labels and reference verdicts, in an order of their own making.

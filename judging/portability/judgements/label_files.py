@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import BinaryIO, TypeVar
 from uuid import UUID
@@ -14,11 +15,10 @@ from django.utils import timezone
 from judging.models import Label, ReferenceVerdict, Study, StudyItem
 from judging.portability.judgements.columns import KNOWN
 from judging.portability.judgements.evaluations import EvaluationsMet, store_evaluations
-from judging.portability.judgements.faults import Fault
 from judging.portability.judgements.label_reports import MOST_LISTED, LabelReport
 from judging.portability.judgements.labels import LabelsMet, store_labels
-from judging.portability.judgements.row_records import RowError, RunsNamed, record_of
-from judging.portability.judgements.rows import BadRow, Row, read_rows
+from judging.portability.judgements.row_records import RunsNamed, record_of
+from judging.portability.judgements.rows import Row, read_rows
 from judging.portability.judgements.verdicts import store_adjudications
 from judging.studies.access import record_unblindings
 from judging.studies.audit_kinds import LABELS_IMPORTED
@@ -27,6 +27,7 @@ from judging.studies.settlement import closing_row
 from runs.accounts.audit_log import record_act
 from runs.models import Run, User
 from runs.models.visibility import run_policy
+from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 T = TypeVar("T")
@@ -110,7 +111,7 @@ class _Import:
         self._touched: set[UUID] = set()
         """Runs that got a label or an adjudication from this file."""
 
-    def take(self, rows: Sequence[Row | BadRow]) -> Iterator[BadRow]:
+    def take(self, rows: Sequence[Row | Problem]) -> Iterator[Problem]:
         """Store the rows; yields those that cannot be."""
         met = self._runs.meet(row.values for row in rows if isinstance(row, Row))
         self._evaluations.meet(met)
@@ -119,12 +120,12 @@ class _Import:
         self._closed |= _closed_before(self._study, {run for run in met if run not in self._met})
         self._met |= set(met)
         for row in rows:
-            bad = row if isinstance(row, BadRow) else self._store(row)
+            bad = row if isinstance(row, Problem) else self._store(row)
             if bad:
                 yield bad
         self._places.count()
 
-    def _store(self, row: Row) -> BadRow | None:
+    def _store(self, row: Row) -> Problem | None:
         """Store one row; what is wrong with it, if anything is."""
         for name in row.values.keys() - KNOWN:
             if len(self._report.unread) < MOST_LISTED:
@@ -133,10 +134,10 @@ class _Import:
             run = self._runs.of(row.values)
             record = record_of(row.values, run, self._study)
             is_new = self._stored(run, record)
-        except RowError as error:
-            return BadRow(row.line, error.field, str(error))
+        except InputError as error:
+            return replace(error.problem(""), line=row.line)
         except OverflowError:
-            return BadRow(row.line, "at", "is out of range")
+            return Problem("", "", "at", "is out of range", row.line)
         self._report.runs.add(run.pk)
         if not is_new:
             self._report.already_there += 1
@@ -175,12 +176,12 @@ class _Import:
         said = self._labels.of(self._study, run)
         before = len(said.by)
         if record.failure_step is not None and record.failure_step >= max(run.n_steps, 1):
-            raise RowError("failure_step", f"the run has {run.n_steps} steps, from 0")
+            raise InputError("failure_step", f"the run has {run.n_steps} steps, from 0")
         stored = store_labels(run=run, records=[record], places=self._places, met=self._labels)
         _raise_first(stored)
         is_new = len(said.by) > before
         if is_new and run.pk in self._closed and run.pk not in self._touched:
-            raise RowError("run_id", CLOSED)
+            raise InputError("run_id", CLOSED)
         if is_new:
             self._touched.add(run.pk)
         return is_new
@@ -190,7 +191,7 @@ class _Import:
         before = heard.n_new
         _raise_first(store_evaluations(run=run, records=[record], met=self._evaluations))
         if heard.n_new > before and not heard.is_current:
-            raise RowError("evaluator", OTHER_VERDICT)
+            raise InputError("evaluator", OTHER_VERDICT)
         return heard.n_new > before
 
     def _adjudication(self, run: Run, record: AdjudicationRecord) -> bool:
@@ -216,9 +217,9 @@ def _closed_before(study: str, runs: Collection[UUID]) -> set[UUID]:
     return set(closed.values_list("run", flat=True))
 
 
-def _raise_first(faults: Iterator[Fault]) -> None:
-    for fault in faults:
-        raise RowError(fault.field, fault.reason)
+def _raise_first(problems: Iterator[Problem]) -> None:
+    for problem in problems:
+        raise InputError(problem.field, problem.reason)
 
 
 def _close_some(items: Sequence[StudyItem]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from judging.portability.judgements.rows import BadRow
+from webagent.trajectory.bundles import Problem, Rejection
 
 MOST_LISTED = 20
 """Bad rows, and columns that are not read, listed one by one."""
@@ -41,7 +41,7 @@ class LabelReport:
     bad: int = 0
     unread_from: int = 0
     """The line from which nothing could be read; 0 where all was."""
-    listed: list[BadRow] = field(default_factory=list)
+    listed: list[Problem] = field(default_factory=list)
     most_listed: int = MOST_LISTED
     unread: dict[str, int] = field(default_factory=dict)
     """Columns that nothing is known of, and the line where each was met first."""
@@ -53,10 +53,10 @@ class LabelReport:
     evaluators: dict[tuple[str, str], Named] = field(default_factory=dict)
     known_evaluators: set[tuple[str, str]] = field(default_factory=set)
 
-    def refuse(self, bad: BadRow) -> None:
+    def refuse(self, bad: Problem) -> None:
         """Count the row, and list it among the first."""
         self.bad += 1
-        if bad.ends:
+        if isinstance(bad, Rejection):
             self.unread_from = bad.line
         if len(self.listed) < self.most_listed:
             self.listed.append(bad)

@@ -17,12 +17,12 @@ from judging.models import (
     StepComment,
     StudyItem,
 )
-from judging.portability.judgements.faults import Fault
 from judging.studies.imported import NOT_ENTERED, Places, study_name
 from judging.studies.labels.judgement import read_ticks, written_tick
 from runs.models import Run
 from runs.storage.links import as_uuid
 from runs.storage.records import MAX_INT, aware, stored_json
+from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.records import LabelComment, LabelRecord
 
@@ -75,7 +75,7 @@ def store_labels(
     records: Sequence[LabelRecord],
     places: Places | None = None,
     met: LabelsMet | None = None,
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     """Store labels that are not here yet; yields those that cannot be.
 
     Args:
@@ -90,13 +90,13 @@ def store_labels(
             continue
         item = places.item(record.study, run)
         if item is None:
-            yield Fault(kind="label", id=record.id, field="study", reason=NOT_ENTERED)
+            yield Problem(str(run.pk), f"label {record.id}", "study", NOT_ENTERED)
             continue
         annotator = places.person(record.annotator)
         is_repeat = bool((record.extra or {}).get(IS_REPEAT))
         if (annotator.pk, is_repeat) in said.by:
             reason = f"{annotator} has another label on this run"
-            yield Fault(kind="label", id=record.id, field="annotator", reason=reason)
+            yield Problem(str(run.pk), f"label {record.id}", "annotator", reason)
             continue
         label = Label.objects.create(
             item=item, annotator=annotator, is_repeat=is_repeat, **_columns(item, record)

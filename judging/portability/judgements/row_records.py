@@ -27,6 +27,7 @@ from judging.portability.judgements.columns import (
 from runs.models import Run
 from runs.storage.records import MAX_INT
 from webagent.field_errors import first_field_error
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.field_types import Money
 from webagent.trajectory.records import (
     AdjudicationRecord,
@@ -46,14 +47,6 @@ ShortName = Annotated[
     str, StringConstraints(strip_whitespace=True, max_length=100, pattern=VISIBLE)
 ]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class RowError(ValueError):
-    """The row cannot be stored."""
-
-    def __init__(self, field: str, reason: str) -> None:
-        super().__init__(reason)
-        self.field = field
 
 
 class _Label(LabelRecord):
@@ -85,7 +78,7 @@ def record_of(
     """The row as a record of this run and study.
 
     Raises:
-        RowError: a value is missing or does not fit.
+        InputError: a value is missing or does not fit.
     """
     kind = _kind(values)
     said = {SHORT.get(name, name): value for name, value in values.items()}
@@ -103,7 +96,7 @@ def record_of(
         short = {"success": "verdict", "failure_types": "causes"}.get(field, field)
         if short == "verdict" and str(values.get("verdict")).strip() in AMBIGUOUS:
             reason += "; files disagree on what numbers mean, so write the word"
-        raise RowError(field if field in values else short, reason) from error
+        raise InputError(field if field in values else short, reason) from error
 
 
 def _kind(values: dict[str, Any]) -> str:
@@ -112,7 +105,7 @@ def _kind(values: dict[str, Any]) -> str:
         guess = ADJUDICATION
     kind = str(values.get(KIND, guess)).strip()
     if kind not in KINDS:
-        raise RowError(KIND, f"is none of {', '.join(KINDS)}")
+        raise InputError(KIND, f"is none of {', '.join(KINDS)}")
     return kind
 
 
@@ -160,7 +153,7 @@ def _seconds(value: Any) -> float:
     except (TypeError, ValueError):
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise RowError("seconds", "is no time in seconds")
+        raise InputError("seconds", "is no time in seconds")
     return seconds
 
 
@@ -203,7 +196,7 @@ class RunsNamed:
         """The one run that the row speaks of; one of those that were met.
 
         Raises:
-            RowError: there is none, or more than one.
+            InputError: there is none, or more than one.
         """
         named = [name for name in (CONTENT_HASH, RUN_ID) if name in values]
         for name in named:
@@ -211,7 +204,7 @@ class RunsNamed:
             if run and run.pk not in self._hidden:
                 return run
         if named:
-            raise RowError(named[-1], NO_RUN + (OWN if self._hidden else ""))
+            raise InputError(named[-1], NO_RUN + (OWN if self._hidden else ""))
         return self._fitting(values)
 
     def _named(self, name: str, value: Any) -> Run | None:
@@ -225,17 +218,19 @@ class RunsNamed:
             RUN_PATHS[name]: _word(name, values[name]) for name in RUN_PATHS if name in values
         }
         if RUN_PATHS["task"] not in wanted:
-            raise RowError(RUN_ID, "is missing, and so are content_hash and task")
+            raise InputError(RUN_ID, "is missing, and so are content_hash and task")
         of_task = {path: word for path, word in wanted.items() if path.startswith("task__")}
         if self._hidden and Run.objects.filter(pk__among=self._hidden, **of_task).exists():
-            raise RowError("task", OWN_TASK)
+            raise InputError("task", OWN_TASK)
         fitting = list(_runs().filter(**wanted)[:2])
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
             missing = ", ".join(name for name in RUN_PATHS if name not in values)
-            raise RowError("task", f"several runs fit; tell them apart by run_id, {missing}")
-        raise RowError("task", "no run here fits what the row says of task, agent, seed and trial")
+            raise InputError("task", f"several runs fit; tell them apart by run_id, {missing}")
+        raise InputError(
+            "task", "no run here fits what the row says of task, agent, seed and trial"
+        )
 
 
 def _runs() -> QuerySet[Run]:
@@ -254,5 +249,5 @@ def _word(name: str, value: Any) -> str | int:
     if name not in NUMBERS:
         return text
     if len(text) > 18 or not text.removeprefix("-").isdecimal():
-        raise RowError(name, "is no whole number")
+        raise InputError(name, "is no whole number")
     return int(text)

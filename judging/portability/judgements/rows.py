@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from judging.portability.judgements.columns import CONTENT_HASH, KNOWN, RUN_ID, value_of_cell
 from webagent.sequence_matching import first_repeated
+from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.texts import storable_json
 
 LONGEST_LINE = 4_000_000
@@ -40,57 +41,44 @@ class Row(NamedTuple):
     values: dict[str, Any]
 
 
-class BadRow(NamedTuple):
-    """What is wrong with a row; `field` is empty for the row as a whole."""
+def read_rows(file: BinaryIO) -> Generator[Row | Problem]:
+    """Each row in turn, as much in memory as one row. Never raises over what the file holds.
 
-    line: int
-    field: str
-    reason: str
-    ends: bool = False
-    """Whether nothing can be read from there on."""
-
-
-class UnreadableError(ValueError):
-    """Nothing can be read from this line on."""
-
-    def __init__(self, line: int, reason: str, field: str = "") -> None:
-        super().__init__(reason)
-        self.bad = BadRow(line, field, reason, ends=True)
-
-
-def read_rows(file: BinaryIO) -> Generator[Row | BadRow]:
-    """Each row in turn, as much in memory as one row. Never raises over what the file holds."""
+    A `Rejection` is the last: nothing can be read from its line on.
+    """
     try:
         lines = _lines(file)
         first = next((each for each in lines if each[1].strip()), None)
         if first is None:
-            raise UnreadableError(1, _("the file is empty"))
+            raise InputError("", _("the file is empty"), line=1)
         if first[1].lstrip().startswith("["):
-            raise UnreadableError(first[0], _("is a JSON array; JSON Lines have one object a line"))
+            raise InputError(
+                "", _("is a JSON array; JSON Lines have one object a line"), line=first[0]
+            )
         read = _json_rows if first[1].lstrip().startswith("{") else _csv_rows
         for number, row in enumerate(read(first, lines), start=1):
             if number > MOST_ROWS:
-                raise UnreadableError(row.line, f"there are more than {MOST_ROWS} rows")
+                raise InputError("", f"there are more than {MOST_ROWS} rows", line=row.line)
             yield row
-    except UnreadableError as error:
-        yield error.bad
+    except InputError as error:
+        yield error.rejection("")
 
 
-def unreadable(file: BinaryIO | UploadedFile[Any]) -> BadRow | None:
+def unreadable(file: BinaryIO | UploadedFile[Any]) -> Problem | None:
     """Why nothing at all can be read from the file, as its beginning tells; it is put back."""
     stream = cast(BinaryIO, file.file if isinstance(file, UploadedFile) else file)
     with closing(read_rows(stream)) as rows:
         first, second = next(rows, None), next(rows, None)
     stream.seek(0)
-    return first if isinstance(first, BadRow) and second is None else None
+    return first if isinstance(first, Problem) and second is None else None
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
     head = file.read(len(ZIP_MAGIC))
     file.seek(-len(head), io.SEEK_CUR)
     if head == ZIP_MAGIC:
-        raise UnreadableError(
-            1, _("is a zip or a workbook, no CSV; a spreadsheet saves it as “CSV UTF-8”")
+        raise InputError(
+            "", _("is a zip or a workbook, no CSV; a spreadsheet saves it as “CSV UTF-8”"), line=1
         )
     return _wide_lines(file) if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else _plain(file)
 
@@ -103,10 +91,12 @@ def _wide_lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
         while line := text.readline(LONGEST_LINE + 1):
             number += 1
             if len(line) > LONGEST_LINE:
-                raise UnreadableError(number, f"the line is longer than {LONGEST_LINE} characters")
+                raise InputError(
+                    "", f"the line is longer than {LONGEST_LINE} characters", line=number
+                )
             yield number, line
     except UnicodeDecodeError as error:
-        raise UnreadableError(number + 1, _("is not UTF-16, as its beginning says")) from error
+        raise InputError("", _("is not UTF-16, as its beginning says"), line=number + 1) from error
     finally:
         text.detach()  # the file is not ours to close
 
@@ -116,37 +106,39 @@ def _plain(file: BinaryIO) -> Iterator[tuple[int, str]]:
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise UnreadableError(number, f"the line is longer than {LONGEST_LINE} bytes")
+            raise InputError("", f"the line is longer than {LONGEST_LINE} bytes", line=number)
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise UnreadableError(
-                number, _("is not UTF-8; a spreadsheet saves it as “CSV UTF-8”")
+            raise InputError(
+                "", _("is not UTF-8; a spreadsheet saves it as “CSV UTF-8”"), line=number
             ) from error
 
 
-def _json_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Row | BadRow]:
+def _json_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Row | Problem]:
     for number, line in _chained(first, lines):
         if not line.strip():
             continue
         try:
             values = json.loads(line)
         except (ValueError, RecursionError):
-            yield BadRow(number, "", "is no JSON")
+            yield _problem(number, "", "is no JSON")
             continue
         if not isinstance(values, dict):
-            yield BadRow(number, "", "is no JSON object")
+            yield _problem(number, "", "is no JSON object")
             continue
         yield _storable(number, {key: each for key, each in values.items() if each is not None})
 
 
-def _csv_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Row | BadRow]:
+def _csv_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Row | Problem]:
     separator = _separator(first[1])
     if first[1].lower().startswith(SEPARATOR_LINE):
         first = next(lines, (first[0] + 1, ""))
     if "\r" in first[1].rstrip("\r\n"):
-        raise UnreadableError(
-            first[0], _("its lines end with CR alone; a spreadsheet saves it as “CSV UTF-8”")
+        raise InputError(
+            "",
+            _("its lines end with CR alone; a spreadsheet saves it as “CSV UTF-8”"),
+            line=first[0],
         )
     before = first[0] - 1
     written = (line for _, line in _chained(first, lines))
@@ -161,7 +153,7 @@ def _csv_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Itera
                 yield _csv_row(start, header, cells)
             start = before + table.line_num + 1
     except csv.Error as error:
-        raise UnreadableError(start, f"is no CSV: {error}") from error
+        raise InputError("", f"is no CSV: {error}", line=start) from error
 
 
 def _separator(first: str) -> str:
@@ -184,15 +176,15 @@ def _header(cells: list[str], line: int) -> list[str]:
     names = [_named(cell) for cell in cells]
     if not {RUN_ID, CONTENT_HASH, "task"} & set(names):
         why = _("the first line names no column that tells the run: run_id, content_hash or task")
-        raise UnreadableError(line, why)
+        raise InputError("", why, line=line)
     if twice := first_repeated(name for name in names if name):
-        raise UnreadableError(line, _("the column stands there twice"), twice)
+        raise InputError(twice, _("the column stands there twice"), line=line)
     return names
 
 
-def _csv_row(line: int, header: list[str], cells: list[str]) -> Row | BadRow:
+def _csv_row(line: int, header: list[str], cells: list[str]) -> Row | Problem:
     if len(cells) != len(header):
-        return BadRow(line, "", f"has {len(cells)} cells; the header has {len(header)}")
+        return _problem(line, "", f"has {len(cells)} cells; the header has {len(header)}")
     values = {}
     for name, cell in zip(header, cells, strict=True):
         if not cell.strip():
@@ -200,19 +192,23 @@ def _csv_row(line: int, header: list[str], cells: list[str]) -> Row | BadRow:
         try:
             values[name] = value_of_cell(name, cell)
         except (ValueError, RecursionError):
-            return BadRow(line, name, "is no JSON")
+            return _problem(line, name, "is no JSON")
     return _storable(line, values)
 
 
-def _storable(line: int, values: dict[str, Any]) -> Row | BadRow:
+def _storable(line: int, values: dict[str, Any]) -> Row | Problem:
     for name, value in values.items():
         try:
             fits = storable_json([name, value], LONGEST_TEXT, DEEPEST) == [name, value]
         except ValueError:
             fits = False
         if not fits:
-            return BadRow(line, name, "is too long, too deep or holds what cannot be stored")
+            return _problem(line, name, "is too long, too deep or holds what cannot be stored")
     return Row(line, values)
+
+
+def _problem(line: int, field: str, reason: str) -> Problem:
+    return Problem("", "", field, reason, line)
 
 
 def _chained(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:

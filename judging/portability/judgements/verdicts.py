@@ -9,13 +9,13 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from judging.models import ReferenceVerdict, StudyItem
-from judging.portability.judgements.faults import Fault
 from judging.portability.judgements.labels import RECORD
 from judging.studies.imported import IMPORTED, NOT_ENTERED, Places, study_name
 from judging.studies.settlement import close_if_complete
 from runs.models import Run
 from runs.storage.links import as_uuid
 from runs.storage.records import aware, stored_json
+from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.records import AdjudicationRecord
 
@@ -23,7 +23,7 @@ ORIGIN = "origin"
 Origin = ReferenceVerdict.Origin
 
 
-def store_adjudications(*, run: Run, records: Sequence[AdjudicationRecord]) -> Iterator[Fault]:
+def store_adjudications(*, run: Run, records: Sequence[AdjudicationRecord]) -> Iterator[Problem]:
     """Store verdicts that are not here yet; yields those that cannot be.
 
     What has been labelled completely and has no verdict is settled or disputed, as it would
@@ -36,7 +36,7 @@ def store_adjudications(*, run: Run, records: Sequence[AdjudicationRecord]) -> I
             continue
         item = places.item(record.study, run)
         if item is None:
-            yield Fault(kind="adjudication", id=record.id, field="study", reason=NOT_ENTERED)
+            yield Problem(str(run.pk), f"adjudication {record.id}", "study", NOT_ENTERED)
             continue
         # What follows from the labels was concluded here; now it is told when and by whom.
         ReferenceVerdict.objects.filter(
@@ -44,7 +44,7 @@ def store_adjudications(*, run: Run, records: Sequence[AdjudicationRecord]) -> I
         ).delete()
         if ReferenceVerdict.objects.filter(item=item).exists():
             reason = "the study has another verdict on this run"
-            yield Fault(kind="adjudication", id=record.id, field="verdict", reason=reason)
+            yield Problem(str(run.pk), f"adjudication {record.id}", "verdict", reason)
         else:
             _store(item, record, places)
     for item in _unsettled(run):

@@ -7,13 +7,13 @@ and nothing of the study is there before all of it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from django.db import IntegrityError, transaction
 
 from judging.portability.study_bundles.reading import (
-    BadLine,
+    MOST_LISTED,
     BundleError,
     StudyBundle,
     holds_bundle,
@@ -75,8 +75,8 @@ def store_study(bundle: StudyBundle, report: StudyReport, name: str | None = Non
         with transaction.atomic():
             study = StudyStore(bundle, report, People(report), name).store()
     except IntegrityError as error:
-        bad = BadLine("study", 0, "", f"the database refused it: {error}")
-        raise BundleError([bad]) from error
+        bad = Problem("", "study", "", f"the database refused it: {error}")
+        raise BundleError(bad) from error
     report.study, report.study_id = study.name, study.pk
 
 
@@ -89,10 +89,8 @@ def _import_runs(
             if on_run and isinstance(item, ImportedRun):
                 on_run(imported.runs.n_done)
     if imported.runs.rejected:
-        bad = [
-            BadLine(each.file, 0, each.field, each.reason) for each in imported.runs.rejected[:20]
-        ]
-        raise BundleError(bad, max(0, len(imported.runs.rejected) - len(bad)))
+        bad = imported.runs.rejected
+        raise BundleError(*bad[:MOST_LISTED], more=max(0, len(bad) - MOST_LISTED))
 
 
 MAY_IMPORT = "judging.add_study"
@@ -127,8 +125,7 @@ def after_runs(path: Path, label: str, user: User | None) -> Iterator[Problem]:
             bundle.check()
             store_study(bundle, report)
     except BundleError as error:
-        for bad in error.bad:
-            yield Problem(label, bad.file, bad.field, bad.reason)
+        yield from (replace(bad, source=label) for bad in error.bad)
         return
     for words in report.conflicts:
         yield Problem(label, f"study {report.study}", "", words)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
-
-from pydantic import ValidationError
+from typing import TypeVar
 
 from judging.portability.study_bundles.kinds import KINDS, SINCE
 from judging.portability.study_bundles.records import (
@@ -24,33 +24,21 @@ from judging.portability.study_bundles.records import (
     StudyLine,
 )
 from judging.portability.study_bundles.writing import FOLDER, HEAD, file_of
-from webagent.field_errors import first_field_error
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.native.lines import LineError, read_json, read_lines
+from webagent.trajectory.bundles import InputError, Problem
+from webagent.trajectory.native.lines import parsed, read_json, read_lines
 from webagent.trajectory.opening import open_tree
 from webagent.trajectory.trees import Tree, TreeError, read_file
 
 MOST_LISTED = 20
+NO_EVALUATOR = "an evaluator that is not there"
 L = TypeVar("L", bound=Line)
-
-
-class BadLine(NamedTuple):
-    """What is wrong, and where; `line` 0 is the file as a whole."""
-
-    file: str
-    line: int
-    field: str
-    reason: str
-
-    def __str__(self) -> str:
-        where = f"{self.file}, line {self.line}" if self.line else self.file
-        return f"{where}, {self.field}: {self.reason}" if self.field else f"{where}: {self.reason}"
 
 
 class BundleError(ValueError):
     """The bundle cannot be stored; nothing of it is."""
 
-    def __init__(self, bad: list[BadLine], more: int = 0) -> None:
+    def __init__(self, *bad: Problem, more: int = 0) -> None:
         lines = [str(each) for each in bad]
         if more:
             lines.append(f"and {more} more")
@@ -66,12 +54,12 @@ class StudyBundle:
         try:
             self._tree: Tree = open_tree(path, bounds)
         except (BoundError, TreeError, OSError) as error:
-            raise BundleError([BadLine(path.name, 0, "", str(error))]) from error
+            raise BundleError(Problem("", path.name, "", str(error))) from error
         try:
             root = _root(self._tree)
             if root is None:
                 reason = f"holds no {FOLDER}{HEAD}, so it is no study's bundle"
-                raise BundleError([BadLine(path.name, 0, "", reason)])
+                raise BundleError(Problem("", path.name, "", reason))
             self._root = root
             self.head = self._read_head()
         except BundleError:
@@ -102,9 +90,9 @@ class StudyBundle:
         try:
             content = read_file(self._tree, f"{self._root}{name}", self._bounds.blob_bytes)
         except (BoundError, TreeError) as error:
-            raise BundleError([BadLine(name, 0, "", str(error))]) from error
+            raise BundleError(Problem("", name, "", str(error))) from error
         if hashlib.sha256(content).hexdigest() != sha256:
-            raise BundleError([BadLine(name, 0, "sha256", "its bytes are not those of its name")])
+            raise BundleError(Problem("", name, "sha256", "its bytes are not those of its name"))
         return content
 
     def check(self) -> None:
@@ -113,13 +101,13 @@ class StudyBundle:
         Raises:
             BundleError: lines are wrong, or name what is nowhere in the bundle.
         """
-        bad: list[BadLine] = []
+        bad: list[Problem] = []
         for name in KINDS:
             bad += self._check_file(name)
         if not bad:
             bad = list(self._check_names())
         if bad:
-            raise BundleError(bad[:MOST_LISTED], max(0, len(bad) - MOST_LISTED))
+            raise BundleError(*bad[:MOST_LISTED], more=max(0, len(bad) - MOST_LISTED))
 
     def _numbered(self, kind: type[L]) -> Iterator[tuple[int, L]]:
         name = next(name for name, each in KINDS.items() if each is kind)
@@ -129,65 +117,58 @@ class StudyBundle:
         for number, line in enumerate(read_lines(self._tree, path, self._bounds), start=1):
             yield number, kind.model_validate(read_json(line, self._bounds))
 
-    def _check_file(self, name: str) -> list[BadLine]:
+    def _check_file(self, name: str) -> list[Problem]:
         file = file_of(name)
         path = f"{self._root}{file}"
         told = self.head.files.get(file)
         if told is None:
             if self.head.version < SINCE.get(name, 1):
                 return []
-            return [BadLine(file, 0, "", f"{HEAD} does not list it")]
-        bad: list[BadLine] = []
+            return [Problem("", file, "", f"{HEAD} does not list it")]
+        bad: list[Problem] = []
         digest = hashlib.sha256()
         number = 0
         try:
             for number, line in enumerate(read_lines(self._tree, path, self._bounds), start=1):
                 digest.update(line)
                 try:
-                    KINDS[name].model_validate(read_json(line, self._bounds))
-                except LineError as error:
-                    bad.append(BadLine(file, number, error.field, str(error)))
-                except ValidationError as error:
-                    field, reason = first_field_error(error)
-                    bad.append(BadLine(file, number, field, reason))
-        except LineError as error:
-            bad.append(BadLine(file, number + 1, error.field, str(error)))
+                    parsed(KINDS[name], read_json(line, self._bounds))
+                except InputError as error:
+                    bad.append(replace(error.problem("", file), line=number))
+        except InputError as error:
+            bad.append(replace(error.problem("", file), line=number + 1))
         if not bad and digest.hexdigest() != told.get("sha256"):
-            bad.append(BadLine(file, 0, "sha256", f"is not what {HEAD} says: it was changed"))
+            bad.append(Problem("", file, "sha256", f"is not what {HEAD} says: it was changed"))
         if name == "study" and not bad and number != 1:
-            bad.append(BadLine(file, 0, "", f"holds {number} lines, and must hold one"))
+            bad.append(Problem("", file, "", f"holds {number} lines, and must hold one"))
         return bad
 
-    def _check_names(self) -> Iterator[BadLine]:
+    def _check_names(self) -> Iterator[Problem]:
         """What lines name must be in the bundle, and stand there once."""
         evaluators = {line.config_hash for line in self.lines(EvaluatorLine)}
         versions = {line.version for line in self.lines(GuidelineLine)}
         milestones = {line.key for line in self.lines(MilestoneLine)}
         seen: set[RunRef] = set()
         for number, item in self._numbered(ItemLine):
-            where = ("items.jsonl", number)
+            wrong = partial(Problem, "", "items.jsonl", line=number)
             if item.run in seen:
-                yield BadLine(*where, "run", "stands there twice")
+                yield wrong(field="run", reason="stands there twice")
             seen.add(item.run)
             for label in item.labels:
                 if label.guideline is not None and label.guideline not in versions:
-                    yield BadLine(*where, "labels.guideline", f"no version {label.guideline}")
-                for tick in label.ticks:
-                    if tick.milestone not in milestones:
-                        yield BadLine(*where, "labels.ticks", "a milestone that is not there")
+                    yield wrong(field="labels.guideline", reason=f"no version {label.guideline}")
+                if any(tick.milestone not in milestones for tick in label.ticks):
+                    yield wrong(field="labels.ticks", reason="a milestone that is not there")
             numbers = {tag.number for tag in item.tags}
             for tag in item.tags:
                 if tag.evaluator not in evaluators:
-                    yield BadLine(*where, "tags.evaluator", "an evaluator that is not there")
-                if tag.replaces is not None and not (
-                    tag.replaces in numbers and tag.replaces < tag.number
-                ):
-                    yield BadLine(*where, "tags.replaces", "no earlier tag of that number")
+                    yield wrong(field="tags.evaluator", reason=NO_EVALUATOR)
+                is_earlier = tag.replaces in numbers and (tag.replaces or 0) < tag.number
+                if tag.replaces is not None and not is_earlier:
+                    yield wrong(field="tags.replaces", reason="no earlier tag of that number")
         for number, line in self._numbered(EvaluationLine):
             if line.evaluator not in evaluators:
-                yield BadLine(
-                    "evaluations.jsonl", number, "evaluator", "an evaluator that is not there"
-                )
+                yield Problem("", "evaluations.jsonl", "evaluator", NO_EVALUATOR, number)
 
     def _read_head(self) -> Head:
         name = f"{self._root}{HEAD}"
@@ -195,16 +176,16 @@ class StudyBundle:
             content = read_json(read_file(self._tree, name, self._bounds.json_bytes), self._bounds)
             version = content.get("version")
             if content.get("format") != FORMAT:
-                raise BundleError([BadLine(HEAD, 0, "format", f"is not {FORMAT}")])
+                raise InputError("format", f"is not {FORMAT}")
             if isinstance(version, int) and version > VERSION:
-                reason = f"is {version}; this installation reads up to {VERSION}"
-                raise BundleError([BadLine(HEAD, 0, "version", reason)])
-            return Head.model_validate(content)
-        except ValidationError as error:
-            field, reason = first_field_error(error)
-            raise BundleError([BadLine(HEAD, 0, field, reason)]) from error
-        except (LineError, TreeError, BoundError) as error:
-            raise BundleError([BadLine(HEAD, 0, "", str(error))]) from error
+                raise InputError(
+                    "version", f"is {version}; this installation reads up to {VERSION}"
+                )
+            return parsed(Head, content)
+        except InputError as error:
+            raise BundleError(error.problem("", HEAD)) from error
+        except (TreeError, BoundError) as error:
+            raise BundleError(Problem("", HEAD, "", str(error))) from error
 
 
 def holds_bundle(path: Path, bounds: Bounds) -> bool:

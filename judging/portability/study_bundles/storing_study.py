@@ -22,7 +22,7 @@ from judging.portability.study_bundles.item_lines import (
     failure_tag_lines,
     review_lines,
 )
-from judging.portability.study_bundles.reading import BadLine, BundleError, StudyBundle
+from judging.portability.study_bundles.reading import BundleError, StudyBundle
 from judging.portability.study_bundles.records import (
     AttachmentLine,
     EvaluationLine,
@@ -51,6 +51,7 @@ from judging.portability.study_bundles.storing_learned import KnowledgeStore, st
 from runs.models import Attachment, Run
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.records import EVALUATION_ROLE
+from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.native.schema import blob_name
 
@@ -93,7 +94,7 @@ class StudyStore:
             found = rows.filter(content_hash=ref.content_hash).first() if ref.content_hash else None
             found = found or rows.filter(pk=ref.id).first()
             if found is None:
-                raise BundleError([BadLine(file, 0, "run", f"run {ref.id} is not here")])
+                raise BundleError(Problem("", file, "run", f"run {ref.id} is not here"))
             self._runs[ref.id] = found
         return self._runs[ref.id]
 
@@ -104,7 +105,7 @@ class StudyStore:
         if here is None:
             return self._new_study(line), True
         if (here.created_at, here.sample_seed) != (line.created_at, line.sample_seed):
-            raise BundleError([BadLine("study.jsonl", 1, "name", OTHER_STUDY)])
+            raise BundleError(Problem("", "study.jsonl", "name", OTHER_STUDY, 1))
         if _only(StudyContents(here), "study") == [hashed_json(line)]:
             self._report.already_there["study"] += 1
         else:

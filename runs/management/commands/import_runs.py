@@ -137,7 +137,8 @@ def _as_json(report: ImportReport) -> str:
     return json.dumps(report.to_json(), ensure_ascii=False, indent=2)
 
 
-def _line(problem: dict[str, str]) -> str:
-    parts = (problem["source"], problem["file"], problem["field"])
+def _line(problem: dict[str, Any]) -> str:
+    line = f"line {problem['line']}" if "line" in problem else ""
+    parts = (problem["source"], problem["file"], line, problem["field"])
     where = ", ".join(dict.fromkeys(part for part in parts if part))
     return f"{where}: {problem['reason']}"

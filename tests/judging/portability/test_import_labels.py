@@ -18,11 +18,12 @@ from judging.portability.judgements.columns import cell_of_value, value_of_cell
 from judging.portability.judgements.label_files import import_labels
 from judging.portability.judgements.label_reports import LabelReport
 from judging.portability.judgements.labels import label_record
-from judging.portability.judgements.rows import BadRow, Row, read_rows
+from judging.portability.judgements.rows import Row, read_rows
 from runs.models import Run, User
 from tests.judging.factories import annotators_of, make_dispute, make_label, make_study
 from tests.runs.factories import make_run, make_user
 from tests.runs.operations.integrity import rows_hold
+from webagent.trajectory.bundles import Problem
 
 STUDY = "Annotated elsewhere"
 FIRST_DAY = "0001-01-01T00:00:00+14:00"
@@ -55,7 +56,7 @@ class TestReading:
         assert list(read_rows(io.BytesIO(text.encode()))) == [
             Row(2, {"run_id": "1", "rationale": "a\nb"}),
             Row(4, {"run_id": "2", "rationale": "c"}),
-            BadRow(5, "", "has 1 cells; the header has 2"),
+            Problem("", "", "", "has 1 cells; the header has 2", 5),
         ]
 
     @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ class TestReading:
         ],
     )
     def test_what_cannot_be_read_is_told_by_line(self, content, line, reason):
-        bad = [row for row in read_rows(io.BytesIO(content)) if isinstance(row, BadRow)]
+        bad = [row for row in read_rows(io.BytesIO(content)) if isinstance(row, Problem)]
         assert len(bad) == 1
         assert bad[0].line == line
         assert reason in bad[0].reason

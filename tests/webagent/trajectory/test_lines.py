@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.native.lines import LineError, read_json
+from webagent.trajectory.bundles import InputError
+from webagent.trajectory.native.lines import read_json
 from webagent.trajectory.texts import storable_json
 
 BOUNDS = Bounds()
@@ -53,7 +54,7 @@ def test_what_no_database_holds_is_cleaned(line: bytes, read: dict[str, Any]) ->
     "line", [b"{", b"{} {}", b'{"a": \x00}', b'{"a": "\xff"}', b"[1]", b"{'a'}"]
 )
 def test_what_is_no_object_is_said(line: bytes) -> None:
-    with pytest.raises(LineError):
+    with pytest.raises(InputError):
         read_json(line, BOUNDS)
 
 
@@ -61,5 +62,5 @@ def test_long_texts_are_cut_and_deep_ones_refused() -> None:
     small = Bounds(text_chars=10, json_depth=3)
     assert read_json(b'{"a": "0123456789abc"}', small) == {"a": "012345678…"}
     assert read_json(b'{"a": {"b": 1}}', small) == {"a": {"b": 1}}
-    with pytest.raises(LineError, match="nested too deeply"):
+    with pytest.raises(InputError, match="nested too deeply"):
         read_json(b'{"a": {"b": {"c": [1]}}}', small)

@@ -234,10 +234,10 @@ class TestDamage:
         edit(folder, "labels.jsonl", lambda lines: [lines[0], b"{oops\n", b"[1]\n", *lines[1:]])
         found = read(folder)
         problems = [item for item in found if not isinstance(item, RunBundle)]
-        assert [(p.file, p.field) for p in problems] == [
-            ("labels.jsonl", "line 2"),
-            ("labels.jsonl", "line 3"),
-            ("labels.jsonl", "sha256"),
+        assert [(p.file, p.line, p.field) for p in problems] == [
+            ("labels.jsonl", 2, ""),
+            ("labels.jsonl", 3, ""),
+            ("labels.jsonl", 0, "sha256"),
         ]
         assert len([item for item in found if isinstance(item, RunBundle)]) == 3
 
@@ -248,8 +248,8 @@ class TestDamage:
             lambda lines: [lines[0].replace(b'"index":0', b'"index":-1'), *lines[1:]],
         )
         rejected = [item for item in read(folder) if isinstance(item, Rejection)]
-        assert [(r.source, r.file, r.field) for r in rejected] == [
-            ("runs#run-0", "steps.jsonl", "line 1 index")
+        assert [(r.source, r.file, r.line, r.field) for r in rejected] == [
+            ("runs#run-0", "steps.jsonl", 1, "index")
         ]
 
     def test_a_run_whose_steps_are_cut_is_rejected(self, folder: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from tests.webagent.trajectory.formats import DATA, read, rejections, runs, stored_text, truth
 from tests.webagent.trajectory.samples import png
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Rejection, RunBundle
-from webagent.trajectory.playwright.events import TraceError, read_events
+from webagent.trajectory.bundles import InputError, Rejection, RunBundle
+from webagent.trajectory.playwright.events import read_events
 
 SAMPLES = DATA / "playwright_trace"
 TRUTH = truth("playwright_trace")
@@ -295,7 +295,7 @@ def test_the_oldest_form_is_one_line_per_call():
 
 @pytest.mark.parametrize("head", ['{"type":"context-options","version":99}', "{}", "nonsense"])
 def test_what_is_no_trace_is_refused(head):
-    with pytest.raises(TraceError):
+    with pytest.raises(InputError):
         read_events([head])
 
 

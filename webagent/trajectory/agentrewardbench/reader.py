@@ -147,7 +147,7 @@ class _Run:
         self._bounds = bounds
 
     def read(self) -> RunBundle:
-        """The run with its steps and verdicts. Raises UnreadableError."""
+        """The run with its steps and verdicts. Raises InputError."""
         trajectory, last = self._trajectory, self._trajectory.name.rpartition("/")[2]
         files = RunFiles(self._tree, run_folder(trajectory.name, trajectory.pictures), self._bounds)
         document = mapping(files.read_json(last))

@@ -11,7 +11,6 @@ from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE, ended_as
 from webagent.trajectory.agentlab.reader import reward_evaluation
 from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
-    UnreadableError,
     clean,
     clean_json,
     clean_name,
@@ -34,7 +33,7 @@ from webagent.trajectory.atif.documents import (
 )
 from webagent.trajectory.atif.steps import Steps
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AgentRecord,
@@ -110,7 +109,7 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
     model = text(agent.get("model_name"))
     turns = items(value.get("steps"))
     if not turns:
-        raise UnreadableError(document.name, "steps", "none")
+        raise InputError("steps", "none", file=document.name)
     goal = _goal_words(turns)
     files.redactor = Redactor(goal)
     reader = Steps(files, run_id, model, partial(_picture, files))

@@ -8,11 +8,11 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     URL_CHARS,
-    UnreadableError,
     clean,
     clean_json,
     iso_moment,
 )
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -108,7 +108,7 @@ class Steps:
                 yield step
             if index >= self._files.bounds.steps_per_run:
                 reason = f"more than {self._files.bounds.steps_per_run} steps"
-                raise UnreadableError("", "steps", reason)
+                raise InputError("steps", reason)
             step, seen = self._step(index, turn, where, seen, said)
             said, index = [], index + 1
         if step is not None:

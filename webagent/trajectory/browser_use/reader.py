@@ -96,7 +96,7 @@ class _Run:
         self._experiment = experiment
 
     def read(self) -> RunBundle:
-        """The run with its steps. Raises UnreadableError."""
+        """The run with its steps. Raises InputError."""
         files = self._files
         document = mapping(files.read_json(self._history.name))
         if not isinstance(document.get("history"), list):

@@ -8,7 +8,6 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
-    UnreadableError,
     clean,
     clean_json,
     goal_of,
@@ -18,7 +17,7 @@ from webagent.trajectory.assembling import (
     task_name_of,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.computer_use.dumps import Dump, find_dumps, read_dump
 from webagent.trajectory.computer_use.steps import display_of, llm_call, step_records
 from webagent.trajectory.computer_use.turns import (
@@ -76,7 +75,7 @@ def _bundle(tree: Tree, files: RunFiles, name: str) -> RunBundle:
     try:
         dump = read_dump(tree, name, files.bounds)
     except ValueError as error:
-        raise UnreadableError(name, "", str(error)) from error
+        raise InputError("", str(error), file=name) from error
     if dump.bad_lines:
         files.note("line", name, f"{dump.bad_lines} lines are no JSON")
     files.check_numbers(dump.messages, "messages")
@@ -95,7 +94,7 @@ def _bundle(tree: Tree, files: RunFiles, name: str) -> RunBundle:
     task = _task(files, talk, pictures)
     steps = tuple(step_records(files, talk, dump, run_id, pictures))
     if not steps:
-        raise UnreadableError(name, "messages", "no turn of an agent in it")
+        raise InputError("messages", "no turn of an agent in it", file=name)
     kept = {
         "model": dump.model,
         "system": dump.system,
@@ -123,7 +122,7 @@ def _stripped(
 ) -> Any:
     """The messages with `{"$blob": hash}` in place of pictures, in both vendors' spellings."""
     if depth <= 0:
-        raise UnreadableError(where, "", "nested too deeply")
+        raise InputError("", "nested too deeply", file=where)
     if isinstance(value, list):
         return [_stripped(files, item, pictures, where, depth - 1) for item in value]
     if isinstance(value, str) and value.startswith("data:image/"):

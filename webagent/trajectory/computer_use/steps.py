@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.assembling import UnreadableError, clean_json
+from webagent.trajectory.assembling import clean_json
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.computer_use.dumps import Dump
 from webagent.trajectory.computer_use.turns import Call, Conversation, Turn
 from webagent.trajectory.records import (
@@ -33,7 +34,7 @@ def step_records(
     turns = talk.turns if talk.turns and talk.turns[-1].calls else talk.turns[:-1]
     turns = turns or talk.turns
     if len(turns) > files.bounds.steps_per_run:
-        raise UnreadableError("", "messages", f"more than {files.bounds.steps_per_run} turns")
+        raise InputError("messages", f"more than {files.bounds.steps_per_run} turns")
     listed = [mapping(usage) for usage in items(dump.usage)]
     space = display_of(dump.tools)
     seen: Observation | None = None

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.encodings import decoded
 from webagent.trajectory.opening import holds_zip, open_inner
 from webagent.trajectory.recognition import outline
@@ -30,14 +31,6 @@ _SAMPLE = re.compile(r"^samples/(?P<id>.+)_epoch_(?P<epoch>\d{1,9})\.json$")
 _CHUNKED = re.compile(r"^samples/(?P<id>.+)_epoch_(?P<epoch>\d{1,9})/sample\.json$")
 _CHUNK = re.compile(r"^(?P<start>\d{1,12})\.json$")
 _ARCHIVE = ".eval"
-
-
-class LogError(ValueError):
-    """A log or a sample that cannot be read; names the file."""
-
-    def __init__(self, file: str, reason: str) -> None:
-        super().__init__(reason)
-        self.file = file
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +91,7 @@ def open_log(tree: Tree, place: Place, bounds: Bounds) -> Log:
     """The log without its samples.
 
     Raises:
-        LogError: it cannot be read.
+        InputError: it cannot be read.
     """
     if place.kind == "document":
         value = _read(tree, place.path, bounds)
@@ -112,7 +105,7 @@ def open_log(tree: Tree, place: Place, bounds: Bounds) -> Log:
         try:
             tree = open_inner(tree, place.path, bounds)
         except (BoundError, TreeError) as error:
-            raise LogError(place.path, str(error)) from error
+            raise InputError("", str(error), file=place.path) from error
     has_header = f"{prefix}{HEADER}" in tree
     header = _read(tree, f"{prefix}{HEADER if has_header else START}", bounds)
     log = Log(place, tree, prefix, header, has_header=has_header)
@@ -131,7 +124,7 @@ def read_sample(log: Log, key: str, bounds: Bounds) -> dict[str, Any]:
     """A whole sample in the shape that single files have.
 
     Raises:
-        LogError: it cannot be read.
+        InputError: it cannot be read.
     """
     path = log.samples[key]
     if log.document:
@@ -157,14 +150,14 @@ def _counted_events(log: Log, folder: str, bounds: Bounds) -> list[Any]:
     """All events of a chunked sample.
 
     Raises:
-        LogError: there are fewer than the sample's skeleton counts, or they cannot be read.
+        InputError: there are fewer than the sample's skeleton counts, or they cannot be read.
     """
     found = _sequence(log, f"{folder}events", bounds)
     skeleton = f"{folder}skeleton.json"
     if skeleton in log.tree:
         due = whole(mapping(_read(log.tree, skeleton, bounds).get("counts")).get("events")) or 0
         if due > len(found):
-            raise LogError(f"{folder}events", f"{len(found)} where {due} were due")
+            raise InputError("", f"{len(found)} where {due} were due", file=f"{folder}events")
     return found
 
 
@@ -178,14 +171,14 @@ def _referred(refs: list[Any], messages: list[Any], folder: str) -> list[Any]:
     """The messages that half-open ranges name, in their order.
 
     Raises:
-        LogError: there are not so many.
+        InputError: there are not so many.
     """
     found: list[Any] = []
     for ref in refs:
         ends = [whole(end) for end in items(ref)]
         if len(ends) == 2 and ends[0] is not None and ends[1] is not None and ends[0] >= 0:
             if ends[1] > len(messages):
-                raise LogError(folder, f"{len(messages)} where {ends[1]} were due")
+                raise InputError("", f"{len(messages)} where {ends[1]} were due", file=folder)
             found += messages[ends[0] : ends[1]]
     return found
 
@@ -194,17 +187,17 @@ def _sequence(log: Log, folder: str, bounds: Bounds) -> list[Any]:
     """A chunked sequence: files named by the index of their first item, none left out.
 
     Raises:
-        LogError: a chunk is missing or unreadable.
+        InputError: a chunk is missing or unreadable.
     """
     found: list[Any] = []
     total = 0
     for start in sorted(log.chunks.get(folder, ())):
         file = f"{folder}/{start}.json"
         if start != len(found):
-            raise LogError(file, f"begins at {start} where {len(found)} was due")
+            raise InputError("", f"begins at {start} where {len(found)} was due", file=file)
         total += log.tree.size(file) if file in log.tree else 0
         if total > bounds.json_bytes:
-            raise LogError(file, f"more than {bounds.json_bytes} bytes together")
+            raise InputError("", f"more than {bounds.json_bytes} bytes together", file=file)
         found += items(_any(log.tree, file, bounds))
     return found
 
@@ -228,7 +221,7 @@ def _is_archive(tree: Tree, name: str, bounds: Bounds) -> bool:
 def _read(tree: Tree, name: str, bounds: Bounds) -> dict[str, Any]:
     value = _any(tree, name, bounds)
     if not isinstance(value, dict):
-        raise LogError(name, "no JSON object")
+        raise InputError("", "no JSON object", file=name)
     return value
 
 
@@ -236,4 +229,4 @@ def _any(tree: Tree, name: str, bounds: Bounds) -> Any:
     try:
         return json.loads(decoded(read_file(tree, name, bounds.json_bytes)))
     except (BoundError, TreeError, ValueError, RecursionError) as error:
-        raise LogError(name, str(error)[:300]) from error
+        raise InputError("", str(error)[:300], file=name) from error

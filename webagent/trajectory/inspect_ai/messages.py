@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webagent.trajectory.assembling import UnreadableError, iso_moment
+from webagent.trajectory.assembling import iso_moment
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -100,7 +101,7 @@ class Messages:
             index = step.index + 1 if step is not None else 0
             if index >= self._files.bounds.steps_per_run:
                 reason = f"more than {self._files.bounds.steps_per_run} steps"
-                raise UnreadableError("", "messages", reason)
+                raise InputError("messages", reason)
             step, seen = self._step(run_id, index, position, message, seen), None
         if step is not None:
             yield step.model_copy(update={"after": seen})

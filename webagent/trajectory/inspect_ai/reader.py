@@ -8,7 +8,6 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
-    UnreadableError,
     clean_json,
     goal_of,
     guarded,
@@ -17,12 +16,11 @@ from webagent.trajectory.assembling import (
     source_record,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.inspect_ai.logs import (
     HEADER,
     START,
     Log,
-    LogError,
     files_of,
     find_logs,
     open_log,
@@ -74,7 +72,7 @@ class InspectReader:
             files.update(files_of(tree, place))
             try:
                 samples = len(open_log(tree, place, bounds).samples)
-            except LogError:
+            except InputError:
                 samples = 0
             total += max(samples, 1)
         return Recognition(runs=total, files=frozenset(files))
@@ -87,8 +85,8 @@ class InspectReader:
             source = f"{tree.label}/{place.path}".rstrip("/")
             try:
                 log = open_log(tree, place, bounds)
-            except LogError as error:
-                yield Rejection(source, error.file, "", str(error))
+            except InputError as error:
+                yield error.rejection(source)
                 continue
             listed = whole(mapping(log.header.get("results")).get("total_samples")) or 0
             if not log.samples or len(log.samples) < listed:
@@ -101,10 +99,7 @@ class InspectReader:
 
 
 def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
-    try:
-        raw = read_sample(log, key, files.bounds)
-    except LogError as error:
-        raise UnreadableError(error.file, "", str(error)) from error
+    raw = read_sample(log, key, files.bounds)
     if not log.has_header:
         files.note("header", "header.json", "missing: the evaluation was cut short")
     files.check_numbers(raw, key)

@@ -9,30 +9,27 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from math import isfinite
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
+from webagent.field_errors import first_field_error
 from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.encodings import legible
 from webagent.trajectory.texts import storable_json, unstorable_numbers
 from webagent.trajectory.trees import READ_ERRORS, Tree
 
+R = TypeVar("R", bound=BaseModel)
 _MAY_BE_ODD = re.compile(rb"NaN|Infinity|[eE][+]?[0-9]{3}")
 """What a number that no record holds looks like, and few others."""
-
-
-class LineError(ValueError):
-    """A line that cannot be read. `field` says where inside, as far as known."""
-
-    def __init__(self, reason: str, field: str = "") -> None:
-        super().__init__(reason)
-        self.field = field
 
 
 def read_json(content: bytes, bounds: Bounds) -> dict[str, Any]:
     """One JSON object with storable text.
 
     Raises:
-        LineError: no JSON object, or nested too deeply.
+        InputError: no JSON object, or nested too deeply.
     """
     try:
         if (text := _plain_text(content, bounds)) is not None:
@@ -40,17 +37,29 @@ def read_json(content: bytes, bounds: Bounds) -> dict[str, Any]:
             return found
         value = json.loads(content)
         if not isinstance(value, dict):
-            raise LineError("not a JSON object")
+            raise InputError("", "not a JSON object")
         clean: dict[str, Any] = storable_json(value, bounds.text_chars, bounds.json_depth)
-    except LineError:
+    except InputError:
         raise
     except RecursionError as error:
-        raise LineError("nested too deeply") from error
+        raise InputError("", "nested too deeply") from error
     except UnicodeDecodeError as error:
-        raise LineError(f"not readable as JSON: {legible(content)[1]}") from error
+        raise InputError("", f"not readable as JSON: {legible(content)[1]}") from error
     except ValueError as error:
-        raise LineError(f"not readable as JSON: {error}") from error
+        raise InputError("", f"not readable as JSON: {error}") from error
     return clean
+
+
+def parsed(kind: type[R], value: Any, *, line: int = 0) -> R:
+    """The value as a record of this kind.
+
+    Raises:
+        InputError: it does not fit; names the first field that is wrong.
+    """
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        raise InputError(*first_field_error(error), line=line) from error
 
 
 def _plain_text(content: bytes, bounds: Bounds) -> str | None:
@@ -92,9 +101,9 @@ class Lines:
         name: str,
         key: str,
         bounds: Bounds,
-        report: Callable[[int, LineError], None],
+        report: Callable[[InputError], None],
     ) -> None:
-        """Read the file once. Lines that are no JSON objects go to `report` (line, why)."""
+        """Read the file once. Lines that are no JSON objects go to `report`."""
         self._bounds = bounds
         self._spool: IO[bytes] = tempfile.TemporaryFile(prefix="crosscheck-")  # noqa: SIM115 close()
         self._offsets: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -110,20 +119,21 @@ class Lines:
                 if not line:
                     break
                 if number > bounds.lines:
-                    report(number, LineError(f"more than {bounds.lines} lines"))
+                    report(InputError("", f"more than {bounds.lines} lines", line=number))
                     break
                 digest.update(line)
                 self._spool.write(line)
                 owner = read_json(line, bounds).get(key)
                 if not isinstance(owner, str):
-                    raise LineError("missing or not a text", key)
+                    raise InputError(key, "missing or not a text")
                 self._offsets[owner].append((start, number))
                 if _MAY_BE_ODD.search(line):
                     odd = unstorable_numbers(json.loads(line))
                     self._odd[owner] += [f"line {number}: {place}" for place in odd]
                 self.count += 1
-            except LineError as error:
-                report(number, error)
+            except InputError as error:
+                error.line = number
+                report(error)
             start = self._spool.tell()
         self.bytes = start
         self.sha256 = digest.hexdigest()
@@ -153,16 +163,16 @@ class Lines:
 
 
 def read_lines(tree: Tree, name: str, bounds: Bounds) -> Iterator[bytes]:
-    """Each line with its end. Raises LineError where the file is damaged or a line too long."""
+    """Each line with its end. Raises InputError where the file is damaged or a line too long."""
     if name not in tree:
         return
     try:
         with tree.open(name) as stream:
             while line := stream.readline(bounds.line_bytes + 1):
                 if len(line) > bounds.line_bytes:
-                    raise LineError(f"a line of more than {bounds.line_bytes} bytes")
+                    raise InputError("", f"a line of more than {bounds.line_bytes} bytes")
                 yield line
-    except LineError:
+    except InputError:
         raise
     except READ_ERRORS as error:
-        raise LineError(f"damaged from here on: {error}") from error
+        raise InputError("", f"damaged from here on: {error}") from error

@@ -7,16 +7,13 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
-from webagent.field_errors import first_field_error
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import BlobStash, Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import BlobStash, InputError, Problem, Rejection, RunBundle
 from webagent.trajectory.cut_archives import CutZipTree
 from webagent.trajectory.images import ImageError
 from webagent.trajectory.inventory import NO_NUMBER, Inventory
 from webagent.trajectory.native.blobs import Missing, shown_as_pictures, verify, without_missing
-from webagent.trajectory.native.lines import LineError, Lines, read_json
+from webagent.trajectory.native.lines import Lines, parsed, read_json
 from webagent.trajectory.native.schema import (
     ADJUDICATIONS,
     BLOBS,
@@ -49,6 +46,13 @@ from webagent.trajectory.trees import Tree, TreeError, read_file
 
 R = TypeVar("R", bound=Record)
 _KEYS = {TASKS: "id", RUNS: "id"}
+_SAID: dict[str, tuple[str, type[Record]]] = {
+    EVALUATIONS: ("evaluations", EvaluationRecord),
+    LABELS: ("labels", LabelRecord),
+    ADJUDICATIONS: ("adjudications", AdjudicationRecord),
+    HINTS: ("hints", HintRecord),
+}
+"""File -> what a bundle calls its records, and their kind."""
 RUNS_OF_BUNDLE, STUDY_OF_BUNDLE = "runs/", "study/"
 """The two folders of a study's bundle."""
 
@@ -101,7 +105,7 @@ def _roots(tree: Tree, bounds: Bounds) -> list[str]:
         if last == MANIFEST:
             try:
                 head = read_json(read_file(tree, name, bounds.json_bytes), bounds)
-            except (LineError, TreeError, BoundError):
+            except (InputError, TreeError, BoundError):
                 continue
             if head.get("format") == FORMAT_NAME:
                 roots.append(root)
@@ -121,16 +125,17 @@ def _of_bundle(tree: Tree, root: str) -> set[str]:
 def _manifest(tree: Tree, root: str, bounds: Bounds) -> Manifest | Rejection | None:
     if root + MANIFEST not in tree:
         return None
-    refuse = partial(Rejection, _source(tree, root), root + MANIFEST)
     try:
         content = read_json(read_file(tree, root + MANIFEST, bounds.json_bytes), bounds)
-        manifest = Manifest.model_validate(content)
-    except ValidationError as error:
-        return refuse(*first_field_error(error))
-    except (LineError, TreeError, BoundError) as error:
-        return refuse("", str(error))
-    if manifest.version > FORMAT_VERSION:
-        return refuse("version", f"version {manifest.version} is newer than {FORMAT_VERSION}")
+        manifest = parsed(Manifest, content)
+        if manifest.version > FORMAT_VERSION:
+            raise InputError(
+                "version", f"version {manifest.version} is newer than {FORMAT_VERSION}"
+            )
+    except InputError as error:
+        return error.rejection(_source(tree, root), root + MANIFEST)
+    except (TreeError, BoundError) as error:
+        return Rejection(_source(tree, root), root + MANIFEST, "", str(error))
     return manifest
 
 
@@ -167,7 +172,7 @@ class _NativeFile:
                 yield self._run(run_id, files)
             strays = (
                 (name, run_id)
-                for name in (STEPS, EVALUATIONS, LABELS, ADJUDICATIONS, HINTS)
+                for name in (STEPS, *_SAID)
                 for run_id in files[name]
                 if run_id not in files[RUNS]
             )
@@ -179,11 +184,10 @@ class _NativeFile:
                 lines.close()
 
     def _lines(self, name: str) -> Lines:
-        def report(number: int, error: LineError) -> None:
+        def report(error: InputError) -> None:
             self._has_all_steps = self._has_all_steps and name != STEPS
             if len(self._problems) < self._bounds.problems:
-                where = f"line {number} {error.field}".rstrip()
-                self._problems.append(Problem(self._source, self._root + name, where, str(error)))
+                self._problems.append(error.problem(self._source, self._root + name))
 
         key = _KEYS.get(name, "run_id")
         lines = Lines(self._tree, self._root + name, key, self._bounds, report)
@@ -204,44 +208,36 @@ class _NativeFile:
         try:
             (number, line), *others = files[RUNS].get(run_id)
             if others:
-                raise LineError("the id stands there twice", f"line {others[0][0]} id")
+                raise InputError("id", "the id stands there twice", line=others[0][0])
             n_steps = line.pop(N_STEPS, None)
-            run = _parse(RunRecord, number, line)
+            run = parsed(RunRecord, line, line=number)
             file = TASKS
             task = self._task(run.task_id, files[TASKS])
             file = STEPS
             steps = _parse_all(StepRecord, files[STEPS].get(run_id), self._bounds.steps_per_run)
             if n_steps is not None and n_steps != len(steps):
-                raise LineError(f"{len(steps)} of {n_steps} steps are here", N_STEPS)
+                raise InputError(N_STEPS, f"{len(steps)} of {n_steps} steps are here")
             if n_steps is None and not self._has_all_steps:
-                raise LineError("nobody can tell whether its steps are all here", N_STEPS)
-            file = EVALUATIONS
-            evaluations = _parse_all(EvaluationRecord, files[EVALUATIONS].get(run_id))
-            file = LABELS
-            labels = _parse_all(LabelRecord, files[LABELS].get(run_id))
-            file = ADJUDICATIONS
-            adjudications = _parse_all(AdjudicationRecord, files[ADJUDICATIONS].get(run_id))
-            file = HINTS
-            hints = _parse_all(HintRecord, files[HINTS].get(run_id))
-        except LineError as error:
-            return Rejection(source, self._root + file, error.field, str(error))
+                raise InputError(N_STEPS, "nobody can tell whether its steps are all here")
+            said: dict[str, Any] = {}
+            for file, (name, kind) in _SAID.items():
+                said[name] = _parse_all(kind, files[file].get(run_id))
+        except InputError as error:
+            return error.rejection(source, self._root + file)
         bundle = RunBundle(
             source=source,
             task=task,
             run=run,
             steps=steps,
-            evaluations=evaluations,
-            labels=labels,
-            adjudications=adjudications,
-            hints=hints,
             blobs=stash,
+            **said,
         )
         missing = self._take_blobs(bundle, stash)
         if missing and isinstance(self._tree, CutZipTree):
             first = missing[0]
             return Rejection(source, first.name, first.blob.role, first.why)
         inventory = Inventory(self._bounds.problems)
-        for name in (TASKS, RUNS, STEPS, EVALUATIONS, LABELS, ADJUDICATIONS, HINTS):
+        for name in LINE_FILES:
             key = run.task_id if name == TASKS else run_id
             for place in files[name].unstorable_numbers(key):
                 inventory.miss("value", f"{name}: {place}", NO_NUMBER)
@@ -250,8 +246,9 @@ class _NativeFile:
     def _task(self, task_id: str, tasks: Lines) -> TaskRecord:
         found = next(tasks.get(task_id), None)
         if found is None:
-            raise LineError(f"task {task_id} is not in {TASKS}", "task_id")
-        return _parse(TaskRecord, *found)
+            raise InputError("task_id", f"task {task_id} is not in {TASKS}")
+        number, line = found
+        return parsed(TaskRecord, line, line=number)
 
     def _take_blobs(self, bundle: RunBundle, stash: BlobStash) -> list[Missing]:
         """Put every blob whose bytes are right into the stash; those that are not come back."""
@@ -276,20 +273,12 @@ class _NativeFile:
         return self._bounds.video_bytes if video else self._bounds.blob_bytes
 
 
-def _parse(kind: type[R], number: int, line: dict[str, Any]) -> R:
-    try:
-        return kind.model_validate(line)
-    except ValidationError as error:
-        field, reason = first_field_error(error)
-        raise LineError(reason, f"line {number} {field}") from error
-
-
 def _parse_all(
     kind: type[R], lines: Iterator[tuple[int, dict[str, Any]]], limit: int | None = None
 ) -> tuple[R, ...]:
     records: list[R] = []
     for number, line in lines:
         if limit is not None and len(records) >= limit:
-            raise LineError(f"more than {limit} lines for one run", f"line {number}")
-        records.append(_parse(kind, number, line))
+            raise InputError("", f"more than {limit} lines for one run", line=number)
+        records.append(parsed(kind, line, line=number))
     return tuple(records)

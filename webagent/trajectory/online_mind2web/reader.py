@@ -163,7 +163,7 @@ class _Run:
         self._files = RunFiles(tree, result.name, paths, bounds)
 
     def read(self) -> RunBundle:
-        """The run with its steps and labels. Raises UnreadableError."""
+        """The run with its steps and labels. Raises InputError."""
         files, result = self._files, self._result
         name = result.name.removeprefix(result.folder)
         document = mapping(files.read_json(name))

@@ -16,16 +16,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.texts import unstorable_numbers
 from webagent.trajectory.untyped import items, mapping, number, text, whole
 
 OLDEST, NEWEST = 3, 10
 _MOST_LOG_LINES = 200
 _MOST_CONSOLE = 1_000
-
-
-class TraceError(ValueError):
-    """Not a trace that is read."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,7 +119,7 @@ def read_events(lines: Iterable[bytes | str]) -> TraceEvents:
     """The events of one `.trace` file; lines that are no JSON object are counted and left out.
 
     Raises:
-        TraceError: it does not begin as a trace does, or its version is not known.
+        InputError: it does not begin as a trace does, or its version is not known.
     """
     events = TraceEvents()
     calls: dict[str, Call] = {}
@@ -143,7 +140,7 @@ def read_events(lines: Iterable[bytes | str]) -> TraceEvents:
             _begin(events, event)
         _take(events, calls, event)
     if not events.version:
-        raise TraceError("no line with the context's options")
+        raise InputError("", "no line with the context's options")
     events.calls = list(calls.values())
     events.put_in_order()
     return events
@@ -152,9 +149,11 @@ def read_events(lines: Iterable[bytes | str]) -> TraceEvents:
 def _begin(events: TraceEvents, event: dict[str, Any]) -> None:
     version = whole(event.get("version"))
     if event.get("type") != "context-options" or version is None:
-        raise TraceError("does not begin with the context's options")
+        raise InputError("", "does not begin with the context's options")
     if not OLDEST <= version <= NEWEST:
-        raise TraceError(f"version {version} of the trace format: {OLDEST} to {NEWEST} are read")
+        raise InputError(
+            "", f"version {version} of the trace format: {OLDEST} to {NEWEST} are read"
+        )
     events.version, events.context = version, event
 
 

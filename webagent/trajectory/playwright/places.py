@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from itertools import count
 from typing import BinaryIO
 
-from webagent.trajectory.assembling import UnreadableError
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import Problem
+from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.inventory import NO_NUMBER
 from webagent.trajectory.opening import holds_zip, open_inner
-from webagent.trajectory.playwright.events import TraceError, TraceEvents, read_events
+from webagent.trajectory.playwright.events import TraceEvents, read_events
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
@@ -104,7 +103,7 @@ def events_of(tree: Tree, files: RunFiles, shown: str) -> TraceEvents:
         try:
             with tree.open(files.files[name]) as stream:
                 events = read_events(lines_of(files, stream))
-        except (TraceError, TreeError, BoundError, *READ_ERRORS) as error:
+        except (InputError, TreeError, BoundError, *READ_ERRORS) as error:
             files.inventory.miss("trace", name, str(error))
             continue
         if events.bad_lines:
@@ -115,7 +114,7 @@ def events_of(tree: Tree, files: RunFiles, shown: str) -> TraceEvents:
     if not found:
         why = (files.inventory.why("trace", name) for name in names)
         reason = next(filter(None, why), "no trace that can be read")
-        raise UnreadableError(shown, "trace", reason)
+        raise InputError("trace", reason, file=shown)
     return _together(found)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
-    UnreadableError,
     clean,
     clean_name,
     guarded,
@@ -16,7 +15,7 @@ from webagent.trajectory.assembling import (
     source_record,
 )
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import CUT_SHORT, Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import CUT_SHORT, InputError, Problem, Rejection, RunBundle
 from webagent.trajectory.opening import open_inner
 from webagent.trajectory.playwright.events import TraceEvents
 from webagent.trajectory.playwright.places import Place, events_of, files_of, find_places, kept_tree
@@ -85,7 +84,7 @@ def _read(tree: Tree, place: Place, bounds: Bounds) -> RunBundle | Rejection:
 def _bundle(tree: Tree, files: RunFiles, path: str, shown: str) -> RunBundle:
     trace = events_of(tree, files, shown)
     if trace.is_cut:
-        raise UnreadableError(shown, "trace", CUT_SHORT)
+        raise InputError("trace", CUT_SHORT, file=shown)
     learn_passwords(files, trace.calls)
     run_id = bounded_name(shown)
     title = text(trace.context.get("title"))

@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from webagent.trajectory.assembling import URL_CHARS, UnreadableError, clean, clean_json
+from webagent.trajectory.assembling import URL_CHARS, clean, clean_json
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.playwright.events import Call, Frame, Seen, TraceEvents
 from webagent.trajectory.records import (
     ActionRecord,
@@ -58,7 +59,7 @@ class Steps:
     def _step(self, index: int, call: Call, events: list[dict[str, Any]]) -> StepRecord:
         if index >= self._files.bounds.steps_per_run:
             reason = f"more than {self._files.bounds.steps_per_run} steps"
-            raise UnreadableError("", "steps", reason)
+            raise InputError("steps", reason)
         page = call.page or self._page_at(call.start)
         frame = self._frame(call.start, page, before=True)
         before = self._seen(call.start, page, frame, before=True)

@@ -49,7 +49,7 @@ def new_task_record(task: PushedTask) -> TaskRecord:
 
 
 def clean_opening(sent: Opening, bounds: Bounds) -> Opening:
-    """The head without secrets, such as may be kept. Raises PushError."""
+    """The head without secrets, such as may be kept. Raises InputError."""
     return cleaned(sent, Redactor(sent.goal or sent.task.goal or ""), bounds)
 
 
@@ -77,7 +77,7 @@ def opened_record(
 
 
 def clean_ending(sent: Ending, goal: str, bounds: Bounds) -> tuple[Ending, Mapping[str, int]]:
-    """The end without secrets, and how many were taken out by kind. Raises PushError."""
+    """The end without secrets, and how many were taken out by kind. Raises InputError."""
     redactor = Redactor(goal)
     clean = cleaned(sent, redactor, bounds)
     return clean, {kind: n for kind, n in redactor.counts.items() if n}

@@ -17,6 +17,7 @@ from pydantic import (
 from webagent.field_errors import first_field_error
 from webagent.trajectory.actions import DIALECT
 from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.field_types import Moment, Money
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
 from webagent.trajectory.redaction import Redactor
@@ -181,25 +182,17 @@ class Ending(_Sent):
 Sent = TypeVar("Sent", bound=BaseModel)
 
 
-class PushError(ValueError):
-    """Something that was sent cannot be kept; names the field."""
-
-    def __init__(self, field: str, reason: str) -> None:
-        super().__init__(reason)
-        self.field = field
-
-
 def cleaned(sent: Sent, redactor: Redactor, bounds: Bounds, *, exclude: Any = None) -> Sent:
     """The same without secrets and without what a database cannot hold; long texts are cut.
 
     Raises:
-        PushError: it is nested too deeply.
+        InputError: it is nested too deeply.
     """
     words = sent.model_dump(mode="json", exclude=exclude)
     try:
         storable = storable_json(words, bounds.text_chars, bounds.json_depth)
         return type(sent).model_validate(redactor.json(storable))
     except ValidationError as error:
-        raise PushError(*first_field_error(error)) from None
+        raise InputError(*first_field_error(error)) from None
     except ValueError as error:
-        raise PushError("", str(error)) from None
+        raise InputError("", str(error)) from None

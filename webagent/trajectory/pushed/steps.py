@@ -16,12 +16,12 @@ from typing import Any
 from webagent.trajectory import live
 from webagent.trajectory.actions import DIALECT, with_outcome
 from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.images import ImageError, decode_image
 from webagent.trajectory.pushed.schema import (
     PushedCall,
     PushedObservation,
     PushedStep,
-    PushError,
     cleaned,
 )
 from webagent.trajectory.recording import Blobs, recorded_actions
@@ -72,7 +72,7 @@ def recorded_step(
         files: pictures that were sent as files, by their field (`observation.screenshot`).
 
     Raises:
-        PushError: a picture is none, or too large, or something is nested too deeply.
+        InputError: a picture is none, or too large, or something is nested too deeply.
     """
     pictures = _pictures(sent, files or {})
     redactor = Redactor(goal)
@@ -115,7 +115,7 @@ def _pictures(sent: PushedStep, files: Mapping[str, bytes]) -> dict[str, bytes]:
             if words is None:
                 continue
             if field in found:
-                raise PushError(field, "sent twice, as text and as a file")
+                raise InputError(field, "sent twice, as text and as a file")
             found[field] = _decoded(words, field)
     return found
 
@@ -125,7 +125,7 @@ def _decoded(words: str, field: str) -> bytes:
     try:
         return base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):
-        raise PushError(field, "no base64") from None
+        raise InputError(field, "no base64") from None
 
 
 def _clean(sent: PushedStep, redactor: Redactor, bounds: Bounds) -> PushedStep:
@@ -183,7 +183,7 @@ def _picture(content: bytes, field: str, number: int, blobs: Blobs, bounds: Boun
     try:
         facts = decode_image(content, bounds)
     except ImageError as error:
-        raise PushError(field, str(error)) from None
+        raise InputError(field, str(error)) from None
     role = field.rpartition(".")[2]
     sha256 = _keep(content, blobs)
     return BlobRecord(

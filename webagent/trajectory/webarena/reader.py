@@ -16,7 +16,6 @@ from webagent.trajectory.agentlab.reader import reward_evaluation
 from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
     URL_CHARS,
-    UnreadableError,
     clean,
     clean_json,
     goal_of,
@@ -26,7 +25,7 @@ from webagent.trajectory.assembling import (
     source_record,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.originals import kept_picture
 from webagent.trajectory.playwright.places import kept_trace
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
@@ -113,13 +112,13 @@ class _Run:
         self._settings = settings
 
     def read(self) -> RunBundle:
-        """The run with its steps. Raises UnreadableError."""
+        """The run with its steps. Raises InputError."""
         files = self._files
         content = files.read_text(self._path)
         try:
             rendered = read_render(content, files.bounds.steps_per_run)
         except ValueError as error:
-            raise UnreadableError(self._path, "task", str(error)) from error
+            raise InputError("task", str(error), file=self._path) from error
         task = self._task(rendered)
         logged = self._logged.get(task.external_id)
         if logged is None:

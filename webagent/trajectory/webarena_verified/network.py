@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from webagent.trajectory.assembling import URL_CHARS, UnreadableError, clean, iso_moment
+from webagent.trajectory.assembling import URL_CHARS, clean, iso_moment
 from webagent.trajectory.bounds import BoundError
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.opening import open_inner
 from webagent.trajectory.playwright.places import events_of, lines_of
 from webagent.trajectory.playwright.steps import Steps, learn_passwords
@@ -125,7 +126,7 @@ def step_records(files: RunFiles, loads: list[Load], run_id: str) -> Iterator[St
     """Each load of a page as a step without an action: what was done is not in the file."""
     for index, load in enumerate(loads):
         if index >= files.bounds.steps_per_run:
-            raise UnreadableError("", "entries", f"more than {files.bounds.steps_per_run} pages")
+            raise InputError("entries", f"more than {files.bounds.steps_per_run} pages")
         page = load.page
         shown = [page, *load.requests] if page else load.requests
         times = [request.at for request in shown if request.at]
@@ -178,7 +179,7 @@ def read_trace(
         inner = open_inner(tree, files.files[path], files.bounds)
         own = files.inside(inner)
         trace = events_of(inner, own, path)
-    except (BoundError, TreeError, UnreadableError) as error:
+    except (BoundError, TreeError, InputError) as error:
         files.note("trace", path, str(error))
         return None
     learn_passwords(own, trace.calls)

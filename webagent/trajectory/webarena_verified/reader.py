@@ -8,7 +8,6 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
-    UnreadableError,
     clean,
     clean_json,
     guarded,
@@ -16,7 +15,7 @@ from webagent.trajectory.assembling import (
     source_record,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.playwright.places import kept_trace
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
@@ -101,7 +100,7 @@ def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
     result, raw_result = _result(files)
     har = mapping(files.read_json(folder.har)) if folder.har else {}
     if answer is None and result is None and not har and folder.trace is None:
-        raise UnreadableError(folder.path, "", "neither a response nor a result nor a trace")
+        raise InputError("", "neither a response nor a result nor a trace", file=folder.path)
     task = _task(folder, result)
     run_id = bounded_name(folder.path or folder.name)
     traced = read_trace(tree, files, folder.trace, run_id) if folder.trace else None

@@ -11,7 +11,6 @@ from typing import Any
 from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
     URL_CHARS,
-    UnreadableError,
     clean,
     clean_json,
     goal_of,
@@ -20,7 +19,7 @@ from webagent.trajectory.assembling import (
     unreadable,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, outline
 from webagent.trajectory.records import (
     ActionRecord,
@@ -118,10 +117,10 @@ def _bundle(files: RunFiles, folder: TaskFolder) -> RunBundle:
     messages = items(clean_json(files, value))
     replies = read_replies(messages)
     if not replies:
-        raise UnreadableError(MESSAGES, "role", "no message of an assistant")
+        raise InputError("role", "no message of an assistant", file=MESSAGES)
     if len(replies) > files.bounds.steps_per_run:
         reason = f"more than {files.bounds.steps_per_run} replies"
-        raise UnreadableError(MESSAGES, "role", reason)
+        raise InputError("role", reason, file=MESSAGES)
     log = files.redactor.text(files.read_text(LOG))
     tokens = read_tokens(log)
     name = bounded_name(folder.name.removeprefix("task") or folder.name)

@@ -11,7 +11,6 @@ from typing import Any
 from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
     URL_CHARS,
-    UnreadableError,
     clean,
     clean_json,
     guarded,
@@ -21,7 +20,7 @@ from webagent.trajectory.assembling import (
     unreadable,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, outline
 from webagent.trajectory.records import (
     AgentRecord,
@@ -150,7 +149,7 @@ def _steps(files: RunFiles, trace: list[Any], run_id: str) -> Iterator[StepRecor
     """Each state with what was done at it; the last one is what the person left."""
     found = list(moments(trace))
     if len(found) > files.bounds.steps_per_run:
-        raise UnreadableError("", "trace", f"more than {files.bounds.steps_per_run} states")
+        raise InputError("trace", f"more than {files.bounds.steps_per_run} states")
     last = found[-1] if len(found) > 1 and not found[-1].done else None
     shown = found[:-1] if last else found
     for index, each in enumerate(shown):
