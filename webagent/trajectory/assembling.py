@@ -4,32 +4,185 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
 from webagent.field_errors import first_field_error
-from webagent.trajectory.bundles import InputError, Rejection, RunBundle
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import InputError, Problem, Rejection, RunBundle
 from webagent.trajectory.field_types import is_of_a_calendar
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     BlobRecord,
+    EndReason,
+    ErrorRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
     GoalPart,
+    Outcome,
+    Point,
+    RunRecord,
     SourceRecord,
     StepRecord,
+    TaskRecord,
     TaskSetRecord,
     TextPart,
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
-from webagent.trajectory.untyped import noting_refused_numbers, text
+from webagent.trajectory.trees import Tree
+from webagent.trajectory.untyped import items, noting_refused_numbers, number, text
 
 log = logging.getLogger(__name__)
 
+UNKNOWN_VERSION = "unknown"
 URL_CHARS = 4_000
+PASSED_ABOVE = 0.5
+"""Custom of benchmarks: rewards may be fractional, and more than half counts as success."""
+REWARD_EVALUATOR = EvaluatorRecord.model_validate(
+    {
+        "name": "imported-reward",
+        "kind": "reward",
+        "version": "1",
+        "config": {"success_above": PASSED_ABOVE},
+    }
+)
 _PATH_CHARS = 1_000
 _MOST_ISO_CHARS = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """How a run ended and what came of it, under the names of a run's fields."""
+
+    outcome: Outcome
+    end_reason: EndReason = EndReason.UNKNOWN
+    reward: float | None = None
+    error: ErrorRecord | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlace:
+    """One run in a tree: the files that it is made of, and how it is read."""
+
+    path: str
+    """Where it lies, for reports; empty if the tree is the run."""
+    files: Mapping[str, str]
+    """Path as the run knows it -> name in the tree."""
+    own: Collection[str]
+    """Names in the tree that make it this format."""
+    beside: Collection[str] = ()
+    """Names of what belongs to it beside."""
+    file: str
+    """What is named where the run cannot be read."""
+    read: Callable[[RunFiles], RunBundle]
+
+
+@dataclass(slots=True, eq=False)
+class PlacesReader:
+    """Reads a format whose runs are found by looking at the tree alone."""
+
+    name: str
+    signs: str
+    """What it is recognised by, in words."""
+    places: Callable[[Tree, Bounds], Iterable[RunPlace | Problem]]
+    knows_what_is_cut: bool = False
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The runs, with the files that make them and those beside."""
+        places = [each for each in self.places(tree, bounds) if isinstance(each, RunPlace)]
+        own = frozenset(name for place in places for name in place.own)
+        beside = frozenset(name for place in places for name in place.beside)
+        return Recognition(runs=len(places), files=own, uses=beside - own)
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each run in turn."""
+        for place in self.places(tree, bounds):
+            if isinstance(place, Problem):
+                yield place
+                continue
+            files = RunFiles(tree, place.path, place.files, bounds)
+            yield guarded(files.source, place.file, partial(place.read, files))
+
+
+def folders_with(
+    tree: Tree, is_sign: Callable[[str, str], bool], *, depth: int | None = None
+) -> dict[str, dict[str, str]]:
+    """Folders that hold a sign of the format -> their files: path inside -> name in the tree.
+
+    A file belongs to the nearest such folder above it.
+
+    Args:
+        is_sign: told a name in the tree and its last part.
+        depth: how many folders below a file may lie; any number by default.
+    """
+    folders: dict[str, dict[str, str]] = {
+        prefix: {}
+        for name in tree.names
+        for prefix, _, last in (name.rpartition("/"),)
+        if is_sign(name, last)
+    }
+    for name in tree.names if folders else ():
+        prefix, below = name.rpartition("/")[0], 0
+        while prefix not in folders and prefix:
+            prefix, below = prefix.rpartition("/")[0], below + 1
+        if prefix in folders and (depth is None or below <= depth):
+            folders[prefix][name.removeprefix(f"{prefix}/") if prefix else name] = name
+    return dict(sorted(folders.items()))
+
+
+def task_record(
+    task_set: str, external_id: str, *, version: str = UNKNOWN_VERSION, **fields: Any
+) -> TaskRecord:
+    """A task of a set, with an id that says which."""
+    shown = f"{task_set}@{version}:{external_id}"
+    return TaskRecord(
+        **{"id": bounded_name(shown)} | fields,
+        task_set=TaskSetRecord(name=task_set, version=version),
+        external_id=external_id,
+    )
+
+
+def experiment_above(path: str, otherwise: str = "") -> str | None:
+    """The folder that holds the run's own; `otherwise` where the run lies at the top."""
+    above = path.rpartition("/")[0].rpartition("/")[2]
+    return bounded_name(above or (otherwise if path else "")) or None
+
+
+def reward_evaluation(run: RunRecord) -> EvaluationRecord:
+    """The benchmark's own verdict; a run that broke off has none, whatever its reward says."""
+    given: dict[str, Any] = {"scale": f"passed above {PASSED_ABOVE}"}
+    if run.outcome in (Outcome.ERROR, Outcome.INCOMPLETE) or run.reward is None:
+        is_error = run.outcome is Outcome.ERROR
+        given = {"rationale": f"the run {'ended in an error' if is_error else 'broke off'}"}
+        verdict = "error"
+    else:
+        verdict = "passed" if run.reward > PASSED_ABOVE else "failed"
+    return EvaluationRecord.model_validate(
+        {
+            "id": bounded_name(f"{run.id}-reward"),
+            "run_id": run.id,
+            "evaluator": REWARD_EVALUATOR,
+            "verdict": verdict,
+            "score": run.reward,
+            **given,
+        }
+    )
+
+
+def point_in(arguments: Mapping[str, Any]) -> Point | None:
+    """Where a call's arguments say that it was done."""
+    both = items(arguments.get("coordinate"))
+    x, y = (both[0], both[1]) if len(both) == 2 else (arguments.get("x"), arguments.get("y"))
+    left, top = number(x), number(y)
+    return Point(x=left, y=top) if left is not None and top is not None else None
 
 
 def unreadable(files: RunFiles, path: str, name: str, field: str, otherwise: str) -> InputError:
@@ -136,9 +289,6 @@ def last_url(steps: tuple[StepRecord, ...]) -> str | None:
             if seen is not None and seen.url:
                 return seen.url
     return None
-
-
-UNKNOWN_VERSION = "unknown"
 
 
 def task_set_of(task_name: str, packages: Mapping[str, str]) -> TaskSetRecord:

@@ -11,7 +11,7 @@ from webagent.trajectory.bounds import BoundError
 from webagent.trajectory.bundles import BlobError, Problem, RunBundle, blobs_of
 from webagent.trajectory.images import ImageError, decode_image
 from webagent.trajectory.records import BlobRecord
-from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.trees import Tree, TreeError, read_file
 
 _BESIDE = ("artefact", "log", "video")
@@ -46,6 +46,15 @@ class KeptTree:
 
     def close(self) -> None:
         """Nothing is kept open."""
+
+
+def kept_pictures(
+    tree: Tree, files: RunFiles, place: str, value: object, pictures: dict[str, BlobRecord]
+) -> None:
+    """Add to `pictures` those that a JSON value names by their hash, from a tree of originals."""
+    for sha256 in hashes_in(value) - pictures.keys():
+        if kept := kept_picture(tree, files, place, sha256, "screenshot"):
+            pictures[sha256] = kept
 
 
 def kept_picture(
@@ -84,7 +93,7 @@ def hashes_in(value: object) -> set[str]:
     while waiting:
         item = waiting.pop()
         if isinstance(item, dict):
-            sha256 = item.get("$blob")
+            sha256 = item.get(BLOB_KEY)
             if isinstance(sha256, str) and _HASH.match(sha256):
                 found.add(sha256)
             waiting += item.values()

@@ -12,25 +12,25 @@ from typing import BinaryIO, Protocol, Self
 
 from webagent.trajectory.agentlab.reader import AgentLabReader
 from webagent.trajectory.agentrewardbench.reader import AgentRewardBenchReader
-from webagent.trajectory.atif.reader import AtifReader
+from webagent.trajectory.atif.reader import ATIF
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.browser_use.reader import BrowserUseReader
+from webagent.trajectory.browser_use.reader import BROWSER_USE
 from webagent.trajectory.bundles import CUT_SHORT, BlobError, Problem, Rejection, RunBundle
 from webagent.trajectory.checking import why_refused
-from webagent.trajectory.computer_use.reader import ComputerUseReader
+from webagent.trajectory.computer_use.reader import COMPUTER_USE
 from webagent.trajectory.cut_archives import CutZipTree
 from webagent.trajectory.inspect_ai.reader import InspectReader
 from webagent.trajectory.native.reader import NativeReader
 from webagent.trajectory.online_mind2web.reader import OnlineMind2WebReader
 from webagent.trajectory.online_mind2web.verdicts import QUESTION as LABEL_QUESTION
 from webagent.trajectory.opening import open_tree, why_unreadable
-from webagent.trajectory.playwright.reader import PlaywrightReader
+from webagent.trajectory.playwright.reader import PLAYWRIGHT
 from webagent.trajectory.recognition import Answers, HidingTree, Question, Recognition, claims
 from webagent.trajectory.trees import Tree, TreeError
 from webagent.trajectory.webarena.reader import WebArenaReader
-from webagent.trajectory.webarena_verified.reader import WebArenaVerifiedReader
-from webagent.trajectory.webvoyager.reader import WebVoyagerReader
-from webagent.trajectory.wonderbread.reader import WonderBreadReader
+from webagent.trajectory.webarena_verified.reader import WEBARENA_VERIFIED
+from webagent.trajectory.webvoyager.reader import WEBVOYAGER
+from webagent.trajectory.wonderbread.reader import WONDERBREAD
 
 __all__ = [
     "QUESTIONS",
@@ -78,16 +78,16 @@ READERS: tuple[Reader, ...] = (
     NativeReader(),
     AgentLabReader(),
     AgentRewardBenchReader(),
-    BrowserUseReader(),
+    BROWSER_USE,
     OnlineMind2WebReader(),
     WebArenaReader(),
-    WebArenaVerifiedReader(),
-    PlaywrightReader(),
-    AtifReader(),
+    WEBARENA_VERIFIED,
+    PLAYWRIGHT,
+    ATIF,
     InspectReader(),
-    ComputerUseReader(),
-    WebVoyagerReader(),
-    WonderBreadReader(),
+    COMPUTER_USE,
+    WEBVOYAGER,
+    WONDERBREAD,
 )
 
 

@@ -29,6 +29,8 @@ from webagent.trajectory.texts import storable_json, storable_text, unstorable_n
 from webagent.trajectory.trees import Tree, TreeError, given_name, read_file
 from webagent.trajectory.untyped import refused_numbers
 
+BLOB_KEY = "$blob"
+"""In JSON: `{"$blob": hash}` stands where a picture in base64 was."""
 _DATA_URL = "data:image/"
 _MAX_SHOWN = 300
 _MAX_EXTRA = 500_000
@@ -266,9 +268,9 @@ class RunFiles:
             if isinstance(item, str) and item.startswith(_DATA_URL):
                 blob = self.embedded_picture(item, "messages", where)
                 if blob is None:
-                    return {"$blob": None}
+                    return {BLOB_KEY: None}
                 found[blob.sha256] = blob
-                return {"$blob": blob.sha256}
+                return {BLOB_KEY: blob.sha256}
             if isinstance(item, str):
                 return storable_text(item, self.bounds.text_chars)
             if isinstance(item, dict):

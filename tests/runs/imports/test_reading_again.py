@@ -23,7 +23,7 @@ from runs.storage.usage import named_deleted
 from tests.runs.factories import make_user
 from tests.runs.storage.stores import use_store
 from webagent.trajectory.agentlab.reader import AgentLabReader
-from webagent.trajectory.browser_use.reader import BrowserUseReader
+from webagent.trajectory.assembling import PlacesReader
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.recognition import Recognition
 
@@ -43,7 +43,7 @@ def folders(settings, tmp_path, monkeypatch):
 @contextmanager
 def older_importer(monkeypatch: Any) -> Iterator[None]:
     """Inside, the importer of yesterday reads: it saw no thoughts."""
-    read = BrowserUseReader.read
+    read = PlacesReader.read
 
     def without_thoughts(self: Any, *args: Any) -> Any:
         for found in read(self, *args):
@@ -52,7 +52,7 @@ def older_importer(monkeypatch: Any) -> Iterator[None]:
             yield replace(found, steps=steps)
 
     with monkeypatch.context() as patched:
-        patched.setattr(BrowserUseReader, "read", without_thoughts)
+        patched.setattr(PlacesReader, "read", without_thoughts)
         yield
 
 
@@ -111,7 +111,7 @@ def test_a_better_importer_betters_the_run_at_its_address(settings, monkeypatch)
 
 def test_what_nobody_understood_comes_in_without_a_new_upload(settings, monkeypatch, client):
     with monkeypatch.context() as blind:
-        for reader in (BrowserUseReader, AgentLabReader):
+        for reader in (PlacesReader, AgentLabReader):
             blind.setattr(reader, "find", lambda *_: Recognition())
         agentlab = next((DATA / "agentlab" / "scripted").iterdir())
         job = sent(zipped(history=HISTORY, agentlab=agentlab), settings)

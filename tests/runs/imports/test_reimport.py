@@ -18,7 +18,7 @@ from runs.models import Run, User
 from tests.runs.factories import make_user
 from tests.runs.imports.test_import_runs import import_json
 from tests.runs.storage.stores import use_store
-from webagent.trajectory.browser_use.reader import BrowserUseReader
+from webagent.trajectory.assembling import PlacesReader
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs
 
@@ -34,7 +34,7 @@ def store(settings, tmp_path):
 @pytest.fixture
 def worse(monkeypatch):
     """What the importer of yesterday made of a history: it saw no thoughts."""
-    read = BrowserUseReader.read
+    read = PlacesReader.read
 
     def without_thoughts(self: Any, *args: Any) -> Any:
         for found in read(self, *args):
@@ -42,7 +42,7 @@ def worse(monkeypatch):
             steps = tuple(s.model_copy(update={"thought": None}) for s in found.steps)
             yield replace(found, steps=steps)
 
-    monkeypatch.setattr(BrowserUseReader, "read", without_thoughts)
+    monkeypatch.setattr(PlacesReader, "read", without_thoughts)
 
 
 def stored_history(monkeypatch: Any) -> Run:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from webagent.trajectory.agentlab.folders import RunFiles
 from webagent.trajectory.agentlab.stepfiles import StepFile
+from webagent.trajectory.assembling import PASSED_ABOVE, Ending
 from webagent.trajectory.records import (
     EndReason,
     ErrorOrigin,
     ErrorRecord,
     Outcome,
-    RunRecord,
+    Totals,
 )
-from webagent.trajectory.untyped import flag, number, text
-
-SUCCESS_ABOVE = 0.5
-"""Custom of the format: rewards may be fractional, and more than half counts as success."""
+from webagent.trajectory.untyped import cost, count, flag, number, text
 
 _STACK_CHARS = 100_000
 _LOGGED_ERROR = re.compile(
@@ -35,21 +33,6 @@ _MODEL_WORDS = re.compile(
 _ENVIRONMENT_FRAMES = ("make_env(", "from_reset(", "from_step(", "env.step(", "env.reset(")
 _HARNESS_FRAMES = ("make_stats(", "save_step_info(")
 _AGENT_FRAMES = ("from_action(", "get_action(", "make_agent(")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ending:
-    outcome: Outcome
-    end_reason: EndReason
-    reward: float | None = None
-    error: ErrorRecord | None = None
-
-
-def ended_as(run: RunRecord) -> Ending:
-    """How a run ended, from its record: for formats that tell it in their own way."""
-    return Ending(
-        outcome=run.outcome, end_reason=run.end_reason, reward=run.reward, error=run.error
-    )
 
 
 def ending(summary: dict[str, Any], last: StepFile | None, started: bool, log: str) -> Ending:
@@ -71,7 +54,7 @@ def ending(summary: dict[str, Any], last: StepFile | None, started: bool, log: s
             reward=reward,
             error=_error(message, text(summary.get("stack_trace"))),
         )
-    outcome = Outcome.SUCCESS if (reward or 0) > SUCCESS_ABOVE else Outcome.FAILURE
+    outcome = Outcome.SUCCESS if (reward or 0) > PASSED_ABOVE else Outcome.FAILURE
     if flag(summary.get("terminated")):
         return Ending(outcome=outcome, end_reason=EndReason.TASK_ENDED, reward=reward)
     if flag(summary.get("truncated")):
@@ -133,3 +116,38 @@ def _origin(message: str, stack: str | None) -> ErrorOrigin:
     if any(frame in frames for frame in _AGENT_FRAMES):
         return ErrorOrigin.AGENT
     return ErrorOrigin.UNKNOWN
+
+
+def check_count(files: RunFiles, summary: dict[str, Any], where: str) -> None:
+    """Say if the summary knows of more steps than there are, or a picture is of none of them."""
+    claimed, last = count(summary.get("n_steps")), max(files.folder.steps, default=-1)
+    if claimed is not None and claimed > max(last, 0):
+        why = f"the summary counts {claimed}, the last file is step {last}"
+        files.inventory.miss("step", where, why)
+    for path in files.folder.spare_pictures:
+        files.inventory.miss("screenshot", path, "its step is not here")
+
+
+def reported_totals(summary: dict[str, Any], every: list[dict[str, Any]]) -> Totals:
+    """Sums as the summary has them; where it is missing, over the steps' statistics."""
+
+    def total(key: str) -> float | None:
+        if (claimed := number(summary.get(f"stats.cum_{key}"))) is not None:
+            return claimed
+        found = [n for stats in every if (n := number(stats.get(key))) is not None]
+        return sum(found) if found else None
+
+    retries = total("n_retry")
+    calls = total("n_llm_calls")
+    if calls is None and retries is not None:
+        calls = retries + sum("input_tokens" in stats for stats in every)
+    money = cost(total("cost"))
+    return Totals(
+        input_tokens=count(total("input_tokens")),
+        output_tokens=count(total("output_tokens")),
+        cost=money,
+        currency="USD" if money is not None else None,
+        llm_calls=count(calls),
+        retries=count(retries),
+        seconds=total("step_elapsed"),
+    )

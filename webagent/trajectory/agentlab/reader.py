@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from pydantic import ValidationError
-
-from webagent.field_errors import first_field_error
-from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE, Ending, ending
+from webagent.trajectory.agentlab.endings import check_count, ending, reported_totals
 from webagent.trajectory.agentlab.folders import (
     EXP_ARGS,
     GOAL,
@@ -38,7 +35,15 @@ from webagent.trajectory.agentlab.settings import (
 )
 from webagent.trajectory.agentlab.stepfiles import StepFile
 from webagent.trajectory.agentlab.steps import Steps
-from webagent.trajectory.assembling import read_packages, task_set_of
+from webagent.trajectory.assembling import (
+    Ending,
+    guarded,
+    last_url,
+    read_packages,
+    reward_evaluation,
+    task_record,
+    task_set_of,
+)
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
@@ -48,34 +53,19 @@ from webagent.trajectory.records import (
     BlobRecord,
     ChatMessage,
     EnvironmentRecord,
-    EvaluationRecord,
-    EvaluatorRecord,
     GoalPart,
-    Outcome,
     RunRecord,
     SourceRecord,
     StepRecord,
     TaskRecord,
     TextPart,
-    Totals,
 )
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.untyped import cost, count, mapping, moment, noting_refused_numbers, number
-
-log = logging.getLogger(__name__)
+from webagent.trajectory.untyped import mapping, moment
 
 IMPORTER = "crosscheck-agentlab"
 IMPORTER_VERSION = "1"
-REWARD_EVALUATOR = EvaluatorRecord.model_validate(
-    {
-        "name": "imported-reward",
-        "kind": "reward",
-        "version": "1",
-        "config": {"success_above": SUCCESS_ABOVE},
-    }
-)
-
 _SHOWN_PACKAGES = ("agentlab", "browsergym", "playwright", "openai", "anthropic", "litellm")
 _VIDEOS = {".webm": "video/webm", ".mp4": "video/mp4"}
 _OWN_FILES = frozenset((EXP_ARGS, GOAL, LOG))
@@ -128,15 +118,7 @@ class RunInFolder:
         if (last := max(self.folder.steps, default=0)) >= files.bounds.steps_per_run:
             reason = f"step {last}: more than {files.bounds.steps_per_run} steps"
             return Rejection(source, self.folder.steps[last], "step", reason)
-        try:
-            with noting_refused_numbers():
-                return self._bundle(place)
-        except ValidationError as error:
-            return Rejection(source, self.folder.name, *first_field_error(error))
-        # One run's odd content must not cost the other runs of an import.
-        except Exception as error:
-            log.exception("run folder %s could not be read", source)
-            return Rejection(source, self.folder.name, "", f"unexpected: {type(error).__name__}")
+        return guarded(source, self.folder.name, partial(self._bundle, place))
 
     def _settings(self) -> ExpArgs:
         content = self._files.read(EXP_ARGS, self._files.bounds.pickle_bytes)
@@ -173,7 +155,7 @@ class RunInFolder:
             task=task,
             run=run.model_copy(update={"goal": task.goal}),
             steps=records,
-            evaluations=(reward_evaluation(run, end),),
+            evaluations=(reward_evaluation(run),),
         )
 
     def _summary(self) -> dict[str, Any]:
@@ -201,10 +183,10 @@ class RunInFolder:
         task_set = task_set_of(name, packages)
         url = first.obs.get("url") if first else None
         web = isinstance(url, str) and url.startswith(("http://", "https://"))
-        return TaskRecord(
-            id=bounded_name(f"{task_set.name}@{task_set.version}:{name}"),
-            task_set=task_set,
-            external_id=name,
+        return task_record(
+            task_set.name,
+            name,
+            version=task_set.version,
             goal=goal or goal_from_observation(self._files, first),
             start_urls=(storable_text(str(url), 2_000),) if web else (),
         )
@@ -255,13 +237,10 @@ class RunInFolder:
             superseded_by=place.superseded_by,
             started_at=_started(steps, records),
             ended_at=_ended(records),
-            outcome=end.outcome,
-            end_reason=end.end_reason,
-            reward=end.reward,
+            **vars(end),
             final_answer=answers[-1] if answers else None,
-            final_url=_final_url(records),
+            final_url=last_url(records),
             infeasible_claim=claimed_infeasible(chat),
-            error=end.error,
             totals=reported_totals(summary, steps.stats),
             environment=self._environment(packages),
             max_steps=exp.max_steps,
@@ -335,40 +314,8 @@ class RunInFolder:
         )
 
 
-def check_count(files: RunFiles, summary: dict[str, Any], where: str) -> None:
-    """Say if the summary knows of more steps than there are, or a picture is of none of them."""
-    claimed, last = count(summary.get("n_steps")), max(files.folder.steps, default=-1)
-    if claimed is not None and claimed > max(last, 0):
-        why = f"the summary counts {claimed}, the last file is step {last}"
-        files.inventory.miss("step", where, why)
-    for path in files.folder.spare_pictures:
-        files.inventory.miss("screenshot", path, "its step is not here")
-
-
 def _present(blobs: list[BlobRecord | None]) -> tuple[BlobRecord, ...]:
     return tuple(blob for blob in blobs if blob is not None)
-
-
-def reward_evaluation(run: RunRecord, end: Ending) -> EvaluationRecord:
-    """The benchmark's own verdict; a run that broke off has none, whatever its reward says."""
-    if end.outcome in (Outcome.ERROR, Outcome.INCOMPLETE) or end.reward is None:
-        why = "the run ended in an error" if end.outcome is Outcome.ERROR else "the run broke off"
-        return EvaluationRecord(
-            id=bounded_name(f"{run.id}-reward"),
-            run_id=run.id,
-            evaluator=REWARD_EVALUATOR,
-            verdict="error",
-            score=end.reward,
-            rationale=why,
-        )
-    return EvaluationRecord(
-        id=bounded_name(f"{run.id}-reward"),
-        run_id=run.id,
-        evaluator=REWARD_EVALUATOR,
-        verdict="passed" if end.reward > SUCCESS_ABOVE else "failed",
-        score=end.reward,
-        scale=f"passed above {SUCCESS_ABOVE}",
-    )
 
 
 def _last_chat(records: tuple[StepRecord, ...]) -> tuple[ChatMessage, ...]:
@@ -377,14 +324,6 @@ def _last_chat(records: tuple[StepRecord, ...]) -> tuple[ChatMessage, ...]:
             if seen is not None and seen.chat:
                 return seen.chat
     return ()
-
-
-def _final_url(records: tuple[StepRecord, ...]) -> str | None:
-    for record in reversed(records):
-        for seen in (record.after, record.before):
-            if seen is not None and seen.url:
-                return seen.url
-    return None
 
 
 def _started(steps: Steps, records: tuple[StepRecord, ...]) -> datetime | None:
@@ -400,28 +339,3 @@ def _ended(records: tuple[StepRecord, ...]) -> datetime | None:
         if record.ended_at or record.started_at:
             return record.ended_at or record.started_at
     return None
-
-
-def reported_totals(summary: dict[str, Any], every: list[dict[str, Any]]) -> Totals:
-    """Sums as the summary has them; where it is missing, over the steps' statistics."""
-
-    def total(key: str) -> float | None:
-        if (claimed := number(summary.get(f"stats.cum_{key}"))) is not None:
-            return claimed
-        found = [n for stats in every if (n := number(stats.get(key))) is not None]
-        return sum(found) if found else None
-
-    retries = total("n_retry")
-    calls = total("n_llm_calls")
-    if calls is None and retries is not None:
-        calls = retries + sum("input_tokens" in stats for stats in every)
-    money = cost(total("cost"))
-    return Totals(
-        input_tokens=count(total("input_tokens")),
-        output_tokens=count(total("output_tokens")),
-        cost=money,
-        currency="USD" if money is not None else None,
-        llm_calls=count(calls),
-        retries=count(retries),
-        seconds=total("step_elapsed"),
-    )

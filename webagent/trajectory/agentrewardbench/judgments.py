@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE
 from webagent.trajectory.agentrewardbench.annotations import optimality
 from webagent.trajectory.agentrewardbench.layout import is_refused
+from webagent.trajectory.assembling import PASSED_ABOVE
 from webagent.trajectory.records import BlobRecord, EvaluationRecord, EvaluatorRecord, Json
 from webagent.trajectory.texts import bounded_name, storable_text
 from webagent.trajectory.untyped import cost, items, mapping, moment, number, text
@@ -109,7 +109,7 @@ def _by_rule(judgment: dict[str, Any], run_id: str, raw: BlobRecord) -> Evaluati
     """The benchmark's reward, cut at one half."""
     info = mapping(judgment.get("trajectory_info"))
     reward = number(mapping(info.get("summary_info")).get("cum_reward"))
-    passed = reward is not None and reward > SUCCESS_ABOVE
+    passed = reward is not None and reward > PASSED_ABOVE
     return EvaluationRecord(
         id=bounded_name(f"{run_id}-{BY_RULE}"),
         run_id=run_id,
@@ -118,7 +118,7 @@ def _by_rule(judgment: dict[str, Any], run_id: str, raw: BlobRecord) -> Evaluati
         ),
         verdict="error" if reward is None else "passed" if passed else "failed",
         score=reward,
-        scale=f"passed above {SUCCESS_ABOVE}",
+        scale=f"passed above {PASSED_ABOVE}",
         raw=raw,
     )
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
-from webagent.trajectory.agentlab.endings import Ending, ending
+from webagent.trajectory.agentlab.endings import check_count, ending, reported_totals
 from webagent.trajectory.agentlab.folders import RunFiles
-from webagent.trajectory.agentlab.reader import check_count, reported_totals, reward_evaluation
 from webagent.trajectory.agentrewardbench.annotations import (
     Annotation,
     label,
@@ -34,12 +33,15 @@ from webagent.trajectory.agentrewardbench.steps import (
     tell_dropped,
 )
 from webagent.trajectory.assembling import (
+    Ending,
     goal_of,
     guarded,
     last_url,
     model_names,
     read_packages,
+    reward_evaluation,
     source_record,
+    task_record,
     task_set_of,
     unreadable,
 )
@@ -179,7 +181,7 @@ class _Run:
             task=task,
             run=run,
             steps=records,
-            evaluations=(reward_evaluation(run, end), *evaluations),
+            evaluations=(reward_evaluation(run), *evaluations),
             labels=labels,
             adjudications=(verdict,) if verdict else (),
         )
@@ -208,10 +210,10 @@ class _Run:
         url = steps.first.obs.get("url") if steps.first else None
         web = isinstance(url, str) and url.startswith(("http://", "https://"))
         goal = (text(document.get("goal")) or "").removesuffix("\n")
-        return TaskRecord(
-            id=bounded_name(f"{task_set.name}@{task_set.version}:{name}"),
-            task_set=task_set,
-            external_id=name,
+        return task_record(
+            task_set.name,
+            name,
+            version=task_set.version,
             goal=goal_of(goal, files.bounds.text_chars),
             start_urls=(storable_text(str(url), 2_000),) if web else (),
         )
@@ -253,13 +255,10 @@ class _Run:
             experiment=bounded_name(text(document.get("experiment")) or "") or None,
             goal=task.goal,
             seed=whole(document.get("seed")),
-            outcome=end.outcome,
-            end_reason=end.end_reason,
-            reward=end.reward,
+            **vars(end),
             final_answer=_said(records, "send_msg_to_user"),
             infeasible_claim=_said(records, "report_infeasible"),
             final_url=last_url(records),
-            error=end.error,
             totals=reported_totals(mapping(document.get("summary_info")), steps.stats),
             environment=EnvironmentRecord(
                 packages=tuple(f"{name}=={packages[name]}" for name in shown)

@@ -6,18 +6,16 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from webagent.trajectory.bounds import BoundError
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.images import ImageError
-from webagent.trajectory.native.blobs import Missing, shown_as_pictures, verify, without_missing
+from webagent.trajectory.native.blobs import take_blobs, without_missing
 from webagent.trajectory.recognition import outline
 from webagent.trajectory.records import (
     AdjudicationRecord,
+    BlobRecord,
     EvaluationRecord,
     HintRecord,
     LabelRecord,
@@ -28,7 +26,7 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.trees import Tree, TreeError, read_file
+from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import items, mapping, text
 
 SCHEMA = "ATIF"
@@ -126,33 +124,18 @@ def restored(
         detail = error.errors(include_url=False, include_input=False)[0]
         files.note("extra", f"extra.{EXTRA_KEY}", f"{detail['loc']}: {detail['msg']}")
         return None
-    missing = _take_blobs(tree, files, bundle, mapping(own.get(FILES_KEY)))
+    paths = mapping(own.get(FILES_KEY))
+
+    absent = "not in the document's folder"
+
+    def name_of(blob: BlobRecord) -> tuple[str | None, str]:
+        path = text(paths.get(blob.sha256)) or blob.sha256
+        return files.files.get(path), path
+
+    missing = take_blobs(bundle, files.stash, tree, files.bounds, name_of, absent)
     whole = without_missing(bundle, missing, files.inventory)
     return replace(whole, run=whole.run.model_copy(update={"source": source()}))
 
 
 def _all(kind: type[R], values: Any) -> tuple[R, ...]:
     return tuple(kind.model_validate(value) for value in items(values))
-
-
-def _take_blobs(
-    tree: Tree, files: RunFiles, bundle: RunBundle, paths: dict[str, Any]
-) -> list[Missing]:
-    """Put every blob whose bytes are right into the stash; those that are not come back."""
-    missing = []
-    pictures = shown_as_pictures(bundle)
-    for blob in bundle.blob_records():
-        path = text(paths.get(blob.sha256)) or blob.sha256
-        video = blob.media_type.startswith("video/")
-        limit = files.bounds.video_bytes if video else files.bounds.blob_bytes
-        try:
-            if path not in files.files:
-                raise TreeError("not in the document's folder")
-            name = files.files[path]
-            content = read_file(tree, name, limit)
-            verify(blob, content, files.bounds, is_picture=blob.sha256 in pictures)
-        except (TreeError, BoundError, ImageError) as error:
-            missing.append(Missing(blob, path, str(error)))
-        else:
-            files.stash.add_reader(blob.sha256, partial(read_file, tree, name, limit))
-    return missing

@@ -7,19 +7,23 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.agentlab.endings import SUCCESS_ABOVE, ended_as
-from webagent.trajectory.agentlab.reader import reward_evaluation
 from webagent.trajectory.assembling import (
+    PASSED_ABOVE,
     UNKNOWN_VERSION,
+    Ending,
+    PlacesReader,
+    RunPlace,
     clean,
     clean_json,
     clean_name,
+    experiment_above,
     goal_of,
-    guarded,
     last_url,
     model_names,
+    reward_evaluation,
     source_record,
     task_name_of,
+    task_record,
     task_set_of,
     unreadable,
 )
@@ -33,8 +37,7 @@ from webagent.trajectory.atif.documents import (
 )
 from webagent.trajectory.atif.steps import Steps
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, Problem, RunBundle
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.records import (
     AgentRecord,
     BlobPart,
@@ -58,30 +61,6 @@ from webagent.trajectory.untyped import cost, count, flag, items, mapping, numbe
 FORMAT = "atif"
 
 
-class AtifReader:
-    """Every JSON document whose `schema_version` is ATIF's is a run."""
-
-    name = FORMAT
-    signs = "JSON documents whose schema_version begins with ATIF"
-    knows_what_is_cut = False
-
-    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        """The documents, and what lies in their folders."""
-        documents = find_documents(tree)
-        folders = {document.folder for document in documents if document.folder}
-        beside = {name for name in tree.names if _folder_above(name) in folders}
-        own = {document.name for document in documents}
-        return Recognition(runs=len(own), files=frozenset(own), uses=frozenset(beside - own))
-
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
-        """Each document in turn."""
-        for document in find_documents(tree):
-            files = RunFiles(tree, document.place, {document.name: document.name}, bounds)
-            yield guarded(files.source, document.name, partial(_bundle, tree, files, document))
-
-
 _BESIDE = ("images", "files", "audio")
 
 
@@ -91,7 +70,24 @@ def _folder_above(name: str) -> str | None:
     return above if above and kind in _BESIDE else None
 
 
-def _bundle(tree: Tree, files: RunFiles, document: Document) -> RunBundle:
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
+    documents = find_documents(tree)
+    beside: dict[str, list[str]] = {document.folder: [] for document in documents}
+    for name in tree.names:
+        if (folder := _folder_above(name)) in beside and folder:
+            beside[folder].append(name)
+    for document in documents:
+        yield RunPlace(
+            path=document.place,
+            files={document.name: document.name},
+            own=(document.name,),
+            beside=beside[document.folder],
+            file=document.name,
+            read=partial(_bundle, tree, document),
+        )
+
+
+def _bundle(tree: Tree, document: Document, files: RunFiles) -> RunBundle:
     value = mapping(files.read_json(document.name))
     if not (text(value.get("schema_version")) or "").startswith(SCHEMA):
         why = "no ATIF document"
@@ -100,6 +96,9 @@ def _bundle(tree: Tree, files: RunFiles, document: Document) -> RunBundle:
     files.files = {document.name: document.name} | {p: n for p, n in paths.items() if n}
     own = restored(tree, files, value, partial(_source, files, document, value, is_ours=True))
     return own or _foreign(files, document, value)
+
+
+ATIF = PlacesReader(FORMAT, "JSON documents whose schema_version begins with ATIF", _places)
 
 
 def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunBundle:
@@ -117,19 +116,15 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
     _note_what_is_elsewhere(files, value)
     task = _task(files, "\n".join(reader.told.goal) or goal, reader.told.pictures, extra)
     run = _run(files, value, task, run_id, steps, reader.final_answer)
-    source = _source(files, document, value)
-    experiment = document.folder.rpartition("/")[0].rpartition("/")[2] or (
-        files.given_name if document.folder else ""
-    )
     changes = {
-        "source": source,
-        "experiment": bounded_name(experiment) or None,
+        "source": _source(files, document, value),
+        "experiment": experiment_above(document.folder, files.given_name),
     }
     return files.bundle(
         task=task,
         run=run.model_copy(update=changes),
         steps=steps,
-        evaluations=(reward_evaluation(run, ended_as(run)),) if run.reward is not None else (),
+        evaluations=(reward_evaluation(run),) if run.reward is not None else (),
     )
 
 
@@ -173,16 +168,14 @@ def _task(
 ) -> TaskRecord:
     """The task by its name, where the writer gave one; else by the words of its goal."""
     named = clean_name(files, extra.get("task")) or clean_name(files, extra.get("task_id"))
+    task_set = TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION)
     if named:
         task_set = task_set_of(named, {})
-    else:
-        named = task_name_of(goal)
-        task_set = TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION)
     shown = (BlobPart(blob=p.model_copy(update={"role": "goal_image"})) for p in pictures)
-    return TaskRecord(
-        id=bounded_name(f"{task_set.name}@{task_set.version}:{named}"),
-        task_set=task_set,
-        external_id=named,
+    return task_record(
+        task_set.name,
+        named or task_name_of(goal),
+        version=task_set.version,
         goal=(*goal_of(goal, files.bounds.text_chars), *shown),
     )
 
@@ -202,7 +195,6 @@ def _run(
     config = {key: agent[key] for key in ("tool_definitions", "extra") if agent.get(key)}
     times = [step.started_at for step in steps if step.started_at]
     models = [text(agent.get("model_name")), *(c.model for s in steps for c in s.llm_calls)]
-    outcome, reason, error = _ending(files, extra)
     kept = {
         "session_id": value.get("session_id"),
         "trajectory_id": value.get("trajectory_id"),
@@ -224,12 +216,9 @@ def _run(
         seed=whole(extra.get("seed")),
         started_at=min(times, default=None),
         ended_at=max(times, default=None),
-        outcome=outcome,
-        end_reason=reason,
-        reward=_reward(extra),
+        **vars(_ending(files, extra)),
         final_answer=answer,
         final_url=last_url(steps),
-        error=error,
         totals=Totals(
             input_tokens=count(totals.get("total_prompt_tokens")),
             cached_tokens=count(totals.get("total_cached_tokens")),
@@ -251,21 +240,21 @@ def _reward(extra: dict[str, Any]) -> float | None:
     return number(extra.get("reward")) if reward is None else reward
 
 
-def _ending(
-    files: RunFiles, extra: dict[str, Any]
-) -> tuple[Outcome, EndReason, ErrorRecord | None]:
+def _ending(files: RunFiles, extra: dict[str, Any]) -> Ending:
     """ATIF has no outcome; what converters put into `extra` is read as AgentLab's summary."""
-    if message := clean(files, extra.get("err_msg")):
-        return Outcome.ERROR, EndReason.EXCEPTION, ErrorRecord(message=message)
     reward = _reward(extra)
+    if message := clean(files, extra.get("err_msg")):
+        error = ErrorRecord(message=message)
+        return Ending(
+            outcome=Outcome.ERROR, end_reason=EndReason.EXCEPTION, reward=reward, error=error
+        )
     outcome = Outcome.UNKNOWN
     if reward is not None:
-        outcome = Outcome.SUCCESS if reward > SUCCESS_ABOVE else Outcome.FAILURE
+        outcome = Outcome.SUCCESS if reward > PASSED_ABOVE else Outcome.FAILURE
+    reason = EndReason.MAX_STEPS if flag(extra.get("truncated")) else EndReason.UNKNOWN
     if flag(extra.get("terminated")):
-        return outcome, EndReason.TASK_ENDED, None
-    if flag(extra.get("truncated")):
-        return outcome, EndReason.MAX_STEPS, None
-    return outcome, EndReason.UNKNOWN, None
+        reason = EndReason.TASK_ENDED
+    return Ending(outcome=outcome, end_reason=reason, reward=reward)
 
 
 def _note_what_is_elsewhere(files: RunFiles, value: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from webagent.trajectory.assembling import (
     clean,
     clean_json,
     iso_moment,
+    point_in,
 )
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.records import (
@@ -18,7 +19,6 @@ from webagent.trajectory.records import (
     BlobRecord,
     LlmCall,
     Observation,
-    Point,
     StepRecord,
     Target,
 )
@@ -221,7 +221,7 @@ class Steps:
                 name=clean(files, name, 100),
                 named_args=clean_json(files, arguments) or None,
                 target=_target(files, arguments),
-                point=_point(arguments),
+                point=point_in(arguments),
                 status="error"
                 if failed
                 else "ok"
@@ -289,10 +289,3 @@ def _target(files: RunFiles, arguments: dict[str, Any]) -> Target | None:
         bid=bounded_name(bid) if isinstance(bid, str) else None,
         selector=clean(files, selector) if selector else None,
     )
-
-
-def _point(arguments: dict[str, Any]) -> Point | None:
-    both = items(arguments.get("coordinate"))
-    x, y = (both[0], both[1]) if len(both) == 2 else (arguments.get("x"), arguments.get("y"))
-    left, top = number(x), number(y)
-    return Point(x=left, y=top) if left is not None and top is not None else None

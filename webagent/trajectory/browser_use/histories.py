@@ -7,9 +7,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from webagent.trajectory.assembling import Ending
 from webagent.trajectory.recognition import outline
 from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome
-from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError, given_name
+from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError
 from webagent.trajectory.untyped import flag, items, mapping, text
 
 _BESIDE = frozenset(("state", "result"))
@@ -69,12 +70,6 @@ def find_histories(tree: Tree) -> list[HistoryFile]:
         for folder, names in sorted(found.items())
         for last in names
     ]
-
-
-def experiment_of(tree: Tree, history: HistoryFile) -> str:
-    """The folder that holds the run's own."""
-    above = history.folder.rstrip("/").rpartition("/")[0]
-    return above.rpartition("/")[2] or given_name(tree)
 
 
 def _is_history(tree: Tree, name: str) -> bool:
@@ -193,45 +188,44 @@ _ERROR_CHARS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ending:
-    outcome: Outcome
-    end_reason: EndReason
+class ToldEnding(Ending):
+    """With what the run says of itself."""
+
     claimed_success: bool | None = None
     final_answer: str | None = None
-    error: ErrorRecord | None = None
-    last_words: tuple[str, ...] = ()
+
+
+def last_words(history: list[dict[str, Any]]) -> list[str]:
     """What the harness said when it stopped."""
+    return [words for item in history if is_last_word(item) for words in _errors(item)]
 
 
-def ending(history: list[dict[str, Any]]) -> Ending:
+def ending(history: list[dict[str, Any]]) -> ToldEnding:
     """How it ended. A run that says it is done has no outcome: that is its own word alone."""
-    said = tuple(words for item in history if is_last_word(item) for words in _errors(item))
     steps = [item for item in history if not is_last_word(item)]
     last = results_of(steps[-1])[-1:] if steps else []
     if last and flag(last[0].get("is_done")):
-        return Ending(
+        return ToldEnding(
             outcome=Outcome.UNKNOWN,
             end_reason=EndReason.AGENT_STOPPED,
             claimed_success=flag(last[0].get("success")),
             final_answer=text(last[0].get("extracted_content")),
-            last_words=said,
         )
-    if any(_STEP_LIMIT.search(words) for words in said):
-        return Ending(outcome=Outcome.INCOMPLETE, end_reason=EndReason.MAX_STEPS, last_words=said)
+    if any(_STEP_LIMIT.search(words) for words in last_words(history)):
+        return ToldEnding(outcome=Outcome.INCOMPLETE, end_reason=EndReason.MAX_STEPS)
     errors = _errors(steps[-1]) if steps else []
     if errors and not steps[-1].get("model_output"):
         is_provider = bool(_PROVIDER.search(errors[-1].partition("\n")[0]))
-        return Ending(
+        return ToldEnding(
             outcome=Outcome.ERROR if is_provider else Outcome.INCOMPLETE,
             end_reason=EndReason.EXCEPTION,
             error=ErrorRecord(
                 message=errors[-1][:_ERROR_CHARS],
                 origin=ErrorOrigin.MODEL if is_provider else ErrorOrigin.AGENT,
             ),
-            last_words=said,
         )
     never = EndReason.UNKNOWN if steps else EndReason.NEVER_STARTED
-    return Ending(outcome=Outcome.INCOMPLETE, end_reason=never, last_words=said)
+    return ToldEnding(outcome=Outcome.INCOMPLETE, end_reason=never)
 
 
 def judgement(history: list[dict[str, Any]]) -> dict[str, Any]:

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    UNKNOWN_VERSION,
+    PlacesReader,
+    RunPlace,
+    experiment_above,
     goal_of,
-    guarded,
     last_url,
     source_record,
     task_name_of,
+    task_record,
     unreadable,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.browser_use.histories import (
-    Ending,
     HistoryFile,
     actions_of,
     ending,
-    experiment_of,
     find_histories,
     generation,
     is_last_word,
     judgement,
+    last_words,
     task_of,
 )
-from webagent.trajectory.browser_use.steps import KEPT_PICTURE, Steps
-from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.browser_use.steps import Steps
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
@@ -38,11 +39,10 @@ from webagent.trajectory.records import (
     RunRecord,
     StepRecord,
     TaskRecord,
-    TaskSetRecord,
     Totals,
 )
 from webagent.trajectory.redaction import Redactor, is_password_field
-from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import cost, count, flag, items, mapping, text
@@ -55,45 +55,39 @@ OWN_JUDGE = EvaluatorRecord(name="browser-use judge", kind="self_judge", version
 _TYPING = ("input", "input_text", "type")
 
 
-class BrowserUseReader:
-    """Every JSON file with a `history` of model outputs is a run; pictures lie beside it."""
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
+    for history in find_histories(tree):
+        yield RunPlace(
+            path=history.folder + history.name,
+            files=history.files,
+            own=(history.folder + history.name,),
+            # A history at the top of an upload does not own all that lies beside it.
+            beside=[
+                name
+                for path, name in history.files.items()
+                if history.folder or path.startswith(("screenshots/", "blobs/"))
+            ],
+            file=history.folder + history.name,
+            read=partial(_read, history),
+        )
 
-    name = FORMAT
-    signs = "a JSON file with a history of model_output, result and state (browser-use)"
-    knows_what_is_cut = False
 
-    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        """The histories, and what else lies in their folders."""
-        histories = find_histories(tree)
-        own = frozenset(history.folder + history.name for history in histories)
-        # A history at the top of an upload does not own all that lies beside it.
-        uses = {
-            name
-            for history in histories
-            for path, name in history.files.items()
-            if history.folder or path.startswith(("screenshots/", "blobs/"))
-        }
-        return Recognition(runs=len(own), files=own, uses=frozenset(uses) - own)
+BROWSER_USE = PlacesReader(
+    FORMAT, "a JSON file with a history of model_output, result and state (browser-use)", _places
+)
 
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
-        """Each run, in the order of the files' names."""
-        for history in find_histories(tree):
-            place = history.folder + history.name
-            files = RunFiles(tree, place, history.files, bounds)
-            run = _Run(files, history, place, experiment_of(tree, history))
-            yield guarded(files.source, place, run.read)
+
+def _read(history: HistoryFile, files: RunFiles) -> RunBundle:
+    return _Run(files, history).read()
 
 
 class _Run:
     """One history with what lies beside it."""
 
-    def __init__(self, files: RunFiles, history: HistoryFile, place: str, experiment: str) -> None:
+    def __init__(self, files: RunFiles, history: HistoryFile) -> None:
         self._files = files
         self._history = history
-        self._place = place
-        self._experiment = experiment
+        self._place = history.folder + history.name
 
     def read(self) -> RunBundle:
         """The run with its steps. Raises InputError."""
@@ -132,7 +126,7 @@ class _Run:
                 return
             url = words if words.startswith("data:") else f"data:image/png;base64,{words}"
             blob = self._files.embedded_picture(url, role, where)
-            holder[key] = {KEPT_PICTURE: blob.sha256} if blob else None
+            holder[key] = {BLOB_KEY: blob.sha256} if blob else None
             if blob:
                 found[blob.sha256] = blob
 
@@ -152,12 +146,7 @@ class _Run:
             external_id = bounded_name(folder or self._history.name)
         else:
             external_id = task_name_of(goal)
-        return TaskRecord(
-            id=bounded_name(f"{TOOL}@{UNKNOWN_VERSION}:{external_id}"),
-            task_set=TaskSetRecord(name=TOOL, version=UNKNOWN_VERSION),
-            external_id=external_id,
-            goal=goal_of(goal, files.bounds.text_chars),
-        )
+        return task_record(TOOL, external_id, goal=goal_of(goal, files.bounds.text_chars))
 
     def _run(
         self,
@@ -168,7 +157,7 @@ class _Run:
         steps: tuple[StepRecord, ...],
         original: BlobRecord,
     ) -> RunRecord:
-        files, end, made_by = self._files, ending(listed), generation(listed)
+        files, made_by = self._files, generation(listed)
         totals = self._totals(document, steps, made_by)
         artefacts = self._artefacts()
         return RunRecord(
@@ -183,19 +172,17 @@ class _Run:
                 originals=(original,),
             ),
             agent=AgentRecord(name=TOOL, version=made_by),
-            experiment=bounded_name(self._experiment) or None,
+            experiment=experiment_above(self._history.folder.rstrip("/"))
+            or bounded_name(files.given_name)
+            or None,
             goal=task.goal,
             started_at=next((step.started_at for step in steps if step.started_at), None),
             ended_at=next((s.ended_at for s in reversed(steps) if s.ended_at), None),
-            outcome=end.outcome,
-            end_reason=end.end_reason,
-            claimed_success=end.claimed_success,
-            final_answer=end.final_answer,
+            **vars(ending(listed)),
             final_url=last_url(steps),
-            error=end.error,
             totals=totals,
             artefacts=artefacts,
-            extra=self._extra(document, end),
+            extra=self._extra(document, listed),
         )
 
     def _totals(
@@ -241,10 +228,12 @@ class _Run:
                 files.drop("file", path, "of no known kind, and may hold secrets")
         return tuple(blob for blob in found if blob is not None)
 
-    def _extra(self, document: dict[str, Any], end: Ending) -> dict[str, Any] | None:
+    def _extra(
+        self, document: dict[str, Any], listed: list[dict[str, Any]]
+    ) -> dict[str, Any] | None:
         rest = {k: v for k, v in document.items() if k not in ("history", "usage")}
-        if end.last_words:
-            rest["last_words"] = list(end.last_words)
+        if said := last_words(listed):
+            rest["last_words"] = said
         return self._files.free_form(rest, self._history.name)
 
 
@@ -267,9 +256,9 @@ def _with_pictures(document: dict[str, Any], pictures: dict[str, BlobRecord]) ->
 
     def put(value: Any) -> Any:
         if isinstance(value, dict):
-            kept = value.get(KEPT_PICTURE)
+            kept = value.get(BLOB_KEY)
             if isinstance(kept, str) and kept in pictures:
-                return {KEPT_PICTURE: kept, "record": pictures[kept]}
+                return {BLOB_KEY: kept, "record": pictures[kept]}
             return {key: put(item) for key, item in value.items()}
         return [put(item) for item in value] if isinstance(value, list) else value
 

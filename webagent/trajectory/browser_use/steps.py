@@ -23,14 +23,12 @@ from webagent.trajectory.records import (
     TabRecord,
     Target,
 )
-from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name, storable_json
 from webagent.trajectory.untyped import count, items, mapping, moment, number, text, whole
 
 DIALECT = "browser_use"
 UNKNOWN_MODEL = "unknown"
-KEPT_PICTURE = "$blob"
-"""In place of a picture's base64: the hash of the blob that it became."""
 
 NOT_IN_UPLOAD = "not in the upload: give the folder with the screenshots"
 
@@ -112,7 +110,7 @@ class Steps:
         embedded = mapping(state.get("screenshot"))
         if isinstance(kept := embedded.get("record"), BlobRecord):
             return kept
-        if sha256 := text(embedded.get(KEPT_PICTURE)):
+        if sha256 := text(embedded.get(BLOB_KEY)):
             found = self._files.picture(f"blobs/{sha256}", "screenshot", where=where)
             return found.model_copy(update={"name": None}) if found else None
         path = text(state.get("screenshot_path"))

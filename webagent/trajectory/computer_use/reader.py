@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    UNKNOWN_VERSION,
+    PlacesReader,
+    RunPlace,
     clean,
     clean_json,
+    experiment_above,
     goal_of,
-    guarded,
     model_names,
     source_record,
     task_name_of,
+    task_record,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, Problem, RunBundle
+from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.computer_use.dumps import Dump, find_dumps, read_dump
 from webagent.trajectory.computer_use.steps import display_of, llm_call, step_records
 from webagent.trajectory.computer_use.turns import (
@@ -25,8 +27,7 @@ from webagent.trajectory.computer_use.turns import (
     Conversation,
     read_conversation,
 )
-from webagent.trajectory.originals import hashes_in, kept_picture
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.originals import kept_pictures
 from webagent.trajectory.records import (
     AgentRecord,
     BlobPart,
@@ -34,13 +35,12 @@ from webagent.trajectory.records import (
     EndReason,
     EnvironmentRecord,
     RunRecord,
-    StepRecord,
+    SourceRecord,
     TaskRecord,
-    TaskSetRecord,
     Totals,
 )
 from webagent.trajectory.redaction import Redactor
-from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import count, mapping
@@ -50,28 +50,23 @@ _BASE64 = "base64"
 _MEDIA = "data:{};base64,{}"
 
 
-class ComputerUseReader:
-    """Every file of messages in which a computer is used is a run."""
-
-    name = FORMAT
-    signs = "JSON or JSON Lines with computer_call items, or tool_use of a computer"
-    knows_what_is_cut = False
-
-    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        """The files."""
-        names = find_dumps(tree, bounds)
-        return Recognition(runs=len(names), files=frozenset(names))
-
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
-        """Each file in turn."""
-        for name in find_dumps(tree, bounds):
-            files = RunFiles(tree, name, {name: name}, bounds)
-            yield guarded(files.source, name, partial(_bundle, tree, files, name))
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
+    for name in find_dumps(tree, bounds):
+        yield RunPlace(
+            path=name,
+            files={name: name},
+            own=(name,),
+            file=name,
+            read=partial(_bundle, tree, name),
+        )
 
 
-def _bundle(tree: Tree, files: RunFiles, name: str) -> RunBundle:
+COMPUTER_USE = PlacesReader(
+    FORMAT, "JSON or JSON Lines with computer_call items, or tool_use of a computer", _places
+)
+
+
+def _bundle(tree: Tree, name: str, files: RunFiles) -> RunBundle:
     try:
         dump = read_dump(tree, name, files.bounds)
     except ValueError as error:
@@ -84,9 +79,7 @@ def _bundle(tree: Tree, files: RunFiles, name: str) -> RunBundle:
     pictures: dict[str, BlobRecord] = {}
     stripped = _stripped(files, dump.messages, pictures, name, files.bounds.json_depth)
     place = name.removesuffix(name.rpartition("/")[2])
-    for sha256 in hashes_in(stripped) - pictures.keys():
-        if (kept_one := kept_picture(tree, files, place, sha256, "screenshot")) is not None:
-            pictures[sha256] = kept_one
+    kept_pictures(tree, files, place, stripped, pictures)
     files.redactor = Redactor(read_conversation(stripped).goal)
     messages = clean_json(files, stripped)
     talk = read_conversation(messages)
@@ -102,19 +95,16 @@ def _bundle(tree: Tree, files: RunFiles, name: str) -> RunBundle:
         "usage": dump.usage,
         "messages": messages,
     }
-    run = _run(files, name, dump, talk, task, run_id, steps)
-    source = source_record(
+    source = partial(
+        source_record,
         files,
         FORMAT,
         name,
         tool=talk.dialect,
         originals=(files.original(name.rpartition("/")[2], clean_json(files, kept)),),
     )
-    return files.bundle(
-        task=task,
-        run=run.model_copy(update={"source": source}),
-        steps=steps,
-    )
+    run = _run(files, name, dump, talk, task, run_id, source)
+    return files.bundle(task=task, run=run, steps=steps)
 
 
 def _stripped(
@@ -142,7 +132,7 @@ def _blob(
     blob = files.embedded_picture(data_url, "screenshot", where)
     if blob is not None:
         pictures[blob.sha256] = blob
-    return {"$blob": blob.sha256 if blob else None}
+    return {BLOB_KEY: blob.sha256 if blob else None}
 
 
 def _task(files: RunFiles, talk: Conversation, pictures: dict[str, BlobRecord]) -> TaskRecord:
@@ -154,10 +144,10 @@ def _task(files: RunFiles, talk: Conversation, pictures: dict[str, BlobRecord]) 
         for sha256 in talk.goal_pictures
         if sha256 in pictures
     )
-    return TaskRecord(
+    return task_record(
+        FORMAT,
+        name,
         id=f"{FORMAT}:{name}",
-        task_set=TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION),
-        external_id=name,
         goal=(*goal_of(talk.goal, files.bounds.text_chars), *shown),
     )
 
@@ -169,23 +159,21 @@ def _run(
     talk: Conversation,
     task: TaskRecord,
     run_id: str,
-    steps: tuple[StepRecord, ...],
+    source: Callable[[], SourceRecord],
 ) -> RunRecord:
     answer = _answer(talk)
     display = display_of(dump.tools)
     vendor = "openai" if talk.dialect == OPENAI else "anthropic"
     config = {"system": dump.system, "tools": dump.tools}
-    folder = name.rpartition("/")[0].rpartition("/")[2]
     return RunRecord(
         id=run_id,
         task_id=task.id,
-        source=source_record(files, FORMAT, name),
         agent=AgentRecord(
             name=f"{vendor} computer use",
             config=clean_json(files, {k: v for k, v in config.items() if v}) or None,
         ),
         models=model_names([dump.model]),
-        experiment=bounded_name(folder) or None,
+        experiment=experiment_above(name),
         goal=task.goal,
         end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
         final_answer=clean(files, answer),
@@ -195,6 +183,7 @@ def _run(
         )
         if display
         else None,
+        source=source(),
     )
 
 

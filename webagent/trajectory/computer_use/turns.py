@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from webagent.trajectory.run_files import BLOB_KEY
 from webagent.trajectory.untyped import flag, items, mapping, text
 
 ANTHROPIC, OPENAI = "anthropic_computer", "openai_computer"
-BLOB = "$blob"
 
 _COMPUTER_CALLS = frozenset(("computer_call", "computer_use_call"))
 _CALLS = _COMPUTER_CALLS | {"function_call", "custom_tool_call"}
@@ -132,7 +132,7 @@ def _anthropic_result(block: dict[str, Any]) -> Result:
 
 
 def _take_picture(found: Result, source: dict[str, Any]) -> None:
-    sha256 = mapping(source.get("data")).get(BLOB)
+    sha256 = mapping(source.get("data")).get(BLOB_KEY)
     if isinstance(sha256, str):
         found.pictures.append(sha256)
     elif source.get("type") == "base64":
@@ -149,8 +149,8 @@ def _user_block(talk: Conversation, waiting: list[str], block: dict[str, Any]) -
         talk.goal = f"{talk.goal}\n{words}".strip()
     elif words:
         waiting.append(words)
-    sha256 = mapping(mapping(block.get("source")).get("data")).get(BLOB)
-    shown = sha256 or mapping(block.get("image_url")).get(BLOB)
+    sha256 = mapping(mapping(block.get("source")).get("data")).get(BLOB_KEY)
+    shown = sha256 or mapping(block.get("image_url")).get(BLOB_KEY)
     if isinstance(shown, str) and not talk.turns:
         talk.goal_pictures.append(shown)
 
@@ -247,7 +247,7 @@ def _openai_result(item: dict[str, Any]) -> Result:
     for part in map(mapping, items(output) or [output]):
         if "image_url" in part or part.get("type") in ("computer_screenshot", "input_image"):
             shown = part.get("image_url")
-            sha256 = mapping(shown).get(BLOB)
+            sha256 = mapping(shown).get(BLOB_KEY)
             if isinstance(sha256, str):
                 found.pictures.append(sha256)
             elif isinstance(shown, str):

@@ -6,23 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webagent.trajectory.assembling import iso_moment
+from webagent.trajectory.assembling import iso_moment, point_in
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
     LlmCall,
     Observation,
-    Point,
     StepRecord,
 )
-from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.untyped import cost, count, flag, items, mapping, number, text
 
 DIALECT = "inspect"
 ATTACHMENT = "attachment://"
-BLOB = "$blob"
 LEFT_OUT = "<base64-data-removed>"
 """What Inspect writes in place of a picture with `--no-log-images`."""
 
@@ -156,7 +154,7 @@ class Messages:
             name=(inner or function or "")[:100] or None,
             named_args={k: v for k, v in arguments.items() if inner is None or k != "action"}
             or None,
-            point=_point(arguments),
+            point=point_in(arguments),
             started_at=iso_moment(event.get("timestamp")),
             ended_at=iso_moment(event.get("completed")),
             status="error" if error or problem else "ok" if result else "unknown",
@@ -200,7 +198,7 @@ class Messages:
         found = value
         if isinstance(value, str) and value.startswith(ATTACHMENT):
             found = self._attachments.get(value.removeprefix(ATTACHMENT))
-        sha256 = mapping(found).get(BLOB)
+        sha256 = mapping(found).get(BLOB_KEY)
         picture = self._pictures.get(sha256) if isinstance(sha256, str) else None
         if picture is None:
             self._files.note("screenshot", "messages", _why_unseen(found))
@@ -261,10 +259,3 @@ def _output_id(event: dict[str, Any]) -> str | None:
         if identity := text(mapping(choice.get("message")).get("id")):
             return identity
     return None
-
-
-def _point(arguments: dict[str, Any]) -> Point | None:
-    both = items(arguments.get("coordinate"))
-    x, y = (both[0], both[1]) if len(both) == 2 else (arguments.get("x"), arguments.get("y"))
-    left, top = number(x), number(y)
-    return Point(x=left, y=top) if left is not None and top is not None else None

@@ -14,6 +14,7 @@ from webagent.trajectory.assembling import (
     iso_moment,
     model_names,
     source_record,
+    task_record,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, RunBundle
@@ -28,7 +29,7 @@ from webagent.trajectory.inspect_ai.logs import (
 )
 from webagent.trajectory.inspect_ai.messages import Content, Messages, input_tokens
 from webagent.trajectory.inspect_ai.scores import ending, evaluations
-from webagent.trajectory.originals import hashes_in, kept_picture
+from webagent.trajectory.originals import kept_pictures
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AgentRecord,
@@ -38,7 +39,6 @@ from webagent.trajectory.records import (
     SourceRecord,
     StepRecord,
     TaskRecord,
-    TaskSetRecord,
     Totals,
 )
 from webagent.trajectory.redaction import Redactor
@@ -106,10 +106,7 @@ def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
     files.check_numbers(log.header, HEADER)
     stripped, found = files.without_pictures(raw, key)
     pictures = {blob.sha256: blob.model_copy(update={"role": "screenshot"}) for blob in found}
-    for sha256 in hashes_in(stripped) - pictures.keys():
-        kept = kept_picture(log.tree, files, log.prefix, sha256, "screenshot")
-        if kept is not None:
-            pictures[sha256] = kept
+    kept_pictures(log.tree, files, log.prefix, stripped, pictures)
     files.redactor = Redactor(_words_of_input(stripped))
     sample = mapping(clean_json(files, stripped))
     header = mapping(clean_json(files, log.header))
@@ -182,10 +179,10 @@ def _task(
         BlobPart(blob=picture.model_copy(update={"role": "goal_image"}))
         for picture in told.pictures
     )
-    return TaskRecord(
-        id=bounded_name(f"{name}@{shown}:{external_id}"),
-        task_set=TaskSetRecord(name=name, version=shown),
-        external_id=external_id,
+    return task_record(
+        name,
+        external_id,
+        version=shown,
         goal=goal_of(told.words, files.bounds.text_chars) + pictures,
         eval={k: v for k, v in specification.items() if v} or None,
         reference=sample.get("target"),
@@ -211,7 +208,6 @@ def _run(
         "config": evaluated.get("config"),
         "model_generate_config": evaluated.get("model_generate_config"),
     }
-    end = ending(sample, text(header.get("status")))
     models = [text(evaluated.get("model")), *usage]
     retries = items(sample.get("error_retries"))
     trial = max(whole(sample.get("epoch")) or 1, 1)
@@ -231,11 +227,8 @@ def _run(
         trial=trial,
         started_at=iso_moment(sample.get("started_at")),
         ended_at=iso_moment(sample.get("completed_at")),
-        outcome=end.outcome,
-        end_reason=end.end_reason,
-        reward=end.reward,
+        **vars(ending(sample, text(header.get("status")))),
         final_answer=_answer(messages, sample),
-        error=end.error,
         totals=_totals(sample, usage, steps, len(retries)),
         max_steps=None,
         extra=files.free_form(

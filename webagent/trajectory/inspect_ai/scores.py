@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from webagent.trajectory.assembling import PASSED_ABOVE, Ending
 from webagent.trajectory.records import (
     EndReason,
     ErrorRecord,
@@ -15,7 +15,6 @@ from webagent.trajectory.records import (
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.untyped import items, mapping, number, text
 
-PASSED_ABOVE = 0.5
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's own: correct, partly correct, incorrect, no answer."""
 _LIMITS = {
@@ -28,14 +27,6 @@ _LIMITS = {
     "operator": EndReason.CANCELLED,
 }
 _JUDGES = ("model_graded", "model_critique", "judge")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    outcome: Outcome
-    end_reason: EndReason
-    reward: float | None = None
-    error: ErrorRecord | None = None
 
 
 def score_number(value: Any) -> float | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import BlobStash, RunBundle
 from webagent.trajectory.images import ROLES, ImageError, decode_image
 from webagent.trajectory.inventory import Inventory, problems_of
 from webagent.trajectory.records import BlobPart, BlobRecord, Record
-from webagent.trajectory.trees import TreeError
+from webagent.trajectory.trees import Tree, TreeError, read_file
 
 R = TypeVar("R", bound=Record)
 
@@ -23,6 +25,38 @@ class Missing:
     blob: BlobRecord
     name: str
     why: str
+
+
+def take_blobs(
+    bundle: RunBundle,
+    stash: BlobStash,
+    tree: Tree,
+    bounds: Bounds,
+    name_of: Callable[[BlobRecord], tuple[str | None, str]],
+    absent: str,
+) -> list[Missing]:
+    """Put every blob of the run whose bytes are right into the stash; the others come back.
+
+    Args:
+        name_of: the blob's name in the tree, None where it has none, and what it is called.
+        absent: why a blob without a name is missing.
+    """
+    missing = []
+    pictures = shown_as_pictures(bundle)
+    for blob in bundle.blob_records():
+        name, shown = name_of(blob)
+        video = blob.media_type.startswith("video/")
+        limit = bounds.video_bytes if video else bounds.blob_bytes
+        try:
+            if name is None:
+                raise TreeError(absent)
+            content = read_file(tree, name, limit)
+            verify(blob, content, bounds, is_picture=blob.sha256 in pictures)
+        except (TreeError, BoundError, ImageError) as error:
+            missing.append(Missing(blob, shown, str(error)))
+        else:
+            stash.add_reader(blob.sha256, partial(read_file, tree, name, limit), content)
+    return missing
 
 
 def without_missing(bundle: RunBundle, missing: list[Missing], inventory: Inventory) -> RunBundle:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobStash, InputError, Problem, Rejection, RunBundle
 from webagent.trajectory.cut_archives import CutZipTree
-from webagent.trajectory.images import ImageError
 from webagent.trajectory.inventory import NO_NUMBER, Inventory
-from webagent.trajectory.native.blobs import Missing, shown_as_pictures, verify, without_missing
+from webagent.trajectory.native.blobs import take_blobs, without_missing
 from webagent.trajectory.native.lines import Lines, parsed, read_json
 from webagent.trajectory.native.schema import (
     ADJUDICATIONS,
@@ -232,7 +230,9 @@ class _NativeFile:
             blobs=stash,
             **said,
         )
-        missing = self._take_blobs(bundle, stash)
+        missing = take_blobs(
+            bundle, stash, self._tree, self._bounds, self._name_of, "not in the file"
+        )
         if missing and isinstance(self._tree, CutZipTree):
             first = missing[0]
             return Rejection(source, first.name, first.blob.role, first.why)
@@ -250,27 +250,9 @@ class _NativeFile:
         number, line = found
         return parsed(TaskRecord, line, line=number)
 
-    def _take_blobs(self, bundle: RunBundle, stash: BlobStash) -> list[Missing]:
-        """Put every blob whose bytes are right into the stash; those that are not come back."""
-        missing = []
-        pictures = shown_as_pictures(bundle)
-        for blob in bundle.blob_records():
-            name = self._blobs.get(blob.sha256)
-            try:
-                if name is None:
-                    raise TreeError("not in the file")
-                content = read_file(self._tree, name, self._limit(blob))
-                verify(blob, content, self._bounds, is_picture=blob.sha256 in pictures)
-            except (TreeError, BoundError, ImageError) as error:
-                missing.append(Missing(blob, name or f"{self._root}{BLOBS}", str(error)))
-            else:
-                again = partial(read_file, self._tree, name, self._limit(blob))
-                stash.add_reader(blob.sha256, again, content)
-        return missing
-
-    def _limit(self, blob: BlobRecord) -> int:
-        video = blob.media_type.startswith("video/")
-        return self._bounds.video_bytes if video else self._bounds.blob_bytes
+    def _name_of(self, blob: BlobRecord) -> tuple[str | None, str]:
+        name = self._blobs.get(blob.sha256)
+        return name, name or f"{self._root}{BLOBS}"
 
 
 def _parse_all(

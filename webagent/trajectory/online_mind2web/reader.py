@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    UNKNOWN_VERSION,
     goal_of,
     guarded,
     last_url,
     source_record,
+    task_record,
     unreadable,
 )
 from webagent.trajectory.bounds import Bounds
@@ -33,7 +33,6 @@ from webagent.trajectory.records import (
     RunRecord,
     StepRecord,
     TaskRecord,
-    TaskSetRecord,
 )
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.run_files import RunFiles
@@ -240,11 +239,9 @@ class _Run:
         return tuple(evaluations), tuple(kept)
 
     def _task(self, document: dict[str, Any], task_id: str) -> TaskRecord:
-        external_id = bounded_name(task_id)
-        return TaskRecord(
-            id=bounded_name(f"{TASK_SET}@{UNKNOWN_VERSION}:{external_id}"),
-            task_set=TaskSetRecord(name=TASK_SET, version=UNKNOWN_VERSION),
-            external_id=external_id,
+        return task_record(
+            TASK_SET,
+            bounded_name(task_id),
             goal=goal_of(text(document.get("task")), self._files.bounds.text_chars),
             reference_length=whole(document.get("reference_length")),
         )

@@ -7,20 +7,21 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    UNKNOWN_VERSION,
+    PlacesReader,
+    RunPlace,
     clean,
     clean_name,
-    guarded,
+    experiment_above,
     last_url,
     source_record,
+    task_record,
 )
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import CUT_SHORT, InputError, Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import CUT_SHORT, InputError, Problem, RunBundle
 from webagent.trajectory.opening import open_inner
 from webagent.trajectory.playwright.events import TraceEvents
 from webagent.trajectory.playwright.places import Place, events_of, files_of, find_places, kept_tree
 from webagent.trajectory.playwright.steps import Steps, learn_passwords
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
@@ -28,7 +29,6 @@ from webagent.trajectory.records import (
     RunRecord,
     StepRecord,
     TaskRecord,
-    TaskSetRecord,
     Totals,
 )
 from webagent.trajectory.run_files import RunFiles
@@ -39,49 +39,31 @@ from webagent.trajectory.untyped import mapping, moment, text, whole
 FORMAT = "playwright_trace"
 
 
-class PlaywrightReader:
-    """Every zip or folder with a `.trace` file is a run."""
-
-    name = FORMAT
-    signs = "a trace.zip with .trace files (Playwright)"
-    knows_what_is_cut = False
-
-    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        """The traces, zipped or not."""
-        places, _ = find_places(tree, bounds)
-        files: set[str] = set()
-        for place in places:
-            if place.is_zip:
-                files.add(place.path)
-            else:
-                files.update(files_of(tree, place.path).values())
-        return Recognition(runs=len(places), files=frozenset(files))
-
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
-        """Each trace in turn."""
-        places, unopened = find_places(tree, bounds)
-        yield from unopened
-        for place in places:
-            yield _read(tree, place, bounds)
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace | Problem]:
+    places, unopened = find_places(tree, bounds)
+    yield from unopened
+    for place in places:
+        inside = {} if place.is_zip else files_of(tree, place.path)
+        yield RunPlace(
+            path=place.path,
+            files=inside,
+            own=[place.path] if place.is_zip else inside.values(),
+            file=place.path or given_name(tree),
+            read=partial(_bundle, tree, place),
+        )
 
 
-def _read(tree: Tree, place: Place, bounds: Bounds) -> RunBundle | Rejection:
-    source = f"{tree.label}/{place.path}".rstrip("/")
-    shown = place.path or given_name(tree)
-    if not place.is_zip:
-        files = RunFiles(tree, place.path, files_of(tree, place.path), bounds)
-        return guarded(source, shown, partial(_bundle, tree, files, place.path, shown))
-    try:
-        inner = open_inner(tree, place.path, bounds)
-    except (BoundError, TreeError) as error:
-        return Rejection(source, place.path, "", str(error))
-    files = RunFiles(inner, "", {name: name for name in inner.names}, bounds)
-    return guarded(source, shown, partial(_bundle, inner, files, place.path, shown))
+PLAYWRIGHT = PlacesReader(FORMAT, "a trace.zip with .trace files (Playwright)", _places)
 
 
-def _bundle(tree: Tree, files: RunFiles, path: str, shown: str) -> RunBundle:
+def _bundle(tree: Tree, place: Place, files: RunFiles) -> RunBundle:
+    path, shown = place.path, place.path or given_name(tree)
+    if place.is_zip:
+        try:
+            tree = open_inner(tree, path, files.bounds)
+        except (BoundError, TreeError) as error:
+            raise InputError("", str(error), file=path) from error
+        files = files.inside(tree)
     trace = events_of(tree, files, shown)
     if trace.is_cut:
         raise InputError("trace", CUT_SHORT, file=shown)
@@ -89,11 +71,7 @@ def _bundle(tree: Tree, files: RunFiles, path: str, shown: str) -> RunBundle:
     run_id = bounded_name(shown)
     title = text(trace.context.get("title"))
     name = clean_name(files, title) or bounded_name(shown.rpartition("/")[2].removesuffix(".zip"))
-    task = TaskRecord(
-        id=bounded_name(f"{FORMAT}:{name}"),
-        task_set=TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION),
-        external_id=name,
-    )
+    task = task_record(FORMAT, name, id=bounded_name(f"{FORMAT}:{name}"))
     steps = tuple(Steps(files, trace, run_id).records())
     files.note("goal", "trace", "a trace does not say what was to be done")
     kept = kept_tree(tree, files, f"{name}.zip")
@@ -120,12 +98,11 @@ def _run(
     started = moment(trace.wall_seconds(trace.calls[0].start)) if trace.calls else None
     ended = moment(trace.wall_seconds(max(ends))) if ends else None
     console = files.json_blob(_console(files, trace), "log", "console.json")
-    experiment = path.rpartition("/")[0].rpartition("/")[2]
     return RunRecord(
         id=run_id,
         task_id=task.id,
         agent=AgentRecord(name="playwright", version=bounded_name(version) if version else None),
-        experiment=bounded_name(experiment) or None,
+        experiment=experiment_above(path),
         started_at=started,
         ended_at=ended,
         final_url=last_url(steps),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from webagent.trajectory.assembling import Ending
 from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome, StepRecord
 from webagent.trajectory.webarena.steps import early_stop, stop_answer
 
@@ -108,14 +109,6 @@ _MAX_STEPS = "Reach max steps"
 _MODEL_ERRORS = "OpenAI Error"
 _ENVIRONMENT_WORDS = ("playwright", "net::", "Timeout", "Target closed", "Page.")
 _MESSAGE_CHARS = 100_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ending:
-    outcome: Outcome
-    end_reason: EndReason
-    reward: float | None = None
-    error: ErrorRecord | None = None
 
 
 def ending(steps: Sequence[StepRecord], logged: Logged | None) -> Ending:

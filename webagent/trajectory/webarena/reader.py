@@ -11,18 +11,18 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.agentlab.endings import ended_as
-from webagent.trajectory.agentlab.reader import reward_evaluation
 from webagent.trajectory.assembling import (
-    UNKNOWN_VERSION,
     URL_CHARS,
+    Ending,
     clean,
     clean_json,
     goal_of,
     guarded,
     last_url,
     model_names,
+    reward_evaluation,
     source_record,
+    task_record,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, RunBundle
@@ -33,11 +33,9 @@ from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
     EnvironmentRecord,
-    EvaluationRecord,
     RunRecord,
     StepRecord,
     TaskRecord,
-    TaskSetRecord,
     Totals,
 )
 from webagent.trajectory.redaction import Redactor
@@ -46,7 +44,7 @@ from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.untyped import items, mapping, text, whole
 from webagent.trajectory.webarena.folders import SETTINGS, ResultFolder, find_result_folders
-from webagent.trajectory.webarena.logs import Ending, Logged, ending
+from webagent.trajectory.webarena.logs import Logged, ending
 from webagent.trajectory.webarena.render import Rendered, read_render
 from webagent.trajectory.webarena.steps import step_records, stop_answer
 
@@ -128,12 +126,9 @@ class _Run:
         steps = tuple(step_records(files, rendered.steps, run_id, self._path, kept))
         end = ending(steps, logged)
         run = self._run(run_id, task, steps, end, logged, self._kept(content))
-        return files.bundle(
-            task=task,
-            run=run,
-            steps=steps,
-            evaluations=_evaluation(run, logged),
-        )
+        has_verdict = logged is not None and (logged.verdict or logged.error)
+        evaluations = (reward_evaluation(run),) if has_verdict else ()
+        return files.bundle(task=task, run=run, steps=steps, evaluations=evaluations)
 
     def _task(self, rendered: Rendered) -> TaskRecord:
         files, config = self._files, rendered.config
@@ -150,10 +145,9 @@ class _Run:
             files.note("goal", self._path, "its picture is named only: links are not fetched")
         starts = (text(config.get("start_url")) or "").split(_START_SEPARATOR)
         extra = {key: value for key, value in config.items() if key not in _OWN_COLUMNS}
-        return TaskRecord(
-            id=bounded_name(f"{name}@{UNKNOWN_VERSION}:{external_id}"),
-            task_set=TaskSetRecord(name=name, version=UNKNOWN_VERSION),
-            external_id=external_id,
+        return task_record(
+            name,
+            external_id,
             sites=sites,
             goal=goal_of(intent, files.bounds.text_chars),
             start_urls=tuple(url for s in starts if (url := clean(files, s, URL_CHARS))),
@@ -190,13 +184,10 @@ class _Run:
             models=model_names([model]),
             experiment=bounded_name(self._folder.name) or None,
             goal=task.goal,
-            outcome=end.outcome,
-            end_reason=end.end_reason,
-            reward=end.reward,
+            **vars(end),
             final_answer=answer,
             final_url=last_url(steps),
             infeasible_claim=answer if answer and answer.strip() == NOT_POSSIBLE else None,
-            error=end.error,
             totals=Totals(seconds=_seconds(logged)),
             environment=EnvironmentRecord(viewport_width=width, viewport_height=height),
             max_steps=whole(settings.get("max_steps")),
@@ -249,13 +240,6 @@ def _agent_name(settings: dict[str, Any]) -> str:
     prompt = (text(settings.get("instruction_path")) or "").replace("\\", "/")
     name = prompt.rpartition("/")[2].removesuffix(".json")
     return bounded_name(name or text(settings.get("agent_type")) or "webarena")
-
-
-def _evaluation(run: RunRecord, logged: Logged | None) -> tuple[EvaluationRecord, ...]:
-    """The benchmark's own verdict; none where the log has none."""
-    if logged is None or (logged.verdict is None and logged.error is None):
-        return ()
-    return (reward_evaluation(run, ended_as(run)),)
 
 
 def _seconds(logged: Logged | None) -> float | None:

@@ -8,16 +8,18 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
+    PlacesReader,
+    RunPlace,
     clean,
     clean_json,
-    guarded,
+    experiment_above,
     last_url,
     source_record,
+    task_record,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, Problem, RunBundle
+from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.playwright.places import kept_trace
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
@@ -27,9 +29,9 @@ from webagent.trajectory.records import (
     EvaluatorRecord,
     Outcome,
     RunRecord,
+    SourceRecord,
     StepRecord,
     TaskRecord,
-    TaskSetRecord,
     Totals,
 )
 from webagent.trajectory.run_files import RunFiles
@@ -40,6 +42,7 @@ from webagent.trajectory.webarena_verified.folders import (
     LOG,
     RESPONSE,
     RESULT,
+    SETTINGS,
     SUMMARY,
     TaskFolder,
     find_task_folders,
@@ -63,39 +66,33 @@ _OUTCOMES = {"passed": Outcome.SUCCESS, "failed": Outcome.FAILURE, "error": Outc
 _CHECKSUM_CHARS = 12
 
 
-class WebArenaVerifiedReader:
-    """Folders with an agent's response, an evaluation or (beside such) a HAR; a HAR by itself."""
-
-    name = FORMAT
-    signs = (
-        "folders with agent_response.json, eval_result.json, network.har (WebArena-Verified), or a"
-        " HAR by itself"
-    )
-    knows_what_is_cut = False
-
-    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        """The task folders."""
-        folders = find_task_folders(tree)
-        own = {name for folder in folders for name in folder.files.values()}
-        parents = {folder.path.rpartition("/")[0] for folder in folders if folder.path}
-        beside = {
-            name
-            for name in tree.names
-            if name.rpartition("/")[0] in parents
-            and name.rpartition("/")[2] in (SUMMARY, LOG, "config.json")
-        }
-        return Recognition(runs=len(folders), files=frozenset(own), uses=frozenset(beside))
-
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
-        """Each task folder in turn."""
-        for folder in find_task_folders(tree):
-            files = RunFiles(tree, folder.path, folder.files, bounds)
-            yield guarded(files.source, folder.path, partial(_bundle, tree, files, folder))
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
+    folders = find_task_folders(tree)
+    beside: dict[str, list[str]] = {f.path.rpartition("/")[0]: [] for f in folders if f.path}
+    for name in tree.names:
+        parent, _, last = name.rpartition("/")
+        if parent in beside and last in (SUMMARY, LOG, SETTINGS):
+            beside[parent].append(name)
+    for folder in folders:
+        yield RunPlace(
+            path=folder.path,
+            files=folder.files,
+            own=folder.files.values(),
+            beside=beside[folder.path.rpartition("/")[0]] if folder.path else (),
+            file=folder.path,
+            read=partial(_bundle, tree, folder),
+        )
 
 
-def _bundle(tree: Tree, files: RunFiles, folder: TaskFolder) -> RunBundle:
+WEBARENA_VERIFIED = PlacesReader(
+    FORMAT,
+    "folders with agent_response.json, eval_result.json, network.har (WebArena-Verified), or a HAR"
+    " by itself",
+    _places,
+)
+
+
+def _bundle(tree: Tree, folder: TaskFolder, files: RunFiles) -> RunBundle:
     answer = _answer(files)
     result, raw_result = _result(files)
     har = mapping(files.read_json(folder.har)) if folder.har else {}
@@ -167,10 +164,11 @@ def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:
     version = bounded_name(result.version) if result else UNKNOWN_VERSION
     # A HAR by itself does not tell of which benchmark its run is.
     task_set = HAR_TASK_SET if folder.is_lone else TASK_SET
-    return TaskRecord(
+    return task_record(
+        task_set,
+        bounded_name(external_id),
         id=bounded_name(f"{task_set}@{version}:{external_id}"),
-        task_set=TaskSetRecord(name=task_set, version=version),
-        external_id=bounded_name(external_id),
+        version=version,
         sites=tuple(bounded_name(site) for site in result.sites) if result else (),
         reference=expected[0] if len(expected) == 1 else expected or None,
         extra=extra or None,
@@ -193,15 +191,12 @@ def _run(
     browser = " ".join(str(creator.get(key) or "") for key in ("name", "version")).strip()
     if answer is None:
         files.note("answer", RESPONSE, "missing: the run broke off, or was never asked")
-    experiment = folder.path.rpartition("/")[0].rpartition("/")[2] or (
-        files.given_name if folder.path else ""
-    )
     return RunRecord(
         id=run_id,
         task_id=task.id,
-        source=source_record(files, FORMAT, folder.path),
+        source=SourceRecord(format=FORMAT),
         agent=AgentRecord(name="unknown"),
-        experiment=bounded_name(experiment) or None,
+        experiment=experiment_above(folder.path, files.given_name),
         started_at=min(times, default=None),
         ended_at=max(ends, default=None),
         outcome=_outcome(answer, result),

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    UNKNOWN_VERSION,
     URL_CHARS,
+    PlacesReader,
+    RunPlace,
     clean,
     clean_json,
+    experiment_above,
+    folders_with,
     goal_of,
-    guarded,
     source_record,
+    task_record,
     unreadable,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, Problem, RunBundle
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, outline
+from webagent.trajectory.bundles import InputError, RunBundle
+from webagent.trajectory.recognition import outline
 from webagent.trajectory.records import (
     ActionRecord,
     AgentRecord,
@@ -32,8 +35,6 @@ from webagent.trajectory.records import (
     RunRecord,
     StepRecord,
     Target,
-    TaskRecord,
-    TaskSetRecord,
     Totals,
 )
 from webagent.trajectory.redaction import Redactor
@@ -50,65 +51,45 @@ _TREE = re.compile(r"^accessibility_tree(\d{1,6})\.(?:json|txt)$")
 _UNKNOWN_MODEL = "unknown"
 
 
-@dataclass(slots=True)
 class TaskFolder:
     """One run's folder: what each numbered file is."""
 
-    path: str
-    name: str
-    files: dict[str, str] = field(default_factory=dict)
-    marked: dict[int, str] = field(default_factory=dict)
-    clean: dict[int, str] = field(default_factory=dict)
-    trees: dict[int, str] = field(default_factory=dict)
-
-    def add(self, last: str, name: str) -> None:
-        """Note one file."""
-        if picture := _SCREENSHOT.match(last):
-            (self.clean if picture[2] else self.marked)[int(picture[1])] = last
-        elif tree := _TREE.match(last):
-            self.trees[int(tree[1])] = last
-        elif last not in (MESSAGES, LOG):
-            return
-        self.files[last] = name
-
-
-class WebVoyagerReader:
-    """Every folder with an `interact_messages.json` is a run."""
-
-    name = FORMAT
-    signs = "folders with an interact_messages.json (WebVoyager)"
-    knows_what_is_cut = False
-
-    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        """The folders, with their pictures and logs."""
-        folders = _folders(tree)
-        files = {name for folder in folders for name in folder.files.values()}
-        return Recognition(runs=len(folders), files=frozenset(files))
-
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
-        """Each folder in turn."""
-        for folder in _folders(tree):
-            files = RunFiles(tree, folder.path, folder.files, bounds)
-            yield guarded(files.source, folder.path or MESSAGES, partial(_bundle, files, folder))
+    def __init__(self, path: str, name: str, found: dict[str, str]) -> None:
+        self.path = path
+        self.name = name
+        self.files: dict[str, str] = {}
+        self.marked: dict[int, str] = {}
+        self.clean: dict[int, str] = {}
+        self.trees: dict[int, str] = {}
+        for last, full in found.items():
+            if picture := _SCREENSHOT.match(last):
+                (self.clean if picture[2] else self.marked)[int(picture[1])] = last
+            elif tree := _TREE.match(last):
+                self.trees[int(tree[1])] = last
+            elif last not in (MESSAGES, LOG):
+                continue
+            self.files[last] = full
 
 
-def _folders(tree: Tree) -> list[TaskFolder]:
-    folders: dict[str, TaskFolder] = {}
-    for name in tree.names:
-        prefix, _, last = name.rpartition("/")
-        if last == MESSAGES and outline(tree, name).kind == "array":
-            shown = prefix.rpartition("/")[2] or given_name(tree)
-            folders[prefix] = TaskFolder(prefix, shown)
-    for name in tree.names:
-        prefix, _, last = name.rpartition("/")
-        if prefix in folders:
-            folders[prefix].add(last, name)
-    return [folders[prefix] for prefix in sorted(folders)]
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
+    def is_sign(name: str, last: str) -> bool:
+        return last == MESSAGES and outline(tree, name).kind == "array"
+
+    for path, found in folders_with(tree, is_sign, depth=0).items():
+        folder = TaskFolder(path, path.rpartition("/")[2] or given_name(tree), found)
+        yield RunPlace(
+            path=path,
+            files=folder.files,
+            own=folder.files.values(),
+            file=path or MESSAGES,
+            read=partial(_bundle, folder),
+        )
 
 
-def _bundle(files: RunFiles, folder: TaskFolder) -> RunBundle:
+WEBVOYAGER = PlacesReader(FORMAT, "folders with an interact_messages.json (WebVoyager)", _places)
+
+
+def _bundle(folder: TaskFolder, files: RunFiles) -> RunBundle:
     value = files.read_json(MESSAGES)
     if not isinstance(value, list):
         raise unreadable(files, MESSAGES, MESSAGES, "", "no list of messages")
@@ -125,10 +106,10 @@ def _bundle(files: RunFiles, folder: TaskFolder) -> RunBundle:
     tokens = read_tokens(log)
     name = bounded_name(folder.name.removeprefix("task") or folder.name)
     site, separator, _ = name.partition("--")
-    task = TaskRecord(
+    task = task_record(
+        FORMAT,
+        name,
         id=bounded_name(f"{FORMAT}:{name}"),
-        task_set=TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION),
-        external_id=name,
         sites=(site,) if separator and site else (),
         goal=goal_of(told.goal, files.bounds.text_chars),
         start_urls=(url,) if (url := clean(files, told.url, URL_CHARS)) else (),
@@ -138,14 +119,11 @@ def _bundle(files: RunFiles, folder: TaskFolder) -> RunBundle:
     last = replies[-1].action
     answer = str(last.args[0]) if last and last.name == ANSWER and last.args else None
     answered = last is not None and last.name == ANSWER
-    experiment = folder.path.rpartition("/")[0].rpartition("/")[2] or (
-        files.given_name if folder.path else ""
-    )
     run = RunRecord(
         id=run_id,
         task_id=task.id,
         agent=AgentRecord(name=FORMAT),
-        experiment=bounded_name(experiment) or None,
+        experiment=experiment_above(folder.path, files.given_name),
         goal=task.goal,
         outcome=Outcome.UNKNOWN if answered else Outcome.INCOMPLETE,
         end_reason=EndReason.AGENT_STOPPED if answered else EndReason.UNKNOWN,
@@ -163,11 +141,7 @@ def _bundle(files: RunFiles, folder: TaskFolder) -> RunBundle:
             originals=(files.original(MESSAGES, messages), *_trees(files, folder)),
         ),
     )
-    return files.bundle(
-        task=task,
-        run=run,
-        steps=steps,
-    )
+    return files.bundle(task=task, run=run, steps=steps)
 
 
 def _steps(

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    UNKNOWN_VERSION,
     URL_CHARS,
+    PlacesReader,
+    RunPlace,
     clean,
     clean_json,
-    guarded,
+    experiment_above,
+    folders_with,
     iso_moment,
     last_url,
     source_record,
+    task_record,
     unreadable,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, Problem, RunBundle
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, outline
+from webagent.trajectory.bundles import InputError, RunBundle
+from webagent.trajectory.recognition import outline
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
@@ -29,8 +32,6 @@ from webagent.trajectory.records import (
     Observation,
     RunRecord,
     StepRecord,
-    TaskRecord,
-    TaskSetRecord,
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
@@ -48,13 +49,13 @@ _VIDEOS = {".mp4": "video/mp4", ".webm": "video/webm"}
 _SHOWN_TREE = 2_000_000
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Demonstration:
     """One demonstration's folder. Paths are relative to it."""
 
     path: str
     trace: str
-    files: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str]
 
     @property
     def name(self) -> str:
@@ -62,46 +63,38 @@ class Demonstration:
         return self.trace.removesuffix(".json")
 
 
-class WonderBreadReader:
-    """Every folder with a recorded `trace` of states and actions is a run of a person."""
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
+    traces: dict[str, str] = {}
 
-    name = FORMAT
-    signs = "folders named `<task> @ <time>` with a JSON of that name that holds a trace"
-    knows_what_is_cut = False
-
-    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        """The folders, with all that is in them."""
-        found = _demonstrations(tree)
-        files = {name for each in found for name in each.files.values()}
-        return Recognition(runs=len(found), files=frozenset(files))
-
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
-        """Each demonstration in turn."""
-        for each in _demonstrations(tree):
-            files = RunFiles(tree, each.path, each.files, bounds)
-            yield guarded(files.source, each.trace, partial(_bundle, files, each))
-
-
-def _demonstrations(tree: Tree) -> list[Demonstration]:
-    found: dict[str, Demonstration] = {}
-    for name in tree.names:
-        prefix, _, last = name.rpartition("/")
+    def is_sign(name: str, last: str) -> bool:
         is_trace = last.endswith(".json") and not last.startswith((_RAW, _SOP))
-        if is_trace and _TASK.match(last) and outline(tree, name).has("trace"):
-            found[prefix] = Demonstration(prefix, last)
-    for name in tree.names if found else ():
-        folder, _, last = name.rpartition("/")
-        above, _, kind = folder.rpartition("/")
-        if folder in found:
-            found[folder].files[last] = name
-        elif kind == _SCREENSHOTS and above in found:
-            found[above].files[f"{kind}/{last}"] = name
-    return [found[prefix] for prefix in sorted(found)]
+        if not is_trace or not _TASK.match(last) or not outline(tree, name).has("trace"):
+            return False
+        traces[name.rpartition("/")[0]] = last
+        return True
+
+    for path, found in folders_with(tree, is_sign, depth=1).items():
+        files = {
+            inside: name
+            for inside, name in found.items()
+            if inside.rpartition("/")[0] in ("", _SCREENSHOTS)
+        }
+        each = Demonstration(path, traces[path], files)
+        yield RunPlace(
+            path=path,
+            files=files,
+            own=files.values(),
+            file=each.trace,
+            read=partial(_bundle, each),
+        )
 
 
-def _bundle(files: RunFiles, each: Demonstration) -> RunBundle:
+WONDERBREAD = PlacesReader(
+    FORMAT, "folders named `<task> @ <time>` with a JSON of that name that holds a trace", _places
+)
+
+
+def _bundle(each: Demonstration, files: RunFiles) -> RunBundle:
     value = mapping(files.read_json(each.trace))
     trace = without_passwords(files, items(value.get("trace")))
     if not trace:
@@ -110,39 +103,30 @@ def _bundle(files: RunFiles, each: Demonstration) -> RunBundle:
     steps = tuple(_steps(files, trace, run_id))
     found = _TASK.match(each.name)
     external_id = bounded_name(found["task"] if found else each.name)
-    task = TaskRecord(
-        id=bounded_name(f"webarena@{UNKNOWN_VERSION}:{external_id}"),
-        task_set=TaskSetRecord(name="webarena", version=UNKNOWN_VERSION),
-        external_id=external_id,
-    )
+    task = task_record("webarena", external_id)
     files.note("goal", each.trace, "stands in the benchmark's task file, not in the recording")
     times = [step.started_at for step in steps if step.started_at]
     artefacts, videos = _beside(files, each)
     run = RunRecord(
         id=run_id,
         task_id=task.id,
-        source=source_record(files, FORMAT, each.path),
         agent=AgentRecord(name=PERSON),
-        experiment=bounded_name(each.path.rpartition("/")[0].rpartition("/")[2]) or None,
+        experiment=experiment_above(each.path),
         started_at=min(times, default=None),
         ended_at=max(times, default=None),
         end_reason=EndReason.AGENT_STOPPED,
         final_url=last_url(steps),
         videos=videos,
         artefacts=artefacts,
+        source=source_record(
+            files,
+            FORMAT,
+            f"{each.path}/{each.trace}".lstrip("/"),
+            tool=FORMAT,
+            originals=(files.original(each.trace, clean_json(files, value | {"trace": trace})),),
+        ),
     )
-    source = source_record(
-        files,
-        FORMAT,
-        f"{each.path}/{each.trace}".lstrip("/"),
-        tool=FORMAT,
-        originals=(files.original(each.trace, clean_json(files, value | {"trace": trace})),),
-    )
-    return files.bundle(
-        task=task,
-        run=run.model_copy(update={"source": source}),
-        steps=steps,
-    )
+    return files.bundle(task=task, run=run, steps=steps)
 
 
 def _steps(files: RunFiles, trace: list[Any], run_id: str) -> Iterator[StepRecord]:
