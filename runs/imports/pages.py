@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from runs.imports.forms import FORMAT_WORDS, AnswerForm
 from runs.imports.reimporting import Became
 from runs.models import ImportJob
+from runs.models.leased_work import LeasedWork
 
 SHOWN_READINGS = 20
 WORDS: dict[str, Promise] = {
@@ -26,11 +29,52 @@ WORDS: dict[str, Promise] = {
 
 
 @dataclass(frozen=True, slots=True)
+class ShownState:
+    """A state in words, and the class that colours it."""
+
+    css: str
+    words: str | Promise
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A row of the table of sent files; `cells` by heading, None where nothing is known."""
+
+    sent: LeasedWork
+    state: ShownState
+    cells: Mapping[str | Promise, int | str | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Fate:
     """What becomes of so many runs."""
 
     words: Promise
     n: int
+
+
+def sent_file(job: ImportJob) -> SentFile:
+    """An import in the table of all."""
+    counts = (job.report or {}).get("counts", {})
+    done: int | str | None = None if job.is_active else job.n_done
+    if job.is_active and job.n_total:
+        done = gettext("%(n)s of %(max)s") % {"n": job.n_done, "max": job.n_total}
+    cells: dict[str | Promise, int | str | None] = {
+        _("Runs"): done,
+        _("Imported"): counts.get("imported"),
+        _("Already there"): counts.get("already_there"),
+        _("Rejected"): counts.get("rejected"),
+    }
+    return SentFile(job, shown_state(job), cells)
+
+
+def shown_state(job: ImportJob) -> ShownState:
+    """How the import stands."""
+    if not job.awaits_word:
+        return ShownState(job.state, job.get_state_display())
+    if (job.survey or {}).get("counts", {}).get("runs"):
+        return ShownState("queued", _("waits for your word"))
+    return ShownState("failed", _("nothing in it can be taken"))
 
 
 def import_context(job: ImportJob, form: AnswerForm) -> dict[str, Any]:
@@ -44,6 +88,7 @@ def import_context(job: ImportJob, form: AnswerForm) -> dict[str, Any]:
     read_again = job.report.get("read_again", ()) if job.report else again.get("runs", ())
     return {
         "job": job,
+        "state": shown_state(job),
         "report": job.report,
         "form": form,
         "formats": formats,

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from runs.imports.forms import AnswerForm, ImportForm
-from runs.imports.pages import import_context
+from runs.imports.pages import import_context, sent_file
 from runs.imports.services import (
     GoneError,
     delete_file,
@@ -48,7 +48,11 @@ def import_list(request: AppRequest) -> HttpResponse:
             return redirect("runs:import_detail", job.pk)
     name = "_import_table" if wants_partial(request) else "import_list"
     jobs = _own_jobs(request)[:SHOWN]
-    context = {"form": form, "jobs": jobs, "moves": any(job.is_active for job in jobs)}
+    context = {
+        "form": form,
+        "rows": [sent_file(job) for job in jobs],
+        "moves": any(job.is_active for job in jobs),
+    }
     return render(request, f"runs/imports/{name}.html", context, status=422 if form.errors else 200)
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.models import LabelImport, Study
 from judging.studies.access import AUDIT
 from judging.studies.pages import MANAGE
+from runs.imports.pages import SentFile, ShownState
 from runs.models import User
 
 
@@ -64,6 +65,28 @@ class Figure:
     n: int
 
 
+def sent_label_file(sent: LabelImport) -> SentFile:
+    """A file of labels in the table of all."""
+    counts = sent.report.get("counts", {})
+    cells: dict[str | Promise, int | str | None] = {
+        _("Rows"): counts.get("rows"),
+        _("New"): sent.n_new if counts and not counts["bad"] else None,
+        _("Refused"): counts.get("bad"),
+    }
+    return SentFile(sent, _shown_state(sent), cells)
+
+
+def _shown_state(sent: LabelImport) -> ShownState:
+    if sent.awaits_word:
+        return ShownState("queued", _("waits for your word"))
+    if sent.is_refused:
+        return ShownState("failed", _("refused"))
+    if sent.state == sent.State.FINISHED and sent.only_looks:
+        return ShownState("cancelled", _("nothing new in it"))
+    words = {sent.State.FINISHED: _("stored"), sent.State.CANCELLED: _("discarded")}
+    return ShownState(sent.state, words.get(sent.State(sent.state), sent.get_state_display()))
+
+
 def label_import_context(sent: LabelImport, user: User) -> dict[str, Any]:
     """The file with what was found in it, and where its rows went."""
     counts = sent.report.get("counts", {})
@@ -74,11 +97,7 @@ def label_import_context(sent: LabelImport, user: User) -> dict[str, Any]:
         "report": sent.report,
         "counts": counts,
         "figures": _figures(counts) if counts and not counts["bad"] else (),
-        "unnamed": max(0, counts.get("n_people", 0) - len(sent.report.get("people", ()))),
-        "unnamed_evaluators": max(
-            0, counts.get("n_evaluators", 0) - len(sent.report.get("evaluators", ()))
-        ),
-        "unlisted": max(0, counts.get("bad", 0) - len(sent.report.get("listed", ()))),
+        "state": _shown_state(sent),
         "study": study if is_here else None,
         "sees_audit": user.has_perm(AUDIT),
     }

@@ -16,7 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 from judging.models import LabelImport, Study
 from judging.portability.label_imports.forms import STUDIES, LabelImportForm
 from judging.portability.label_imports.importing import NEEDED
-from judging.portability.label_imports.pages import COLUMNS, label_import_context
+from judging.portability.label_imports.pages import COLUMNS, label_import_context, sent_label_file
 from judging.portability.label_imports.services import (
     GoneError,
     discard_after_look,
@@ -59,19 +59,18 @@ def label_import_list(request: AppRequest) -> HttpResponse:
             messages.error(request, _("The file cannot be kept: the disk is full or not writable."))
         else:
             return redirect("judging:label_import_detail", sent.pk)
-    name = "_label_import_table" if wants_partial(request) else "label_import_list"
-    rows = list(_own(request)[:SHOWN])
+    rows = _own(request)[:SHOWN]
     context = {
         "form": form,
-        "rows": rows,
-        "moves": any(row.is_active for row in rows),
+        "rows": [sent_label_file(sent) for sent in rows],
+        "moves": any(sent.is_active for sent in rows),
         "columns": COLUMNS,
         "studies_list": STUDIES,
         "studies": _names(studies),
     }
-    return render(
-        request, f"judging/portability/{name}.html", context, status=422 if form.errors else 200
-    )
+    page = "judging/portability/label_import_list.html"
+    name = "runs/imports/_import_table.html" if wants_partial(request) else page
+    return render(request, name, context, status=422 if form.errors else 200)
 
 
 @require_safe
