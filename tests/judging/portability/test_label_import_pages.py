@@ -182,7 +182,7 @@ def test_rows_that_cannot_be_taken_are_named_and_nothing_is_stored(client, engin
     page = page_of(client, sent)
     assert [row["line"] for row in sent.report["listed"]] == [3, 4, 5]
     assert "4 of 5 rows cannot be taken" in page
-    assert "And 1 more row." in page
+    assert "The first 3 of 4." in page
     assert "verdict" in page
     assert "decide/" not in page
     assert "<zx>" not in page
