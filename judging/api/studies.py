@@ -123,7 +123,7 @@ class EvaluationFilters(BaseModel):
 def list_studies(request: ApiRequest, paging: Paged) -> Any:
     """Studies that you may open, newest first."""
     known_only(request, Paging)
-    shown = Study.objects.listed_for(request.user).distinct()
+    shown = Study.objects.listed_for(request.user)
     rows, following = page_of(shown, paging, "-id")
     return StudyPage(items=[_study_out(study) for study in rows], next=following)
 

@@ -187,6 +187,9 @@ class StudyItem(models.Model):
         indexes = [
             models.Index(fields=["study", "status"], name="item_by_status"),
             models.Index(fields=["study", "position"], name="item_by_position"),
+            models.Index(
+                fields=["study"], name="item_in_dispute", condition=models.Q(status="disputed")
+            ),
         ]
 
     def __str__(self) -> str:

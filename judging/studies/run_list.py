@@ -8,7 +8,6 @@ import django_tables2
 from django.db.models import (
     Case,
     CharField,
-    Exists,
     F,
     FilteredRelation,
     OuterRef,
@@ -23,7 +22,6 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models import ReferenceVerdict
 from runs.interface.filters import WordsFilter
-from runs.interface.keyset import Lead
 from runs.templatetags.interface import verdict
 from runs.viewer.run_list.orders import AGE_ELSEWHERE
 
@@ -58,10 +56,6 @@ class ReferenceVerdictColumn:
     def choices(self) -> dict[str, list[tuple[str, Any]]]:
         return {"reference": list(ReferenceVerdict.Verdict.choices)}
 
-    def leads(self, is_blind: str) -> dict[str, Lead]:
-        verdicts = sorted([NO_VERDICT, *ReferenceVerdict.Verdict.values])
-        return {"reference": Lead("shown_reference", is_blind, values=verdicts, where=_where)}
-
 
 class _VerdictFilter(WordsFilter):
     """Runs whose shown reference verdict is one of the words, found from the verdicts.
@@ -85,20 +79,13 @@ class _VerdictFilter(WordsFilter):
         return found
 
 
-def _where(verdict: str) -> Q:
-    """Runs with this reference verdict, or without any."""
-    settled = ReferenceVerdict.objects.filter(run=OuterRef("pk"), is_authoritative=True).order_by()
-    if verdict == NO_VERDICT:
-        return ~Q(Exists(settled))
-    return Q(Exists(settled.filter(verdict=verdict)))
-
-
 class _VerdictColumn(django_tables2.Column):
     def __init__(self) -> None:
         super().__init__(
             verbose_name=_("reference"),
             accessor="shown_reference",
             empty_values=(),
+            orderable=False,
             attrs={"td": {"data-label": _("reference")}},
         )
 

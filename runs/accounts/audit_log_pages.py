@@ -104,7 +104,7 @@ class ActFilter(forms.Form):
         if since := wanted.get("since"):
             acts = acts.filter(at__gte=_midnight(since))
         if until := wanted.get("until"):
-            acts = acts.filter(at__lt=_midnight(until) + timedelta(days=1))
+            acts = acts.filter(at__lt=_midnight(until) + timedelta(days=1)).latest_first()
         return acts
 
 

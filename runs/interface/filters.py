@@ -23,19 +23,26 @@ from runs.models.parsing import read_number
 
 def distinct_values(model: type[Model], field: str, most: int) -> list[str]:
     """The different texts of an indexed column in order, at most so many; empty ones left out."""
+    return list(distinct_with(model, field, field, most))
+
+
+def distinct_with(model: type[Model], field: str, beside: str, most: int) -> dict[str, str]:
+    """The same, each with what another column holds in one of its rows."""
     quoted = connection.ops.quote_name
-    known: Any = model._meta.get_field(field)
-    table, column = quoted(model._meta.db_table), quoted(known.column)
+    names: list[Any] = [model._meta.get_field(name) for name in (field, beside)]
+    table = quoted(model._meta.db_table)
+    column, other = (quoted(name.column) for name in names)
     statement = (
         "WITH RECURSIVE known(value) AS ("  # noqa: S608 (names of the project's own columns)
         f" SELECT MIN({column}) FROM {table} WHERE {column} > ''"
         f" UNION ALL SELECT (SELECT MIN({column}) FROM {table} WHERE {column} > known.value)"
         " FROM known WHERE known.value IS NOT NULL"
-        ") SELECT value FROM known WHERE value IS NOT NULL LIMIT %s"
+        f") SELECT value, (SELECT {other} FROM {table} WHERE {column} = value LIMIT 1)"
+        " FROM known WHERE value IS NOT NULL LIMIT %s"
     )
     with connection.cursor() as cursor:
         cursor.execute(statement, [most])
-        return [value for (value,) in cursor.fetchall()]
+        return dict(cursor.fetchall())
 
 
 MAX_VALUES = 50

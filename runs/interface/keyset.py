@@ -6,7 +6,7 @@ row is ordered by is read anew as the viewer may see it, so that an address tell
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -18,8 +18,6 @@ from django.http import QueryDict
 AFTER, BEFORE, NUMBER = "after", "before", "page"
 ADDRESS_NAMES = (AFTER, BEFORE, NUMBER)
 """What of an address says which page of a list is meant, and nothing about the list itself."""
-PROBED = 8
-"""Values that are looked through one by one; the others together, which sorts all their rows."""
 LARGEST_NUMBER = 10**6
 AGES = ("created_at", "pk")
 """The order of rows that are alike in the lead: no two rows share it."""
@@ -27,18 +25,15 @@ AGES = ("created_at", "pk")
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """What a list is ordered by first; rows that are alike in it follow by their age."""
+    """What a list is ordered by first; rows that are alike in it follow by their age.
+
+    An index of this column, age and key reads it.
+    """
 
     field: str
     flag: str = ""
     """Annotated and true where the viewer may not know the field: there it stands like NULL."""
     nullable: bool = False
-    values: Iterable[Any] | None = None
-    """All values the field may have, in order, where it is no column that an index reads."""
-    order: tuple[str, ...] = ()
-    """The order of those values; `field` itself unless said otherwise."""
-    where: Callable[[Any], Q] | None = None
-    """Rows of one of the values, where that is found otherwise than by the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +98,6 @@ class Keyset:
         *,
         lead: Lead | None,
         falls: bool,
-        is_short: bool = False,
         ages: tuple[str, str] = AGES,
     ) -> None:
         """
@@ -111,11 +105,10 @@ class Keyset:
             rows: the list, filtered, in no order.
             every: rows that may stand beside a page, whether they are in the list or not.
             lead: None orders by age alone.
-            is_short: the list is short enough to be sorted as a whole.
             ages: what the rows' age and key are called, where they are read from another table.
         """
         self._rows, self._every, self._lead, self._falls = rows, every, lead, falls
-        self._is_short, self._age_names = is_short, ages
+        self._age_names = ages
 
     def page(self, cursor: Cursor | None, size: int) -> KeyPage:
         """The page beside the cursor; the first where it leads nowhere."""
@@ -147,7 +140,7 @@ class Keyset:
             return
         falls = self._falls != back
         ages_fall = (not self._falls) != back
-        if not lead.flag and lead.values is None and beside is None:
+        if not lead.flag and beside is None:
             yield self._rows.order_by(*_directed((lead.field,), falls), *self._ages(ages_fall))
             return
         value = beside[0] if beside else None
@@ -176,34 +169,12 @@ class Keyset:
         if lead is None:
             return
         rows = self._rows.filter(**{lead.flag: False}) if lead.flag else self._rows
-        if lead.values is None:
-            after = Q(**{f"{lead.field}__isnull": False}) if lead.nullable else Q()
-            if beside:
-                yield self._by_age(rows.filter(**{lead.field: beside[0]}), beside, falls=ages_fall)
-                after = Q(**{f"{lead.field}__{'lt' if falls else 'gt'}": beside[0]})
-            order = _directed((lead.field,), falls)
-            yield rows.filter(after).order_by(*order, *self._ages(ages_fall))
-            return
-        values = list(lead.values)
-        if falls:
-            values.reverse()
+        after = Q(**{f"{lead.field}__isnull": False}) if lead.nullable else Q()
         if beside:
-            values = values[values.index(beside[0]) :]
-            yield self._by_age(rows.filter(self._is(values.pop(0))), beside, falls=ages_fall)
-        probed = 0 if self._is_short else PROBED
-        for value in values[:probed]:
-            yield self._by_age(rows.filter(self._is(value)), None, falls=ages_fall)
-        if rest := values[probed:]:
-            order = _directed(lead.order or (lead.field,), falls)
-            yield rows.filter(**{f"{lead.field}__in": rest}).order_by(
-                *order, *self._ages(ages_fall)
-            )
-
-    def _is(self, value: Any) -> Q:
-        lead = self._lead
-        if lead is None or lead.where is None:
-            return Q(**{lead.field: value}) if lead else Q()
-        return lead.where(value)
+            yield self._by_age(rows.filter(**{lead.field: beside[0]}), beside, falls=ages_fall)
+            after = Q(**{f"{lead.field}__{'lt' if falls else 'gt'}": beside[0]})
+        order = _directed((lead.field,), falls)
+        yield rows.filter(after).order_by(*order, *self._ages(ages_fall))
 
     def _by_age(
         self, rows: QuerySet[Any], beside: tuple[Any, ...] | None, *, falls: bool
@@ -244,10 +215,7 @@ class Keyset:
         if found is None or lead is None:
             return found
         hides, place = bool(flags) and found[0], found[len(flags) :]
-        value = None if hides else place[0]
-        if value is not None and lead.values is not None and value not in list(lead.values):
-            return None
-        return (value, *place[1:])
+        return (None if hides else place[0], *place[1:])
 
 
 def _directed(names: Iterable[str], falls: bool) -> list[str]:

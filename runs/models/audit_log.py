@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from django.db import models
+from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -18,11 +19,20 @@ from runs.models.people import User
 
 
 class ActQuerySet(models.QuerySet["Act"]):
-    """Acts, the newest first."""
+    """Acts, the newest first: by number, which is how most are found."""
+
+    def latest_first(self) -> ActQuerySet:
+        """By time, so that an index finds the last ones before a day."""
+        return self.order_by("-at", "-pk")
 
     def before(self, pk: int | None) -> ActQuerySet:
-        """Those older than this one; all where it is None."""
-        return self if pk is None else self.filter(pk__lt=pk)
+        """Those that come after this one in their order; all where it is None."""
+        if pk is None:
+            return self
+        if not self.query.order_by:
+            return self.filter(pk__lt=pk)
+        at = self.model.objects.filter(pk=pk).values("at")
+        return self.filter(Q(at__lt=at) | Q(pk__lt=pk), at__lte=at)
 
     def update(self, **_: Any) -> NoReturn:
         raise TypeError("an act never changes")

@@ -57,14 +57,7 @@ LISTS = (
     "?sort=n_steps",
     "?sort=-seconds",
     "?sort=cost",
-    "?sort=outcome",
-    "?sort=status",
     "?sort=goal",
-    "?sort=site",
-    "?sort=-experiment",
-    "?sort=agent",
-    "?sort=reference",
-    "?sort=-reference&outcome=success",
 )
 APART = "BENCHMARK_APART"
 

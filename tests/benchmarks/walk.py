@@ -26,9 +26,8 @@ from tools.seed_scale import PEOPLE
 SLOW_QUERY_S = 0.03
 LISTS = (
     "",
-    *(f"?sort={name}" for name in ("created", "goal", "task_set", "site", "experiment", "agent")),
-    *(f"?sort={name}" for name in ("model", "outcome", "anomalies", "status", "n_steps")),
-    *(f"?sort={name}" for name in ("seconds", "-seconds", "cost", "-cost", "reference")),
+    *(f"?sort={name}" for name in ("created", "goal", "n_steps")),
+    *(f"?sort={name}" for name in ("seconds", "-seconds", "cost", "-cost")),
     "?outcome=success",
     "?outcome=not_executable",
     "?outcome=success&sort=-cost",
@@ -69,7 +68,7 @@ def addresses(role: Role) -> Iterator[str]:
     yield "/"
     yield from (f"/runs/{query}" for query in LISTS)
     yield from ("/jobs/", "/jobs/count/", "/reruns/", "/experiments/", "/studies/", "/disputes/")
-    yield from ("/tasks/", "/tasks/?sort=runs", "/disputes/overruled/", "/imports/")
+    yield from ("/tasks/", "/disputes/overruled/", "/imports/")
     run = Run.objects.filter(n_steps=12, superseded=False).order_by("created_at").first()
     if run:
         yield from (f"/runs/{run.pk}/", f"/runs/{run.pk}/compare/", f"/runs/{run.pk}/judgements/")

@@ -46,9 +46,9 @@ def test_typing_filters_by_the_goal(page):
 
 
 def test_sorting_is_in_the_address(page):
-    page.click("th >> text=Site")
-    expect(page.locator('th[aria-sort="ascending"]')).to_have_text("Site")
-    assert "sort=site" in page.url
+    page.click("th >> text=Steps")
+    expect(page.locator('th[aria-sort="ascending"]')).to_have_text("Steps")
+    assert "sort=n_steps" in page.url
 
 
 def test_keys_move_select_and_open(page):

@@ -30,7 +30,7 @@ from judging.analysis.progress.selection import (
     progress_words,
     read_range,
     runs_of_progress,
-    tasks_with_milestones,
+    with_milestones,
 )
 from runs.models import Experiment, Run, TaskSet
 from runs.models.parsing import QueryError
@@ -108,9 +108,7 @@ FILTERS: Mapping[str, Filter] = {
         lambda value: Q(task__task_set=_number(value)),
         lambda value: TaskSet.objects.filter(pk=value).first() or value,
     ),
-    "milestones": Filter(
-        _("milestones of the task"), lambda value: Q(task__in=tasks_with_milestones(value))
-    ),
+    "milestones": Filter(_("milestones of the task"), with_milestones),
     "progress": Filter(_("progress"), None, progress_words),
 }
 """By name in the address. An empty value is one of its own: tasks that name no site."""

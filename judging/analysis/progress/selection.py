@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
 from judging.analysis.experiments.population import Scope
@@ -59,18 +59,19 @@ def runs_of_progress(scope: Scope, verdicts: Source, value: str) -> list[UUID]:
     return [row.run for row in rows_of(scope, verdicts, source) if _fits(row, found)]
 
 
-def tasks_with_milestones(value: str) -> QuerySet[Any, Any]:
-    """The tasks that have so many milestones in force: `1-3`, or `4+`.
+def with_milestones(value: str) -> Q:
+    """Runs whose task has so many milestones in force: `1-3`, or `4+`.
 
     Raises:
         ValueError: there is no such value.
     """
     low, high = read_range(value)
     in_force = Count("milestones", filter=Q(milestones__removed_at=None))
-    tasks = Task.objects.order_by().annotate(n_milestones=in_force).filter(n_milestones__gte=low)
+    tasks = Task.objects.filter(pk=OuterRef("task")).order_by().annotate(n_milestones=in_force)
+    tasks = tasks.filter(n_milestones__gte=low)
     if high is not None:
         tasks = tasks.filter(n_milestones__lte=high)
-    return tasks.values("pk")
+    return Q(Exists(tasks))
 
 
 class _At(NamedTuple):

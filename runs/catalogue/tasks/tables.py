@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import django_tables2 as tables
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
@@ -23,10 +23,11 @@ from runs.interface.filters import (
     SearchFilter,
     WordsFilter,
     distinct_values,
+    distinct_with,
 )
 from runs.interface.paging import hidden
 from runs.models import Run, Task, TaskRevision, TaskSet, User
-from runs.models.tasks import NATURAL_ORDER, TaskQuerySet
+from runs.models.tasks import TaskQuerySet
 from runs.models.visibility import run_policy
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ CATEGORIES = dict(TaskRevision.Category.choices)
 
 
 class TaskData(TableQuerysetData):
-    """Tasks in the order in which people count them: 9 before 10.
+    """Tasks in their order.
 
     A page is found by its keys alone and read afterwards: sorting very many wide rows for fifty
     of them would cost seconds.
@@ -65,41 +66,26 @@ class TaskData(TableQuerysetData):
         rows = {row.pk: row for row in self.every.filter(pk__in=keys)}
         return [rows[pk] for pk in keys if pk in rows]
 
-    def order_by(self, aliases: Any) -> None:
-        super().order_by(aliases)
-        self.data = self.data.order_by(*self.data.query.order_by, *NATURAL_ORDER, "pk")
-
 
 class TaskTable(tables.Table):
-    """One task a row; sorts and shows only `shown_*` where something may be hidden."""
+    """One task a row; shows only `shown_*` where something may be hidden."""
 
-    external_id = tables.Column(
-        verbose_name=_("task"), attrs={"td": {"class": "fit"}}, orderable=False
-    )
+    external_id = tables.Column(verbose_name=_("task"), attrs={"td": {"class": "fit"}})
     goal = tables.Column(
         verbose_name=_("goal"), attrs={"td": {"class": "wide first truncate"}}, empty_values=()
     )
-    task_set = tables.Column(
-        verbose_name=_("task set"), order_by=("task_set__name", "task_set__version")
-    )
+    task_set = tables.Column(verbose_name=_("task set"))
     site = tables.Column(verbose_name=_("site"))
-    kind = tables.Column(
-        verbose_name=_("evaluation"), accessor="shown_kind", empty_values=(), order_by="shown_kind"
-    )
+    kind = tables.Column(verbose_name=_("evaluation"), accessor="shown_kind", empty_values=())
     template = tables.Column(verbose_name=_("template"), attrs={"td": {"class": "num desk"}})
-    patched = tables.Column(
-        verbose_name=_("patched"),
-        accessor="shown_category",
-        empty_values=(),
-        order_by="shown_category",
-    )
+    patched = tables.Column(verbose_name=_("patched"), accessor="shown_category", empty_values=())
     n_runs = tables.Column(
         verbose_name=_("runs"),
         attrs={"td": {"class": "num", "data-label": _("runs")}, "th": {"class": "num"}},
-        orderable=False,
     )
 
     class Meta:
+        orderable = False
         attrs = {"class": "table list", "aria-label": _("Tasks")}
         default = ""
 
@@ -160,7 +146,7 @@ class TaskFilter(AddressFilter):
     q = SearchFilter(method="filter_text", label=_("text"))
     task_set = NumbersFilter(field_name="task_set", label=_("task set"))
     site = WordsFilter(method="filter_site", label=_("site"))
-    kind = WordsFilter(field_name="shown_kind", label=_("evaluation"))
+    kind = WordsFilter(method="filter_kind", label=_("evaluation"))
     template = WordsFilter(field_name="template", label=_("template"))
     patched = WordsFilter(method="filter_patched", label=_("patched"))
     infeasible = WordsFilter(method="filter_infeasible", label=_("infeasible"))
@@ -190,17 +176,19 @@ class TaskFilter(AddressFilter):
                 wanted |= Q(sites=sites)
         return queryset.filter(wanted)
 
-    def filter_patched(
-        self, queryset: QuerySet[Task], name: str, value: list[str]
-    ) -> QuerySet[Task]:
+    def filter_kind(self, queryset: Any, name: str, value: list[str]) -> QuerySet[Task]:
+        chosen = queryset.filter(is_sealed=False, evaluation_kind__in=value) if value else queryset
+        return cast("QuerySet[Task]", chosen)
+
+    def filter_patched(self, queryset: Any, name: str, value: list[str]) -> QuerySet[Task]:
         if not value:
-            return queryset
-        wanted = Q(shown_category__in=value)
+            return cast("QuerySet[Task]", queryset)
+        wanted = Q(revision__category__in=value)
         if YES in value:
-            wanted |= Q(shown_category__isnull=False)
+            wanted |= Q(revision__isnull=False)
         if NO in value:
-            wanted |= Q(shown_category__isnull=True, is_sealed=False)
-        return queryset.filter(wanted)
+            wanted |= Q(revision__isnull=True)
+        return cast("QuerySet[Task]", queryset.filter(wanted, is_sealed=False))
 
     def filter_infeasible(self, queryset: Any, name: str, value: list[str]) -> QuerySet[Task]:
         truths = [truth for word, truth in ((YES, True), (NO, False)) if word in value]
@@ -210,7 +198,7 @@ class TaskFilter(AddressFilter):
     @cached_property
     def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
         bare = self.shown.order_by()
-        sites = {*distinct_values(Task, "site", MAX_OPTIONS)}.union(*self._sites_together_lately())
+        sites = {*distinct_values(Task, "site", MAX_OPTIONS)}.union(*self._sites_together)
         unsealed = bare.filter(is_sealed=False)
         kinds = [
             kind
@@ -234,29 +222,16 @@ class TaskFilter(AddressFilter):
 
     @cached_property
     def _sites_together(self) -> list[list[str]]:
-        """The sites of tasks that go to several."""
-        return _several(self.shown)
-
-    def _sites_together_lately(self) -> list[list[str]]:
-        """The same of the newest tasks, for the menu: no index tells such tasks from others."""
+        """The sites of tasks that go to several: of the newest, since no index tells them apart."""
         newest = Task.objects.aggregate(last=Max("pk"))["last"] or 0
-        return _several(self.shown.filter(pk__gt=newest - LOOKED_AT))
+        tasks = Task.objects.filter(pk__gt=newest - LOOKED_AT).order_by()
+        lists = tasks.values_list("sites", flat=True).distinct()
+        return [sites for sites in lists[:MAX_OPTIONS] if len(sites) > 1]
 
     def _templates(self) -> list[tuple[str, str]]:
         """Templates by number, with the beginning of their words."""
-        rows = (
-            self.shown.order_by()
-            .filter(template__gt="")
-            .values_list("template", "intent_template")
-            .distinct()
-        )
-        words: dict[str, str] = {}
-        for template, text in rows[: 4 * MAX_OPTIONS]:
-            words.setdefault(template, Truncator(text).chars(TEMPLATE_CHARS))
-        ordered = sorted(words, key=lambda name: (len(name), name))
-        return [(name, f"{name}  {words[name]}".strip()) for name in ordered[:MAX_OPTIONS]]
-
-
-def _several(tasks: QuerySet[Task]) -> list[list[str]]:
-    lists = tasks.order_by().values_list("sites", flat=True).distinct()
-    return [sites for sites in lists[:MAX_OPTIONS] if len(sites) > 1]
+        words = distinct_with(Task, "template", "intent_template", MAX_OPTIONS)
+        return [
+            (name, f"{name}  {Truncator(words[name]).chars(TEMPLATE_CHARS)}".strip())
+            for name in sorted(words, key=lambda name: (len(name), name))
+        ]

@@ -211,7 +211,7 @@ def _made(families: Iterable[UUID]) -> dict[UUID, Counter[str]]:
     made: dict[UUID, Counter[str]] = defaultdict(Counter)
     reruns = Run.objects.filter(family__in=set(families), superseded=False)
     counted = reruns.exclude(rerun_rule="").exclude(status=RunStatus.CANCELLED)
-    for family, rule in counted.values_list("family", "rerun_rule"):
+    for family, rule in counted.order_by().values_list("family", "rerun_rule"):
         if family is not None:
             made[family][rule] += 1
     return made

@@ -11,7 +11,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
@@ -154,11 +154,11 @@ class QueueQuerySet(DueQuerySet[RunRow]):
 
     def call_off(self) -> int:
         """Ask that all runs of cancelled experiments stop; returns of how many that is new."""
-        cancelled = Experiment.objects.filter(state=ExperimentState.CANCELLED)
-        active = self.filter(status__in=RunStatus.active(), cancel_requested_at=None)
-        return active.filter(experiment__in=cancelled.values("pk")).update(
-            cancel_requested_at=Now()
+        cancelled = Experiment.objects.filter(
+            pk=OuterRef("experiment"), state=ExperimentState.CANCELLED
         )
+        active = self.filter(status__in=RunStatus.active(), cancel_requested_at=None)
+        return active.filter(Exists(cancelled)).update(cancel_requested_at=Now())
 
     def launched_by_hand(self, user_id: int) -> Self:
         """Runs outside of experiments that the person launched and nobody has asked to stop."""

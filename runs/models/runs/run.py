@@ -209,6 +209,11 @@ class Run(models.Model):
                 condition=models.Q(queued_at__isnull=False) | models.Q(lease_token__gt=0),
             ),
             models.Index(
+                fields=["-created_at", "-id"],
+                name="run_archived",
+                condition=models.Q(archived_at__isnull=False),
+            ),
+            models.Index(
                 fields=["policy", "-created_at", "-id"],
                 name="run_by_policy",
                 condition=models.Q(policy__isnull=False),

@@ -1,4 +1,7 @@
-"""The orders of the runs table, and the columns and filters that an app above adds to it."""
+"""The orders of the runs table, and the columns and filters that an app above adds to it.
+
+What has many values is sorted by; what has few (an agent, an outcome) is filtered by.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from django.db.models import Q, QuerySet
 
 from runs.interface.keyset import AGES, Keyset, Lead
-from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, TaskSet
-from runs.models.runs.queries import GoalStart, shown_status_is
+from runs.models import Run
+from runs.models.runs.queries import GoalStart
 from runs.models.visibility import Hook
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ class RunListExtension(Protocol):
     """Columns and filters for what only an app above knows of a run.
 
     It sees runs that went through `visible_to` and must keep to `is_blind` and `is_anonymous`.
+    Its columns are not sorted by.
     """
 
     def annotate(self, runs: RunQuerySet[Run]) -> RunQuerySet[Run]:
@@ -45,10 +49,6 @@ class RunListExtension(Protocol):
         """What each filter offers: values with their words."""
         ...
 
-    def leads(self, is_blind: str) -> dict[str, Lead]:
-        """What orders by its columns begin with; the flag is empty where nothing is hidden."""
-        ...
-
 
 run_list_hook: Hook[RunListExtension] = Hook("what else the runs table shows")
 
@@ -58,73 +58,32 @@ def run_list_extension() -> RunListExtension:
     return run_list_hook.get()
 
 
-Hidden = tuple[Q | None, Q | None]
-"""Runs on which somebody is blind, and whose agents they may not know; None: there are none."""
-
-
 def run_keyset(
-    rows: QuerySet[Run], every: QuerySet[Run], sort: str, *, hidden: Hidden, is_short: bool
+    rows: QuerySet[Run], every: QuerySet[Run], sort: str, *, anonymous: Q | None
 ) -> Keyset:
-    """The rows in the order of a column.
+    """The rows in the order of a column; `created` is their age alone.
 
     Args:
         rows: they went through `visible_to` and the filter.
         every: all that went through `visible_to`.
         sort: the column's name, with `-` where it falls.
-        hidden: what is hidden from the viewer, as the policy has it.
-        is_short: the list is short enough to be sorted as a whole.
+        anonymous: runs whose agents the viewer may not know, as the policy has it; None: none.
     """
     name = sort.removeprefix("-")
     if name == "goal":
         rows, every = (runs.annotate(goal_start=GoalStart("goal")) for runs in (rows, every))
-    lead = _leads(hidden).get(name)
+    leads = {
+        "goal": Lead("goal_start"),
+        "n_steps": Lead("n_steps"),
+        "seconds": Lead("seconds", nullable=True),
+        "cost": Lead("cost", flag="" if anonymous is None else "is_anonymous", nullable=True),
+    }
+    lead = leads.get(name)
     is_elsewhere = lead is None and set(AGE_ELSEWHERE) <= set(rows.query.annotations)
     return Keyset(
         rows.order_by(),
         every,
         lead=lead,
         falls=sort.startswith("-"),
-        is_short=is_short,
         ages=AGE_ELSEWHERE if is_elsewhere else AGES,
     )
-
-
-def _leads(hidden: Hidden) -> dict[str, Lead]:
-    """What the list is ordered by, by the column's name; `created` is its age alone."""
-    blind, anonymous = hidden
-    is_blind = "is_blind" if blind is not None else ""
-    is_anonymous = "is_anonymous" if anonymous is not None else ""
-    agents = AgentConfiguration.objects
-    return {
-        "goal": Lead("goal_start"),
-        "task_set": Lead(
-            "task__task_set",
-            values=TaskSet.objects.order_by("name", "version").values_list("pk", flat=True),
-            order=("task__task_set__name", "task__task_set__version"),
-        ),
-        "site": Lead("task__site", values=_names(Task.objects, "site")),
-        "experiment": Lead(
-            "experiment__name",
-            flag=is_anonymous,
-            nullable=True,
-            values=_names(Experiment.objects, "name"),
-        ),
-        "agent": Lead("agent__name", flag=is_anonymous, values=_names(agents, "name")),
-        "model": Lead("agent__model", flag=is_anonymous, values=_names(agents, "model")),
-        "outcome": Lead("outcome", flag=is_blind),
-        "anomalies": Lead("has_anomaly", flag=is_blind),
-        "status": _blinded_status() if is_blind else Lead("status"),
-        "n_steps": Lead("n_steps"),
-        "seconds": Lead("seconds", nullable=True),
-        "cost": Lead("cost", flag=is_anonymous, nullable=True),
-        **run_list_extension().leads(is_blind),
-    }
-
-
-def _blinded_status() -> Lead:
-    """The status as it is shown: to the blind what broke has just finished."""
-    return Lead("shown_status", values=sorted(RunStatus.values), where=shown_status_is)
-
-
-def _names(rows: Any, field: str) -> Any:
-    return rows.order_by(field).values_list(field, flat=True).distinct()

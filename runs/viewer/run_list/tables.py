@@ -30,6 +30,8 @@ from runs.viewer.run_list.filters import ANOMALIES
 from runs.viewer.run_list.orders import run_keyset, run_list_extension
 
 if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
     from runs.models.runs.run import ShownRun
     from runs.models.visibility import Visibility
 
@@ -116,6 +118,11 @@ class RunData(TableQuerysetData):
         """Nothing: which order was asked for, the table knows."""
 
 
+def _filtered_column(name: StrPromise, accessor: str) -> tables.Column:
+    """A column of few values: it is filtered by, not sorted by."""
+    return tables.Column(verbose_name=name, accessor=accessor, empty_values=(), orderable=False)
+
+
 class RunTable(tables.Table):
     """One run a row; sorts and shows only `shown_*` where something may be hidden."""
 
@@ -132,28 +139,14 @@ class RunTable(tables.Table):
     goal = tables.Column(
         verbose_name=_("goal"), attrs={"td": {"class": "wide first truncate"}}, empty_values=()
     )
-    task_set = tables.Column(verbose_name=_("task set"), accessor="task__task_set")
-    site = tables.Column(verbose_name=_("site"), accessor="task__site")
-    experiment = tables.Column(
-        verbose_name=_("experiment"), accessor="shown_experiment", empty_values=()
-    )
-    agent = tables.Column(verbose_name=_("agent"), accessor="shown_agent", empty_values=())
-    model = tables.Column(verbose_name=_("model"), accessor="shown_model", empty_values=())
-    outcome = tables.Column(
-        verbose_name=_("outcome"),
-        accessor="shown_outcome",
-        empty_values=(),
-        order_by="shown_outcome",
-    )
-    anomalies = tables.Column(
-        verbose_name=_("anomalies"),
-        accessor="shown_anomaly",
-        order_by="shown_anomaly",
-        empty_values=(),
-    )
-    status = tables.Column(
-        verbose_name=_("status"), accessor="shown_status", order_by="shown_status"
-    )
+    task_set = _filtered_column(_("task set"), "task__task_set")
+    site = _filtered_column(_("site"), "task__site")
+    experiment = _filtered_column(_("experiment"), "shown_experiment")
+    agent = _filtered_column(_("agent"), "shown_agent")
+    model = _filtered_column(_("model"), "shown_model")
+    outcome = _filtered_column(_("outcome"), "shown_outcome")
+    anomalies = _filtered_column(_("anomalies"), "shown_anomaly")
+    status = _filtered_column(_("status"), "shown_status")
     n_steps = tables.Column(
         verbose_name=_("steps"),
         attrs={"td": {"class": "num", "data-label": _("steps")}, "th": {"class": "num"}},
@@ -222,8 +215,7 @@ class RunTable(tables.Table):
             rows,
             every,
             str(self.order_by[0]) if self.order_by else self._meta.order_by[0],
-            hidden=(visibility.blind, visibility.anonymous),
-            is_short=self.count.is_exact,
+            anonymous=visibility.anonymous,
         ).page(read_cursor(query), PER_PAGE)
         by_key = {row.pk: row for row in self._rows_of(found.keys)}
         shown = [by_key[key] for key in found.keys if key in by_key]

@@ -4,8 +4,7 @@ The subject (one experiment, one study, the runs and disputes of `World`) keeps 
 come more runs, experiments, tasks, studies with labels, disputes and verdicts, hints, knowledge,
 milestones, tags, failure reviews, imports, batches, downloads and entries of the audit log, all in
 the same proportion at any size. People, agents, evaluators, task sets and sites stay as few as a
-lab has. The viewers' own past grows too: the annotator has labelled, and the adjudicator decided,
-a share of all runs.
+lab has, and so do the runs that wait and the viewers' own past.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from itertools import count
 from random import Random
+from typing import Any
 from unittest import mock
 from uuid import UUID
 
@@ -73,6 +73,7 @@ from runs.models import (
     TaskSet,
     User,
 )
+from tests.judging.growth.multiplying import Multiplier
 from tests.judging.studies.blind_world import World, make_world
 from tools.seed_scale import shares
 from tools.seed_scale.bulk import Bulk
@@ -84,11 +85,13 @@ from tools.seed_scale.pool import STEP_COLUMNS, read_pool
 RUNS_AT_ONCE = 15
 """The runs of one experiment, with everything that comes with them."""
 TASKS_AT_ONCE = 5
-PAUSED = 10
-"""The experiment whose runs wait in part."""
+PAUSED = 2
+"""The experiment whose runs wait in part; it stays single."""
 IN_OWN_STUDY = 4
 """Of these runs, in a small study of their own; one more goes into the large study."""
 FEW_STEPS = shares.Share({1: 9, 5: 1})
+DRAWN: dict[str, Any] = {"RUN_STEPS": FEW_STEPS, "LOOPS": 0.9, "FALSE_COMPLETIONS": 0.9}
+"""What is rare elsewhere is common enough here that a small site fills a page with it."""
 FEW_TASKS = tuple(replace(shape, n_tasks=12, sites=shape.sites[:6]) for shape in shares.SETS)
 SUBJECT_RUNS = 24
 
@@ -129,19 +132,26 @@ class GrowingWorld:
             {role: plan.people[role] for role in (Role.ANNOTATOR, Role.ADJUDICATOR)}
         )
         self._large = self._study("Large", is_open=True)
+        self._add(RUNS_AT_ONCE)
+        self._settle_down()
 
     def grow_to(self, n_runs: int) -> None:
         """Add to the site until it has so many runs."""
+        self._multiplier = Multiplier()
         while self.n_runs < n_runs:
             self._add(min(RUNS_AT_ONCE, n_runs - self.n_runs))
         self._settle_down()
+
+    def multiply(self, times: int) -> None:
+        """Have so many times as much of all that `grow_to` added."""
+        self._multiplier.multiply(times, self.n_runs)
+        _gather_statistics()
 
     def _settle_down(self) -> None:
         self._judging.finish()
         self._flush()
         self._discuss()
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")
+        _gather_statistics()
 
     def _with_subject(self, world: World) -> World:
         """The world whose run, study and experiment are some that have everything."""
@@ -176,7 +186,7 @@ class GrowingWorld:
             keep_days=365 if number % 10 == 5 else None,
         )
         plan = replace(self._plan, groups=[TaskGroup(shape, tasks)])
-        with mock.patch.object(shares, "RUN_STEPS", FEW_STEPS):
+        with mock.patch.multiple(shares, **DRAWN):
             drawn = list(
                 draw_runs(
                     n,
@@ -391,6 +401,10 @@ class GrowingWorld:
         by = self._engineer
         studies = [study.pk for study in self._new_studies]
         self._new_studies.clear()
+        some = ReferenceVerdict.objects.filter(
+            item__study__among=studies, item__position__in=(1, 3)
+        )
+        some.exclude(item__study__name="Subject").update(verdict="not_executable")
         items = StudyItem.objects.filter(study__among=studies, position__lte=2)
         labels = Label.objects.filter(item__study__among=studies, item__position__lte=2)
         for item in items:
@@ -427,3 +441,9 @@ class GrowingWorld:
         for model, rows in self._rows.items():
             model._default_manager.bulk_create(rows)
         self._rows.clear()
+
+
+def _gather_statistics() -> None:
+    """Have the database's planner know how large everything is."""
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")

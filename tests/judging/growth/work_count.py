@@ -1,12 +1,13 @@
-"""How much SQLite works for what it is asked: a count, and no clock.
+"""How much a database works for what it is asked: a count, and no clock.
 
-It tells how many instructions of its virtual machine it carries out, a few for each row that it
-looks at. One that it does not see into is a bare `COUNT(*)` of a whole table.
+SQLite says how many instructions of its virtual machine it carries out, a few for each row that it
+looks at; it does not say it of a bare `COUNT(*)` of a whole table. PostgreSQL says how many rows it
+reads from tables and entries from indexes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -16,6 +17,13 @@ from tests.judging.studies.statements import asked_of_database
 
 INSTRUCTIONS_AT_ONCE = 50
 """SQLite reports whenever it has carried out so many."""
+FEW_ROWS = 1_000
+"""Fewer rows that PostgreSQL reads are taken for so many: of a small table it rather reads all."""
+ROWS_READ = """
+    SELECT SUM(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))
+    FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace
+"""
+"""Since the transaction began."""
 
 
 @dataclass
@@ -23,22 +31,32 @@ class Work:
     """What a request took; never nothing, so that it can be divided by."""
 
     n_statements: int = 1
-    n_instructions: int = INSTRUCTIONS_AT_ONCE
+    n_steps: int = 1
+    """Instructions of SQLite, or rows that PostgreSQL read."""
 
     def growth_to(self, other: Work) -> float:
         """How many times as much the other is, in whichever has grown more."""
-        return max(
-            other.n_statements / self.n_statements, other.n_instructions / self.n_instructions
-        )
+        return max(other.n_statements / self.n_statements, other.n_steps / self.n_steps)
 
     def __str__(self) -> str:
-        return f"{self.n_statements} statements, {self.n_instructions} instructions"
+        what = "instructions" if connection.vendor == "sqlite" else "rows"
+        return f"{self.n_statements} statements, {self.n_steps} {what}"
 
 
 @contextmanager
 def counted_work() -> Iterator[Work]:
-    """What the database does inside; SQLite only."""
+    """What the database does inside; on PostgreSQL inside one transaction."""
     work = Work()
+    connection.ensure_connection()
+    count = _instructions if connection.vendor == "sqlite" else _rows
+    with count() as so_far, asked_of_database() as texts:
+        yield work
+        work.n_statements = max(len(texts), 1)
+        work.n_steps = so_far()
+
+
+@contextmanager
+def _instructions() -> Iterator[Callable[[], int]]:
     reports = 0
 
     def report() -> int:
@@ -46,12 +64,20 @@ def counted_work() -> Iterator[Work]:
         reports += 1
         return 0
 
-    connection.ensure_connection()
     connection.connection.set_progress_handler(report, INSTRUCTIONS_AT_ONCE)
     try:
-        with asked_of_database() as texts:
-            yield work
+        yield lambda: max(reports, 1) * INSTRUCTIONS_AT_ONCE
     finally:
         connection.connection.set_progress_handler(None, 0)
-    work.n_statements = max(len(texts), 1)
-    work.n_instructions = max(reports, 1) * INSTRUCTIONS_AT_ONCE
+
+
+@contextmanager
+def _rows() -> Iterator[Callable[[], int]]:
+    before = _rows_read()
+    yield lambda: max(_rows_read() - before, FEW_ROWS)
+
+
+def _rows_read() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(ROWS_READ)
+        return int(cursor.fetchone()[0])

@@ -130,8 +130,6 @@ def POLICIES(_world: World) -> list[int]:  # noqa: N802
     return list(RetryPolicy.objects.order_by("pk").values_list("pk", flat=True))
 
 
-TASK_SORTS = ["task_set", "goal", "site", "kind", "shown_kind", "template", "patched", "spec"]
-
 # Accounts
 case("login")
 case("logout", post=lambda _: {})
@@ -553,28 +551,9 @@ def _judgements(world: World) -> Iterable[Visit]:
 CASES["judging:run_judgements"] = _judgements
 
 # Runs
-SORTS = [
-    "goal",
-    "task",
-    "site",
-    "experiment",
-    "agent",
-    "model",
-    "outcome",
-    "reward",
-    "reference",
-    "n_steps",
-    "steps",
-    "seconds",
-    "cost",
-    "created",
-    "created_at",
-    "end_reason",
-    "status",
-    "tokens",
-    "anomaly",
-    "has_anomaly",
-]
+SORTS = ["goal", "n_steps", "seconds", "cost", "created"]
+NO_SORTS = ["agent", "-outcome", "reference", "has_anomaly", "tokens"]
+"""What the list must not be ordered by, however somebody asks for it."""
 case(
     "runs:run_count",
     *[f"outcome={word}" for word in ("success", "failure")],
@@ -585,8 +564,7 @@ case(
 )
 case(
     "runs:run_list",
-    *[f"sort={name}" for name in SORTS],
-    "sort=-outcome",
+    *[f"sort={name}" for name in SORTS + NO_SORTS],
     *[f"outcome={word}" for word in ("success", "failure", "incomplete", "error")],
     *[f"reference={word}" for word in ("success", "failure", "")],
     "agent=zq-agent",
@@ -669,7 +647,7 @@ case("runs:infrastructure")
 case("runs:infrastructure_sites")
 case(
     "runs:task_list",
-    *[f"sort={name}" for name in TASK_SORTS],
+    "sort=shown_kind",
     *[f"kind={word}" for word in ("string_match", "url_match", "program_html")],
     *[f"patched={word}" for word in ("yes", "no", "reference", "infeasible")],
     "infeasible=yes",

@@ -33,14 +33,12 @@ BY_INDEX = {
     "sort=-seconds": "run_by_seconds",
     "sort=cost": "run_by_cost",
     "sort=-cost": "run_by_cost",
-    "sort=status": "run_by_status",
-    "sort=-status": "run_by_status",
-    "sort=anomalies": "run_by_anomaly",
     "sort=goal": "run_by_goal",
     "sort=-goal": "run_by_goal",
     "status=failed": "run_by_status",
     "anomaly=loop": "run_by_anomaly",
     "outcome=success": "run_by_outcome",
+    "archived=true": "run_archived",
     "reference=success": "verdict_by_age_of_run",
     "reference=success&reference=failure": "verdict_by_age_of_run",
 }
@@ -72,7 +70,7 @@ def keyset_of(query: str) -> Keyset:
     every = Run.objects.visible_with(visibility)
     found = RunFilter(QueryDict(query), queryset=every, visibility=visibility).qs
     sort = QueryDict(query).get("sort", "-created")
-    return run_keyset(found, every, sort, hidden=(None, None), is_short=False)
+    return run_keyset(found, every, sort, anonymous=None)
 
 
 def plan_of(rows: QuerySet[Any]) -> str:

@@ -279,10 +279,7 @@ class TestBlinding:
     def test_no_filter_finds_what_is_hidden(self, judge, query):
         assert listed(judge, query) == []
 
-    @pytest.mark.parametrize(
-        "sort", ["outcome", "agent", "model", "experiment", "cost", "reference"]
-    )
-    def test_no_order_tells_what_is_hidden(self, judge, hidden, sort):
+    def test_no_order_tells_what_is_hidden(self, judge, hidden):
         """Another hidden run whose values lie on the other side stands in the same place."""
         other = make_run(
             agent=make_agent("a-agent", "a-model"),
@@ -292,8 +289,10 @@ class TestBlinding:
             pictures=False,
         )
         make_study(runs=[other], annotators=[judge, make_user("annotator")])
-        assert listed(judge, f"sort={sort}") == ids(other, hidden)
-        assert listed(judge, f"sort=-{sort}") == ids(hidden, other)  # alike: the other way round
+        assert listed(judge, "sort=cost") == ids(other, hidden)
+        assert listed(judge, "sort=-cost") == ids(hidden, other)  # alike: the other way round
+        for few_values in ("outcome", "agent", "model", "experiment", "reference"):
+            assert listed(judge, f"sort=-{few_values}") == listed(judge, "")
 
     def test_reference_verdict_shows_when_settled(self, judge, hidden):
         item = hidden.study_items.get()
