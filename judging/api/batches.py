@@ -13,8 +13,7 @@ from judging.api.studies import LAUNCHES, READS, EvaluatorOut, audited_study, ev
 from judging.evaluating.forms import MOST_SELECTED, EvaluateForm, EvaluationRequest, selected_runs
 from judging.evaluating.pages import batches_shown_to
 from judging.evaluating.services import cancel_batch
-from judging.evaluators.language_models import ModelUnavailableError, offered_models
-from judging.evaluators.registry import evaluator_choices
+from judging.evaluators.registry import ModelUnavailableError, evaluator_choices, offered_models
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from runs.api.authentication import ApiRequest
 from runs.api.idempotency import Answer, once

@@ -21,8 +21,7 @@ from judging.evaluating.evaluating import (
     runs_to_evaluate,
     store_evaluations,
 )
-from judging.evaluators.language_models import usable_entry
-from judging.evaluators.registry import UnknownEvaluatorError, evaluator_of
+from judging.evaluators.registry import UnknownEvaluatorError, evaluator_of, usable_entry
 from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem, JudgeReply
 from runs.models import Run
 from runs.queue.paid_work import Watcher, Worker, WorkRefusedError

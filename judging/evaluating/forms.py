@@ -16,8 +16,7 @@ from judging.evaluating.cost_estimates import Estimate, estimate_in_words
 from judging.evaluating.evaluating import Again
 from judging.evaluating.services import estimate_batch, start_batch
 from judging.evaluators.contract import Evaluator
-from judging.evaluators.language_models import ModelOffer, ModelUnavailableError
-from judging.evaluators.registry import evaluator_choices
+from judging.evaluators.registry import ModelOffer, ModelUnavailableError, evaluator_choices
 from judging.models import EvaluationBatch, Study
 from runs.models import Run, RunStatus, User
 from runs.queue.paid_work import WorkRefusedError

@@ -20,8 +20,12 @@ from judging.evaluating.batches import StoredReplies
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.judges.injections import Attack, Way
 from judging.evaluators.judges.outcome import MANIPULATED, total_cost
-from judging.evaluators.language_models import ModelUnavailableError, model_registry, usable_entry
-from judging.evaluators.registry import evaluator_named
+from judging.evaluators.registry import (
+    ModelUnavailableError,
+    evaluator_named,
+    model_registry,
+    usable_entry,
+)
 from judging.evaluators.whole_runs import TrajectoryJudgeEvaluator
 from judging.models import Evaluation
 from judging.models.evaluations import SETTLED

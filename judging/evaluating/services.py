@@ -15,8 +15,7 @@ from judging.evaluating.cost_estimates import Estimate, estimate
 from judging.evaluating.evaluating import Again, runs_of, runs_to_evaluate, version_of
 from judging.evaluating.tasks import dispatch_batches
 from judging.evaluators.contract import Evaluator
-from judging.evaluators.language_models import usable_entry
-from judging.evaluators.registry import model_asked_by
+from judging.evaluators.registry import model_asked_by, usable_entry
 from judging.models import EvaluationBatch, EvaluatorVersion, Study
 from judging.studies.audit_kinds import EVALUATION_CANCELLED, EVALUATION_RESUMED, EVALUATION_STARTED
 from runs.accounts.audit_log import record_act

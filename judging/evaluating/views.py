@@ -24,11 +24,7 @@ from judging.evaluating.pages import (
     moves,
 )
 from judging.evaluating.services import cancel_batch, resume_batch
-from judging.evaluators.language_models import (
-    ModelUnavailableError,
-    how_to_configure,
-    offered_models,
-)
+from judging.evaluators.registry import ModelUnavailableError, how_to_configure, offered_models
 from judging.models import EvaluationBatch, Study
 from judging.studies.access import AUDIT, EVALUATE, for_auditors
 from runs.interface.fragments import AppRequest, wants_partial

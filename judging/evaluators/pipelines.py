@@ -17,7 +17,13 @@ from pydantic import BaseModel, ConfigDict
 from judging.evaluators.answer_judges import JUDGES
 from judging.evaluators.contract import AskingEvaluator, Evaluator, Finding, without_outcome
 from judging.evaluators.judges.outcome import SINGLE_STAGE, TWO_STAGE
-from judging.evaluators.matchers import NEEDS_JUDGE, MatcherEvaluator
+from judging.evaluators.matchers import (
+    NEEDS_JUDGE,
+    MatcherEvaluator,
+    TaskVersion,
+    judged_task,
+    with_task,
+)
 from judging.evaluators.matching.outcome import (
     Check,
     CheckVerdict,
@@ -28,7 +34,6 @@ from judging.evaluators.matching.outcome import (
 from judging.evaluators.matching.pipeline import Answered, Asked, asks_judge, build_matcher, combine
 from judging.evaluators.matching.repaired.matcher import RepairedMatcher
 from judging.evaluators.matching.strict import StrictMatcher
-from judging.evaluators.patched import TaskVersion, judged_task, with_task
 from judging.models import Evaluation, EvaluatorVersion
 from judging.models.evaluations import SETTLED
 from runs.models import Run, Task

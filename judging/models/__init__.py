@@ -2,15 +2,17 @@
 
 from judging.models.adjudication import Dispute, DisputeMessage, ReferenceVerdict
 from judging.models.batches import EvaluationBatch, EvaluationBatchItem, JudgeReply
-from judging.models.causes import Cause, CauseTag, Repair
-from judging.models.evaluations import Evaluation, EvaluationPatrol, EvaluatorVersion
-from judging.models.failures import (
+from judging.models.causes import (
+    Cause,
+    CauseTag,
     FailureCause,
     FailureCauseTag,
     FailureReview,
     FailureSample,
+    Repair,
     SampledFailure,
 )
+from judging.models.evaluations import Evaluation, EvaluationPatrol, EvaluatorVersion
 from judging.models.labels import (
     Label,
     LabelRevision,

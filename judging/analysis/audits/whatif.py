@@ -17,7 +17,7 @@ from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.population import SUCCESS
 from judging.analysis.audits.whatif_settings import Setting
 from judging.evaluators.contract import Evaluator, Finding
-from judging.evaluators.patched import OnPatchedTasks, TaskVersion
+from judging.evaluators.matchers import OnPatchedTasks, TaskVersion
 from judging.evaluators.pipelines import Pipeline
 from judging.evaluators.stored_judge import StoredJudge, read_replies
 from judging.models import Study

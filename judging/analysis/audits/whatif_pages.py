@@ -16,8 +16,8 @@ from judging.analysis.audits.population import counted_items
 from judging.analysis.audits.whatif import Change, Compared, Flip, compare
 from judging.analysis.audits.whatif_settings import STAGES, Setting, has_switches, read_setting
 from judging.evaluators.judges.outcome import StageName
+from judging.evaluators.matchers import TaskVersion
 from judging.evaluators.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, REJECTING, Rule
-from judging.evaluators.patched import TaskVersion
 from judging.evaluators.registry import model_asked_by
 from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
 from judging.statistics.proportions import Share

@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.judges.outcome import TWO_STAGE, StageName
+from judging.evaluators.matchers import TaskVersion
 from judging.evaluators.matching.pipeline import NAMES
 from judging.evaluators.matching.repaired.matcher import RepairedMatcher
 from judging.evaluators.matching.repaired.rules import ALL_RULES, Rule
 from judging.evaluators.matching.strict import StrictMatcher
-from judging.evaluators.patched import TaskVersion
 from judging.evaluators.pipelines import PIPELINES
 from judging.evaluators.registry import REGISTRY, Unasked, UnknownEvaluatorError, evaluator_of
 from judging.models import EvaluatorVersion

@@ -14,7 +14,7 @@ from judging.analysis.experiments.access import PERMISSIONS
 from judging.analysis.hint_effects.forms import HintWritingForm
 from judging.analysis.hint_effects.source_runs import listed, source_ids, writing_estimate
 from judging.analysis.reports.views import record_reading
-from judging.evaluators.language_models import how_to_configure
+from judging.evaluators.registry import how_to_configure
 from runs.catalogue.agents.language_models import (
     ModelUnavailableError,
     offered_models,

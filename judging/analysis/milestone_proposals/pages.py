@@ -16,11 +16,7 @@ from judging.analysis.milestone_proposals.proposing import ProposalsMade, reques
 from judging.evaluating.cost_estimates import cost_of
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.settings import ProposalSettings
-from judging.evaluators.language_models import (
-    ModelUnavailableError,
-    how_to_configure,
-    offered_models,
-)
+from judging.evaluators.registry import ModelUnavailableError, how_to_configure, offered_models
 from judging.models import ReferenceVerdict
 from runs.models import LearningItem, LearningJob, Run, RunStatus, Task
 from webagent.milestones.definition import MAX_NAME, MAX_WEIGHT, Definition

@@ -19,12 +19,13 @@ from judging.evaluating.cost_estimates import estimate_in_words, result_in_words
 from judging.evaluating.evaluating import BATCH, Again, runs_of, runs_without
 from judging.evaluating.services import chosen_runs, estimate_batch, start_batch
 from judging.evaluators.contract import Evaluator
-from judging.evaluators.language_models import ModelUnavailableError, usable_entry
 from judging.evaluators.registry import (
+    ModelUnavailableError,
     UnknownEvaluatorError,
     evaluator_named,
     model_asked_by,
     predefined_evaluators,
+    usable_entry,
 )
 from judging.management.arguments import at_most, dollars, study_named
 from judging.models import EvaluationBatch, Study

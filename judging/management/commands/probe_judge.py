@@ -13,8 +13,7 @@ from judging.analysis.wording import DASH
 from judging.evaluating.evaluating import runs_of
 from judging.evaluating.probing import AttackResult, Probe, judgements, probe, probed_judge
 from judging.evaluators.judges.injections import ATTACKS, Attack
-from judging.evaluators.language_models import ModelUnavailableError
-from judging.evaluators.registry import REGISTRY, UnknownEvaluatorError
+from judging.evaluators.registry import REGISTRY, ModelUnavailableError, UnknownEvaluatorError
 from judging.management.arguments import at_most, dollars, study_named
 from judging.statistics.figures import Undefined
 from judging.statistics.proportions import Share

@@ -14,8 +14,8 @@ from django.http import QueryDict
 from django.test import Client
 from django.utils import timezone
 
+from judging.extension import ReferenceVerdictColumn
 from judging.models import ReferenceVerdict, StudyItem
-from judging.studies.run_list import ReferenceVerdictColumn
 from runs.interface.keyset import Cursor, KeyPage, Keyset, read_cursor
 from runs.interface.paging import RowCount, count_rows
 from runs.models import Event, Run, RunStatus, User

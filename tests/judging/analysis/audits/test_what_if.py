@@ -17,8 +17,8 @@ from judging.analysis.audits.whatif_pages import switchable
 from judging.analysis.audits.whatif_rules import levers
 from judging.analysis.audits.whatif_settings import Setting, read_setting, setting_of, switched
 from judging.evaluating.evaluating import evaluate_study, version_of
+from judging.evaluators.matchers import TaskVersion
 from judging.evaluators.matching.repaired.rules import ALL_RULES, Rule
-from judging.evaluators.patched import TaskVersion
 from judging.evaluators.registry import REGISTRY, Unasked, evaluator_named, evaluator_of
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, StudyMember, Unblinding
 from judging.statistics.confusion import Cell, ConfusionMatrix
