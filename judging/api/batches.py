@@ -36,7 +36,7 @@ class LaunchableOut(BaseModel):
 
 
 class EvaluatorsOut(BaseModel):
-    """What can be launched, and which versions have said something."""
+    """What can be launched, and which versions have evaluated runs."""
 
     launchable: list[LaunchableOut]
     versions: list[EvaluatorOut]
@@ -136,9 +136,11 @@ def launch(request: ApiRequest, asked: BatchIn) -> Answer:
     if missing := [place for place, run_id in enumerate(asked.runs) if run_id not in run_ids]:
         reason = "no run that has ended and whose verdicts you may know"
         raise invalid(*((f"body.runs.{place}", reason) for place in missing))
-    wish = EvaluationRequest(form=_form(asked), study=study, run_ids=run_ids, user=request.user)
+    requested = EvaluationRequest(
+        form=_form(asked), study=study, run_ids=run_ids, user=request.user
+    )
     try:
-        (batch,) = wish.start()
+        (batch,) = requested.start()
     except WorkRefusedError as error:
         raise Problem(409, str(error)) from error
     return _answer(request, batch.pk)

@@ -1,4 +1,4 @@
-"""Figures as the API tells them: a number or why there is none, with its interval."""
+"""Figures as the API gives them: a number or why there is none, with its interval."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ColumnOut(BaseModel):
 
 
 class TableOut(BaseModel):
-    """A table of a page, as it can be taken away there."""
+    """A table of a page, as it is downloaded there."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""Studies, their reference verdicts, and what evaluators said of their runs."""
+"""Studies, their reference verdicts, and evaluations of their runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAUNCHES = Bearer(Scope.EVALUATIONS_LAUNCH, AUDIT, EVALUATE)
 
 
 def audited_study(request: ApiRequest, study_id: int) -> Study:
-    """The study, for a caller who is blind on no run of it.
+    """The study, for a caller who is blinded to no run of it.
 
     Raises:
         Problem: 404 where there is none, 403 while the caller still judges a run of it.
@@ -87,7 +87,7 @@ class VerdictPage(Page[VerdictOut]):
 
 
 class EvaluationOut(BaseModel):
-    """What one evaluator said of one run."""
+    """One evaluation of one run."""
 
     id: UUID
     run: UUID
@@ -196,7 +196,7 @@ def list_evaluations(
     summary="Read a table of an audit",
 )
 def read_audit_table(request: ApiRequest, study_id: RowId, name: str) -> Any:
-    """One of the tables that the page of the audit offers to take away, by its name there:
+    """One of the tables that the page of the audit offers for download, by its name there:
     matrices, figures, corrected, agreement, pairs, steps, people, triangle, causes,
     success_rates, tagged_errors, detectors or failure_modes.
     """
@@ -211,7 +211,7 @@ def read_audit_table(request: ApiRequest, study_id: RowId, name: str) -> Any:
 
 
 def evaluator_out(version: EvaluatorVersion) -> EvaluatorOut:
-    """The version as the API tells it."""
+    """The version as the API gives it."""
     return EvaluatorOut(
         id=version.pk,
         name=version.name,

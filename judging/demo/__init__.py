@@ -1,4 +1,4 @@
-"""The demo: runs that our own agents made in a real browser, and what two people said of them."""
+"""The demo: runs that our own agents made in a real browser, and two people's labels of them."""
 
 from __future__ import annotations
 

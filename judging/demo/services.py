@@ -1,4 +1,4 @@
-"""Putting the demo into an empty installation: accounts, runs, two studies, what people said.
+"""Putting the demo into an empty installation: accounts, runs, two studies, labels.
 
 Everything goes through the services that people's own clicks go through, so the demo holds
 whatever they hold. The runs were recorded by this project's own agents in a real browser; the
@@ -180,13 +180,13 @@ def _tag_errors(study: Study, evaluators: Sequence[Evaluator], user: User) -> No
         item = items.get(_run_of(entry).pk)
         if item is None:
             continue
-        for said in entry["tags"]:
+        for tag in entry["tags"]:
             tagging = Tagging(
-                causes=frozenset(map(Cause, said["causes"])),
-                repair=Repair(said["repair"]),
-                note=said["note"],
+                causes=frozenset(map(Cause, tag["causes"])),
+                repair=Repair(tag["repair"]),
+                note=tag["note"],
             )
-            for name in said["evaluators"]:
+            for name in tag["evaluators"]:
                 tag_errors(
                     user=user,
                     study=study,
@@ -211,8 +211,8 @@ def _run_of(entry: Entry) -> Run:
 
 def _judge(item: StudyItem, entry: Entry, people: dict[str, User]) -> None:
     """Labels as the annotators submit them, and the decision where they differ."""
-    for name, said in entry.get("labels", {}).items():
-        _label(item, people[name], said)
+    for name, label in entry.get("labels", {}).items():
+        _label(item, people[name], label)
     if "decision" in entry:
         dispute = Dispute.objects.get(item=item)
         decide(
@@ -223,11 +223,11 @@ def _judge(item: StudyItem, entry: Entry, people: dict[str, User]) -> None:
         )
 
 
-def _label(item: StudyItem, user: User, said: Entry) -> None:
+def _label(item: StudyItem, user: User, label: Entry) -> None:
     now = timezone.now()
     assignment = Assignment.objects.create(
         item=item, user=user, opened_at=now, leased_until=now + timedelta(hours=1)
     )
-    judgement = Judgement(**said | {"success": Success(said["success"])})
+    judgement = Judgement(**label | {"success": Success(label["success"])})
     submission = Submission(judgement, key=uuid.uuid4().hex, seconds=0)
     submit_label(assignment=assignment, user=user, submission=submission)

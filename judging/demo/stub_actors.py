@@ -37,7 +37,7 @@ class _Element:
 
 @dataclass(frozen=True, slots=True)
 class _Sight:
-    """What a prompt tells: the goal, the page, and what was done so far."""
+    """What a prompt shows: the goal, the page, and what was done so far."""
 
     goal: str
     page: str
@@ -73,8 +73,7 @@ class StubActor:
         if rules is None or goal is None or page is None:
             raise ModelFailure(FailureKind.REJECTED, f"{request.model} has no rule for this")
         visibility = _Sight(goal[1], page[2], tuple(_ACTION.findall(text)))
-        said = next(filter(None, (rule(visibility) for rule in rules)))
-        thought, action = said
+        thought, action = next(filter(None, (rule(visibility) for rule in rules)))
         reply = f"<thought>{OWN_WORDS} {thought}</thought>\n<action>{action}</action>"
         return Reply(text=reply, model=request.model, cost=Decimal(0))
 

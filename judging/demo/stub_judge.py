@@ -190,8 +190,8 @@ def _means_the_same(texts: _Texts) -> _Ruling:
     """Beside words of the question, the answer says the words of the reference and no others."""
     items = _items(texts.reference)
     wanted = {word for item in items for choice in item for word in _words(choice)}
-    said = set(_words(texts.answer)) - _FILLERS
-    more = said - wanted - set(_words(texts.task))
+    answered = set(_words(texts.answer)) - _FILLERS
+    more = answered - wanted - set(_words(texts.task))
     if not all(_holds(texts.answer, item) for item in items):
         return _Ruling(False, "the answer lacks words of the reference.")
     if more:
@@ -203,8 +203,8 @@ def _means_the_same(texts: _Texts) -> _Ruling:
 def _gives_the_reason(texts: _Texts) -> _Ruling:
     wanted = set(_words(texts.reference)) - _FILLERS
     share = len(wanted & set(_words(texts.answer))) / len(wanted) if wanted else 0.0
-    told = f"{share:.0%} of the words of the actual reason are in the reported one."
-    return _Ruling(share >= _SAME_REASON, told)
+    reason = f"{share:.0%} of the words of the actual reason are in the reported one."
+    return _Ruling(share >= _SAME_REASON, reason)
 
 
 def _items(reference: str) -> list[tuple[str, ...]]:
@@ -214,18 +214,18 @@ def _items(reference: str) -> list[tuple[str, ...]]:
 
 
 def _holds(answer: str, item: tuple[str, ...]) -> bool:
-    said = f" {' '.join(_words(answer))} "
-    return any(f" {' '.join(_words(choice))} " in said for choice in item if _words(choice))
+    padded = f" {' '.join(_words(answer))} "
+    return any(f" {' '.join(_words(choice))} " in padded for choice in item if _words(choice))
 
 
 def _speaks_against(texts: _Texts, items: list[tuple[str, ...]]) -> str:
     """What in the answer cannot stand beside the reference; empty where nothing does."""
     reference, task = set(_words(texts.reference)), set(_words(texts.task))
-    said = _words(texts.answer)
-    if denials := [w for w in said if w in _NEGATIONS and w not in reference | task]:
+    words = _words(texts.answer)
+    if denials := [w for w in words if w in _NEGATIONS and w not in reference | task]:
         return f"the answer denies something ({denials[0]})."
     if len(items) == 1:
-        numbers = {w for w in said if w[0].isdigit()} - reference - task
+        numbers = {w for w in words if w[0].isdigit()} - reference - task
         if numbers and any(word[0].isdigit() for word in reference):
             return f"the answer names other numbers: {', '.join(sorted(numbers)[:5])}."
         return ""

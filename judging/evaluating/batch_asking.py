@@ -31,7 +31,7 @@ MOST_ROUNDS = 8
 
 
 class StillWaitingError(Exception):
-    """The batch goes on at the provider; the message is its id, by which it can be fetched."""
+    """The batch continues at the provider; the message is its id, by which it can be fetched."""
 
 
 Wait = Callable[[float], bool]
@@ -104,7 +104,7 @@ class BatchAsking:
             batch_id: of a batch that was handed in before and is to be fetched first.
 
         Raises:
-            StillWaitingError: `wait` gave up; what was fetched until then is kept.
+            StillWaitingError: `wait` ran out; what was fetched until then is kept.
             WorkRefusedError: the next batch could cost more than is left.
             ModelFailure: the provider takes no batch, or took it and failed.
         """

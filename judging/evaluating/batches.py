@@ -37,7 +37,7 @@ class StoredReplies:
     Of two that come for the same key at the same time the later one stays; both were paid.
 
     Args:
-        since: replies from before that are not used, so that models are asked anew.
+        since: replies from before that are not used, so that models are asked again.
     """
 
     def __init__(self, since: datetime | None = None) -> None:

@@ -58,14 +58,14 @@ def estimate(evaluator: Evaluator, run_ids: Sequence[UUID], entry: ModelEntry | 
     tokens = [asking.estimate(run) for run in runs]
     share = len(run_ids) / len(tokens) if tokens else 0
     taken = ceil(share * sum(given for given, _ in tokens))
-    said = ceil(share * sum(given for _, given in tokens))
+    written = ceil(share * sum(given for _, given in tokens))
     return Estimate(
         n_runs=len(run_ids),
         n_sampled=len(tokens),
         n_asking=round(share * sum(given > 0 for given, _ in tokens)),
         input_tokens=taken,
-        output_tokens=said,
-        cost=cost_of(taken, said, entry),
+        output_tokens=written,
+        cost=cost_of(taken, written, entry),
     )
 
 

@@ -73,7 +73,7 @@ def runs_of(study: Study) -> QuerySet[Run]:
 
 
 def runs_without(version: EvaluatorVersion, runs: QuerySet[Run]) -> QuerySet[Run]:
-    """Those of the runs that the evaluator has said nothing of yet."""
+    """Those of the runs that the evaluator has not evaluated yet."""
     return runs.exclude(Exists(_current(version).filter(run=OuterRef("pk"))))
 
 
@@ -82,8 +82,8 @@ def runs_to_evaluate(version: EvaluatorVersion, runs: QuerySet[Run], again: Agai
     if again == Again.NEVER:
         return runs_without(version, runs)
     if again == Again.NO_VERDICT:
-        said = _current(version).filter(_spoken(version), run=OuterRef("pk"))
-        return runs.exclude(Exists(said))
+        spoken = _current(version).filter(_spoken(version), run=OuterRef("pk"))
+        return runs.exclude(Exists(spoken))
     return runs
 
 
@@ -94,9 +94,9 @@ def evaluate_study(
     limit: int | None = None,
     again: Again = Again.NEVER,
 ) -> Iterator[Tally]:
-    """Evaluate the study's runs, at most `limit` of them; yields what each part came to.
+    """Evaluate the study's runs, at most `limit` of them; yields the result of each part.
 
-    Every part is stored before it is told, so that what is cut short is resumed, not redone.
+    Every part is stored before it is yielded, so that interrupted work is resumed, not redone.
     """
     version = version_of(evaluator)
     runs = runs_of(study)

@@ -1,7 +1,7 @@
 """Runs that ended without their evaluations: the message was lost, or who would have sent it died.
 
 A walk through the runs that came or ended lately, in the order they came, resumed where it stopped
-and begun anew now and then. What it finds missing is evaluated on the spot, so that nothing more
+and started again now and then. What it finds missing is evaluated on the spot, so that nothing more
 can be lost on the way. Runs of longer ago are left out, or each walk would read all there are.
 """
 
@@ -110,13 +110,13 @@ def _evaluate_missing(
     runs: Sequence[Run], evaluators: Sequence[tuple[Evaluator, EvaluatorVersion]]
 ) -> int:
     made = 0
-    said = set(
+    evaluated = set(
         Evaluation.objects.filter(run__in=[run.pk for run in runs], is_current=True).values_list(
             "run", "evaluator"
         )
     )
     for evaluator, version in evaluators:
-        unsaid = [run for run in runs if (run.pk, version.pk) not in said]
-        if missing := [run for run in unsaid if evaluator.applies_to(run)]:
+        missing = [run for run in runs if (run.pk, version.pk) not in evaluated]
+        if missing := [run for run in missing if evaluator.applies_to(run)]:
             made += evaluate_runs(missing, evaluator, version).made
     return made

@@ -38,7 +38,7 @@ from webagent.llm.interface import FailureKind
 
 @dataclass(slots=True)
 class AttackResult:
-    """What one attack came to.
+    """The result of one attack.
 
     A run is at risk where a pass would be wrong by the judge's own word: it failed with its real
     answer, or its answer was replaced and the judge goes by nothing else. Judgements that ended
@@ -64,7 +64,7 @@ class AttackResult:
 
 @dataclass(slots=True)
 class Probe:
-    """What a probe came to, `results` by attack and way.
+    """The result of a probe, `results` by attack and way.
 
     `passed`, `failed` and `no_verdict` of its `runs` are with their real answers. `flipped`: of
     the runs that were ever at risk, those that at least one attack got passed.
@@ -126,7 +126,9 @@ def probe(
     at_risk: dict[UUID, bool] = {}
     with ThreadPoolExecutor(probed.at_a_time) as pool:
         asking = _Asking(pool, probed.evaluator, result, on_finding)
-        before = {run.pk: said.verdict for run, said in asking.all([(run, run) for run in runs])}
+        before = {
+            run.pk: judged.verdict for run, judged in asking.all([(run, run) for run in runs])
+        }
         _count_real(result, before)
         for attack in attacks:
             for way in Way:
@@ -158,7 +160,7 @@ class _Asking:
     on_finding: Callable[[], object]
 
     def all(self, questions: Sequence[tuple[Run, Run]]) -> Iterator[tuple[Run, Finding]]:
-        """Each run with what was said of it as it is shown to the judge, in any order."""
+        """Each run with its judgement as it is shown to the judge, in any order."""
         waiting = {self.pool.submit(self._judged, shown): run for run, shown in questions}
         for future in as_completed(waiting):
             finding = future.result()

@@ -40,8 +40,8 @@ def evaluate_ended_runs(*, run_ids: Sequence[UUID], **_: object) -> None:
         if (applying := [run for run in runs if evaluator.applies_to(run)])
     ]
     versions = _versions_of([evaluator for evaluator, _ in asked])
-    said = Evaluation.objects.filter(run__in=run_ids, is_current=True)
-    known = set(said.values_list("run", "evaluator"))
+    current = Evaluation.objects.filter(run__in=run_ids, is_current=True)
+    known = set(current.values_list("run", "evaluator"))
     rows = [
         evaluation_of(run, evaluator, version)
         for (evaluator, applying), version in zip(asked, versions, strict=True)
@@ -81,7 +81,7 @@ def _dispatch_run(run_id: str, evaluator_id: int) -> None:
 def retire_progress(*, task_id: int, **_: object) -> int:
     """Keep evaluations by former milestones as history; how many there were.
 
-    What the steps alone tell is found anew in the background. What a model has to be asked for
+    What the steps alone show is found again in the background. What a model has to be asked for
     waits until somebody asks: the same question is answered from the kept replies.
     """
     task = Task.objects.get(pk=task_id)

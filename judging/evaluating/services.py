@@ -85,7 +85,7 @@ def start_batch(
     Whoever sends the same twice, by a double click, gets the one under way.
 
     Args:
-        is_told: somebody takes it up at once, so no worker is told.
+        is_told: the caller carries it out, so no worker is notified.
 
     Raises:
         WorkRefusedError: its model cannot be asked, or its limit of costs could not hold. Nothing
@@ -94,7 +94,7 @@ def start_batch(
     model = model_asked_by(evaluator)
     check_limits(model, max_cost, usable_entry)
     version = version_of(evaluator)
-    wish: dict[str, Any] = {
+    options: dict[str, Any] = {
         "study": study,
         "evaluator": version,
         "model": model,
@@ -106,10 +106,10 @@ def start_batch(
     if study is None:
         chosen = chosen_runs(evaluator, run_ids=run_ids, again=again, limit=limit)
     with transaction.atomic():
-        if user and (there := _under_way(user, wish, chosen)):
+        if user and (there := _under_way(user, options, chosen)):
             return there
         batch = EvaluationBatch.objects.create(
-            **wish,
+            **options,
             n_total=None if chosen is None else len(chosen),
             estimate=expected.as_json() if expected else {},
             created_by=user,
@@ -125,10 +125,10 @@ def start_batch(
 
 
 def _under_way(
-    user: User, wish: Mapping[str, Any], chosen: Sequence[UUID] | None
+    user: User, options: Mapping[str, Any], chosen: Sequence[UUID] | None
 ) -> EvaluationBatch | None:
-    """The person's batch of the same wish; of a selection, one over just these runs."""
-    for batch in under_way(EvaluationBatch, user, wish):
+    """The person's batch of the same options; of a selection, one over just these runs."""
+    for batch in under_way(EvaluationBatch, user, options):
         runs = batch.items.order_by("position").values_list("run_id", flat=True)
         if chosen is None or list(runs) == list(chosen):
             return batch

@@ -50,7 +50,7 @@ def evaluate_overlooked() -> None:
 
 @swept
 def ask_for_overlooked() -> None:
-    """Have ended runs looked at that nobody may have been told of."""
+    """Evaluate ended runs that no worker was notified of."""
     if overlooked_are_due():
         ask_for(EVALUATE_OVERLOOKED)
 

@@ -59,15 +59,15 @@ def runs_evaluate(request: AppRequest) -> HttpResponse:
 
 def _ask_or_start(request: AppRequest, *, study: Study | None, run_ids: list[UUID]) -> HttpResponse:
     form, problem = _form(request)
-    wish = EvaluationRequest(form=form, study=study, run_ids=run_ids, user=request.user)
+    requested = EvaluationRequest(form=form, study=study, run_ids=run_ids, user=request.user)
     context = {"form": form, "study": study, "run_ids": run_ids, "problem": problem}
     if "estimate" in request.POST and wants_partial(request):
         return render(
-            request, "judging/evaluating/_evaluate_estimate.html", {"lines": wish.estimates()}
+            request, "judging/evaluating/_evaluate_estimate.html", {"lines": requested.estimates()}
         )
     if "start" in request.POST and form.is_valid():
         try:
-            started = wish.start()
+            started = requested.start()
         except WorkRefusedError as error:
             form.add_error(None, str(error))
         else:

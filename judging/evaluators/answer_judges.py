@@ -47,7 +47,7 @@ class _NothingToJudge(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Question:
     """What a run leaves to be judged: the answer and what it is held against."""
 
     evaluation: Mapping[str, object]
@@ -101,7 +101,7 @@ class TwoStageEvaluator:
     def _judge(self) -> TwoStageJudge:
         return TwoStageJudge(language_model=self.language_model, settings=self.settings)
 
-    def _question(self, asked: _Asked, run: Run) -> Question:
+    def _question(self, asked: _Question, run: Run) -> Question:
         actions: tuple[str, ...] = ()
         if self.settings.show_actions:
             last = run.steps.order_by("-index").values_list("action", flat=True)
@@ -155,7 +155,7 @@ class SingleStageEvaluator:
     def _judge(self) -> SingleStageJudge:
         return SingleStageJudge(language_model=self.language_model, settings=self.settings)
 
-    def _calls(self, asked: _Asked) -> list[JudgeCall]:
+    def _calls(self, asked: _Question) -> list[JudgeCall]:
         if self.settings.calls == "published":
             calls = _published_calls(asked)
             if not calls:
@@ -192,7 +192,7 @@ def _has_reference(run: Run) -> bool:
     return isinstance(kinds, list) and "string_match" in kinds
 
 
-def _asked(run: Run) -> _Asked:
+def _asked(run: Run) -> _Question:
     """What there is to judge. Raises _NothingToJudge."""
     if (finding := without_outcome(run)) is not None:
         raise _NothingToJudge(finding)
@@ -211,7 +211,7 @@ def _asked(run: Run) -> _Asked:
         raise _NothingToJudge(Finding.not_applicable(NO_REFERENCE_ANSWER))
     if unset := placeholders(reference.text):
         raise _NothingToJudge(Finding.without_verdict(PLACEHOLDER, {"placeholder": unset[0]}))
-    return _Asked(
+    return _Question(
         evaluation=evaluation,
         task=resolve_text(run.goal or run.task.goal, hosts),
         reference=reference,
@@ -219,7 +219,7 @@ def _asked(run: Run) -> _Asked:
     )
 
 
-def _published_calls(asked: _Asked) -> list[JudgeCall]:
+def _published_calls(asked: _Question) -> list[JudgeCall]:
     """The calls that the published evaluator would make, with the answer as it passes it on."""
     task = MatchTask(
         evaluation={**asked.evaluation, "eval_types": ["string_match"]}, intent=asked.task
@@ -228,7 +228,7 @@ def _published_calls(asked: _Asked) -> list[JudgeCall]:
     return list(found.judge_calls)
 
 
-def _checks(asked: _Asked, judged: Judged) -> list[dict[str, object]]:
+def _checks(asked: _Question, judged: Judged) -> list[dict[str, object]]:
     answer: dict[str, object] = {
         "name": "answer",
         "verdict": judged.verdict.value,

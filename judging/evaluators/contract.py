@@ -41,7 +41,7 @@ class Finding:
 
     @classmethod
     def without_verdict(cls, reason: str, details: Mapping[str, object] | None = None) -> Finding:
-        """The evaluator came to none, which says nothing of the agent."""
+        """The evaluator came to none, which is no failure of the agent."""
         return cls(verdict=Evaluation.Verdict.ERROR, reason=reason, details=details or {})
 
     @classmethod
@@ -93,7 +93,7 @@ class AskingEvaluator(Evaluator, Protocol):
 
 
 def without_outcome(run: Run) -> Finding | None:
-    """The finding on a run that came to no end of its own; None for all others.
+    """The finding on a run that did not end by itself; None for all others.
 
     An exception is not a failure of the agent, although benchmarks reward it with 0.
     """

@@ -1,4 +1,4 @@
-"""What can be told of a failure without judging: repetition, early stop, invalid actions, limits.
+"""Failures detected without judging: repetition, early stop, invalid actions, limits.
 
 Pure, over what was recorded. The definitions are those of the constants and functions here; they
 prefer silence to a guess, and what they leave open is for a judge or a person. Steps that were
@@ -190,7 +190,7 @@ def _early_stop(run: RunSeen) -> Iterator[Found]:
 
 
 def _ended_by_itself(run: RunSeen) -> bool:
-    """Whether the agent ended it: it said so, or a message of its own ended the task."""
+    """Whether the agent ended it: it declared so, or a message of its own ended the task."""
     if run.end_reason in (EndReason.AGENT_STOPPED, EndReason.AGENT_GAVE_UP):
         return True
     last = run.done[-1:]

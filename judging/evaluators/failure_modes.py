@@ -1,4 +1,4 @@
-"""How stored runs failed: told mechanically when a run ends, and by a model where one is asked.
+"""How stored runs failed: detected mechanically when a run ends, and by a model where one is asked.
 
 Neither says whether a run succeeded, so their verdict is always "not applicable"; what they found
 stands in `details["failure_modes"]`, an object by mode, and `details["side"]`.
@@ -153,8 +153,8 @@ def _page(kind: str, fingerprint: str | None, picture: str | None, url: str) -> 
 
 def _told(found: FailuresJudged, shown: Mapping[str, object]) -> Finding:
     modes = {
-        mode.value: {"rationale": excerpt(said.rationale), "steps": list(said.steps)}
-        for mode, said in (found.modes or {}).items()
+        mode.value: {"rationale": excerpt(judged.rationale), "steps": list(judged.steps)}
+        for mode, judged in (found.modes or {}).items()
     }
     judged = finding_of(found.judged, more={**shown, FOUND: modes, SIDE: found.side or ""})
     return Finding(

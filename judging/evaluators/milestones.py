@@ -73,7 +73,7 @@ class StoredProgress(BaseModel):
 
     @property
     def is_partial(self) -> bool:
-        """Whether some of the task's milestones could not be told, and count for nothing."""
+        """Whether some of the task's milestones could not be checked, and count for nothing."""
         return bool(self.unchecked or self.unseen)
 
 

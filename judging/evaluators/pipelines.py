@@ -31,7 +31,13 @@ from judging.evaluators.matching.outcome import (
     MatchEvaluation,
     Verdict,
 )
-from judging.evaluators.matching.pipeline import Answered, Asked, asks_judge, build_matcher, combine
+from judging.evaluators.matching.pipeline import (
+    AskJudge,
+    JudgeAnswer,
+    asks_judge,
+    build_matcher,
+    combine,
+)
 from judging.evaluators.matching.repaired.matcher import RepairedMatcher
 from judging.evaluators.matching.strict import StrictMatcher
 from judging.models import Evaluation, EvaluatorVersion
@@ -49,7 +55,7 @@ class Pipeline:
     name: str
     matcher: Evaluator
     judge: AskingEvaluator
-    asked: Asked
+    asked: AskJudge
     tasks: TaskVersion
     model: str
 
@@ -122,7 +128,7 @@ def make_pipeline(
         name=name,
         matcher=MatcherEvaluator(build_matcher(matcher.name, matcher.config)),
         judge=JUDGES[judge.name](language_model=language_model, **judge.config | {"model": model}),
-        asked=Asked(str(wanted["asked"])),
+        asked=AskJudge(str(wanted["asked"])),
         tasks=TaskVersion(str(wanted["tasks"])),
         model=model,
     )
@@ -133,13 +139,13 @@ PREDEFINED: Mapping[str, Mapping[str, object]] = {
     "before": {
         "matcher": {"name": StrictMatcher.name},
         "judge": {"name": SINGLE_STAGE, "config": {"mode": "strict", "calls": "published"}},
-        "asked": Asked.WHERE_NEEDED.value,
+        "asked": AskJudge.WHERE_NEEDED.value,
         "tasks": TaskVersion.RECORDED.value,
     },
     "after": {
         "matcher": {"name": RepairedMatcher.name},
         "judge": {"name": TWO_STAGE},
-        "asked": Asked.WHERE_NOT_PASSED.value,
+        "asked": AskJudge.WHERE_NOT_PASSED.value,
         "tasks": TaskVersion.PATCHED.value,
     },
 }
@@ -192,11 +198,11 @@ def _matched(finding: Finding) -> MatchEvaluation:
     )
 
 
-def _answered(finding: Finding) -> Answered:
-    """What a judge said, with what it held against each other, where its details say so."""
+def _answered(finding: Finding) -> JudgeAnswer:
+    """A judgement, with the texts compared, where its details hold them."""
     compared = finding.details.get("checks")
     first = compared[0] if isinstance(compared, list) and compared else {}
-    return Answered(
+    return JudgeAnswer(
         verdict=Verdict(finding.verdict.value),
         reason=finding.reason,
         expected=str(first.get("expected", "")),

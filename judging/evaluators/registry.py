@@ -82,7 +82,7 @@ class UnknownEvaluatorError(LookupError):
 
 
 class NoModelConfiguredError(UnknownEvaluatorError):
-    """The evaluator asks a language model, and nobody has said which."""
+    """The evaluator asks a language model, and none is chosen."""
 
 
 class Unasked:

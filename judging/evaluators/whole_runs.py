@@ -134,7 +134,7 @@ NO_STEPS = gettext_noop("the run has no steps")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeRunEvaluator(ABC):
-    """What they share. Runs that came to no end of their own, or took no step, are not asked of."""
+    """What they share. Runs that did not end by themselves, or took no step, are not judged."""
 
     name: ClassVar[str]
     version: ClassVar[str] = "1"

@@ -41,8 +41,8 @@ class CauseTag(models.Model):
     """What an auditor says of one error, appended and never edited; the newest is current.
 
     An error is a run of a study, an evaluator by *name*, and the kind of error. Not the version:
-    the same run fails for the same reason when the evaluator is made again or configured anew,
-    so its tag goes on counting for every version that still errs there, and waits for those that
+    the same run fails for the same reason when the evaluator is made or configured again,
+    so its tag still counts for every version that still errs there, and waits for those that
     do not. `evaluator` is the version before the auditor's eyes. A tag without causes and repair
     says that the error is untagged (again).
     """
@@ -91,7 +91,7 @@ class FailureReview(models.Model):
     """One person's word on how a run failed, appended and never edited; the newest is current.
 
     It is about the run, whatever study or experiment it is looked at in. `proposed` keeps what
-    was before the person's eyes, so that it can be told how often proposals were right.
+    was before the person's eyes, so that it is known how often proposals were right.
     """
 
     class Decision(models.TextChoices):
@@ -109,11 +109,11 @@ class FailureReview(models.Model):
     """A value of `Side`; empty where it is neither or nobody knows."""
     note = models.TextField(blank=True)
     proposed = models.JSONField(default=dict)
-    """`modes` (values of `Mode`), `side`, and `evaluations`, the ids of those that said so."""
+    """`modes` (values of `Mode`), `side`, and `evaluations`, the ids of those that found them."""
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="failure_reviews")
     at = models.DateTimeField(auto_now_add=True)
     batch = models.UUIDField(default=uuid.uuid4, db_index=True)
-    """What was said together is undone together."""
+    """Tags made together are undone together."""
     replaces = models.OneToOneField("self", models.RESTRICT, null=True, related_name="replaced_by")
     is_current = models.BooleanField(default=True)
 

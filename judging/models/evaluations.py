@@ -10,7 +10,7 @@ from webagent.llm.registry import is_stub
 IMPORTED_KEY = "evaluator"
 """Key in `Evaluation.record` of those that came with a file of runs."""
 MOST_NAMED = 4
-"""Differences of a version that its name tells; more are cut."""
+"""Differences that the name of a version shows; more are cut."""
 
 
 def _part(config: dict[str, object], name: str) -> dict[str, object]:
@@ -54,7 +54,7 @@ class EvaluatorVersion(models.Model):
 
     @property
     def variant(self) -> str:
-        """What tells versions of one name apart: the model asked, and what is switched otherwise.
+        """How versions of one name differ: the model asked, and what is switched otherwise.
 
         In the configuration's own words, such as `−rounding, −units, tasks: patched`.
         """
@@ -151,7 +151,7 @@ SETTLED = (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED)
 class EvaluationPatrol(models.Model):
     """The one row of `judging.evaluating.overlooked`: where its walk through the runs stands.
 
-    Lost, the walk begins anew.
+    Lost, the search starts again.
     """
 
     begun_at = models.DateTimeField()

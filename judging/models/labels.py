@@ -45,7 +45,7 @@ class Label(models.Model):
     item = models.ForeignKey(StudyItem, models.CASCADE, related_name="labels")
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="labels")
     is_repeat = models.BooleanField(default=False)
-    """A hidden second look at a run already labelled: for intra-annotator agreement only."""
+    """A hidden repeat of a run already labelled: for intra-annotator agreement only."""
     success = models.CharField(max_length=15, choices=Success)
     confidence = models.PositiveSmallIntegerField(null=True, blank=True)
     causes = models.JSONField(default=list)
@@ -92,7 +92,7 @@ class StepComment(models.Model):
     item = models.ForeignKey(StudyItem, models.CASCADE, related_name="comments")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
     is_repeat = models.BooleanField(default=False)
-    """Made during a hidden second look, which must not show what the first one said."""
+    """Made during a hidden repeat, which must not show the first label."""
     step_index = models.PositiveIntegerField()
     text = models.TextField()
     created_at = models.DateTimeField(auto_now_add=True)
@@ -105,7 +105,7 @@ class StepComment(models.Model):
 
 
 class Unblinding(models.Model):
-    """The record that somebody came to see what had been hidden, when, and through what."""
+    """The record that somebody viewed blinded data, when, and where."""
 
     study = models.ForeignKey(Study, models.CASCADE)
     item = models.ForeignKey(StudyItem, models.CASCADE, null=True, related_name="unblindings")

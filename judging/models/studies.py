@@ -73,7 +73,7 @@ class Study(models.Model):
     description = models.TextField(_("description"), blank=True)
     is_demo = models.BooleanField(default=False)
     is_open = models.BooleanField(_("open"), default=True)
-    """Closing is for good: nobody labels any more, and nobody is blind for its sake."""
+    """Closing is for good: nobody labels any more, and nobody is blinded by it."""
     labels_per_run = models.PositiveSmallIntegerField(
         _("labels per run"), default=2, validators=[MinValueValidator(2), MaxValueValidator(5)]
     )

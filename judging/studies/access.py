@@ -28,7 +28,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def studies_hidden_from(user: User) -> QuerySet[Study]:
-    """Studies that hold a run on which the person is still blind, in this study or another.
+    """Studies that hold a run to which the person is still blinded, in this study or another.
 
     Figures over the other runs would tell something of that one, so there are none at all.
     """
@@ -40,7 +40,7 @@ def studies_hidden_from(user: User) -> QuerySet[Study]:
 
 
 def for_auditors(view: Callable[Concatenate[AppRequest, Study, P], HttpResponseBase]) -> View:
-    """Lets in who may read audits and is blind on no run of the study; the others get no figure."""
+    """Admits who may read audits and is blinded to no run of the study."""
 
     @wraps(view)
     def guarded(
@@ -78,7 +78,7 @@ def record_unblinding(*, user: User, item: StudyItem, reason: str) -> None:
 def record_unblindings(*, user: User, items: Iterable[StudyItem], reason: str) -> None:
     """The same for a list of runs, in two queries for every `CHUNK` of them.
 
-    The log of acts tells how many runs of a study they were; which ones, the rows do.
+    The audit log holds how many runs of a study they were; the rows, which ones.
     """
     seen = list({item.pk: item for item in items}.values())
     new: list[StudyItem] = []

@@ -20,7 +20,7 @@ from runs.models.audit_log import ACCOUNT_MADE
 
 APPS = ("runs", "judging", "auth")
 TAG_FAILURES = "judging.add_failurecausetag"
-"""Says why a run failed that one is not blind on: whatever else one may open."""
+"""May tag why a run failed that one is not blinded to, whatever else one may open."""
 
 ENGINEER = (
     "runs.view_run",

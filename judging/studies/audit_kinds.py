@@ -1,6 +1,6 @@
-"""The kinds of acts of judging that are written down. None tells what was said of a run.
+"""The kinds of entries of judging in the audit log. None holds a judgement.
 
-Those of labels and disputes tell who judged which run when, and how long one took after another.
+Those of labels and disputes show who judged which run when, and how long one took after another.
 """
 
 from django.utils.translation import gettext_lazy as _

@@ -223,14 +223,14 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
 
 
 def disputes_open_to(user: User) -> DisputeQuerySet:
-    """Disputes that the person may open; decided ones only if they are not blind on the run."""
+    """Disputes that the person may open; decided ones only if they are not blinded to the run."""
     open_items = items_with_open_labels(user).filter(pk=OuterRef("item"))
     disputes = Dispute.objects.filter(Exists(open_items))
     return disputes.exclude(is_blind_on("item__run", user), item__status=StudyItem.Status.SETTLED)
 
 
 def is_blind_on(run: str, user: User) -> Q:
-    """Whether the person is blind on the run that a row leads to, asked row by row.
+    """Whether the person is blinded to the run that a row leads to, asked row by row.
 
     Args:
         run: the path of the relation.

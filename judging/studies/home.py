@@ -1,4 +1,4 @@
-"""What waits for a person, and what has moved since they were here last."""
+"""What waits for a person, and what changed since their last visit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What has moved since the last visit; counts only of what the person may open."""
+    """What changed since the last visit; counts only of what the person may open."""
 
     since: datetime | None
     opened: Sequence[Dispute]
@@ -104,7 +104,7 @@ def _waiting(user: User) -> Waiting:
 def _news(user: User, since: datetime | None) -> News:
     after = since or timezone.now() - timedelta(days=7)
     own = own_disputes(user)
-    said = DisputeMessage.objects.filter(
+    comments = DisputeMessage.objects.filter(
         dispute__in=own.values("pk"),
         dispute__item__status=StudyItem.Status.DISPUTED,
         created_at__gt=after,
@@ -115,7 +115,9 @@ def _news(user: User, since: datetime | None) -> News:
         since=since,
         opened=list(own.waiting().for_list().filter(opened_at__gt=after)[:FEW]),
         decided=list(own.decided().for_list().filter(item__verdict__decided_at__gt=after)[:FEW]),
-        messages=list(said.exclude(author=user).select_related("dispute__item__run__task")[:FEW]),
+        messages=list(
+            comments.exclude(author=user).select_related("dispute__item__run__task")[:FEW]
+        ),
         overruled=list(overruled_labels(user).filter(item__verdict__decided_at__gt=after)[:FEW]),
         n_runs_ended=ended.count(),
         n_imports_ended=imports.count(),

@@ -126,7 +126,7 @@ class Places:
             self._parts.add((study.pk, user.pk))
 
     def forget(self, run: Run) -> None:
-        """Look the run's places up anew: they were changed elsewhere."""
+        """Forget the places of the run: they were changed elsewhere."""
         for key in [key for key in self._items if key[1] == run.pk]:
             del self._items[key]
         self._met = {key for key in self._met if key[1] != run.pk}

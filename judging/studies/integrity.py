@@ -37,10 +37,10 @@ DISPUTED_ENDS = (Origin.CONSENSUS, Origin.ADJUDICATED)
 COUNTERS = sum((F(f"n_{verdict}") for verdict in Verdict.values), F("n_already"))
 
 
-def _never(model: type[models.Model], *told: str) -> Callable[..., Invariant]:
+def _never(model: type[models.Model], *columns: str) -> Callable[..., Invariant]:
     """Makes invariants of the rows of a model: of a condition, what is wrong, and columns named."""
     return lambda condition, why, *more: Invariant(
-        lambda: model._default_manager.filter(condition), why, (*told, *more)
+        lambda: model._default_manager.filter(condition), why, (*columns, *more)
     )
 
 
@@ -151,7 +151,7 @@ def verdicts() -> Iterator[Invariant]:
     yield _no_verdict(~Q(verdict__in=ReferenceVerdict.Verdict.values), "{verdict} is no verdict")
     yield _no_verdict(~Q(origin__in=Origin.values), "origin {origin} is none")
     yield _no_verdict(~Q(run=F("item__run")), "it is of another run than its place in the study")
-    # None where an older version, at work during an upgrade, stored it: lists know of that.
+    # None where an older version, at work during an upgrade, stored it: lists allow for that.
     dated = Q(run_created_at__isnull=False)
     other = dated & ~Q(run_created_at=F("run__created_at"))
     yield _no_verdict(other, "it is not dated as its run is: `migrate` does that anew")
@@ -199,7 +199,7 @@ def evaluations() -> Iterator[Invariant]:
     # Other tools may say both.
     ours = ~Q(record__has_key="evaluator")
     without = Q(verdict=Verdict.ERROR)
-    # The score of progress tells how far a run got, also where that is not told to its end.
+    # The score of progress measures how far a run got, also where some milestones are unknown.
     scored = Q(score__isnull=False) & ~Q(evaluator__kind=EvaluatorVersion.Kind.MILESTONES)
     yield _no_evaluation(ours & without & scored, "it has no verdict, and a score")
     yield _no_evaluation(ours & without & Q(reason=""), "it has no verdict, and nothing says why")

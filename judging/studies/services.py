@@ -30,7 +30,7 @@ from runs.viewer.run_list.filters import RunFilter
 
 
 class MemberError(Exception):
-    """The person cannot take this part in the study. Subclasses say why."""
+    """The person cannot take this role in the study. Subclasses say why."""
 
 
 class MayNotAdjudicateError(MemberError):
@@ -115,10 +115,10 @@ def add_guideline(*, study: Study, text: str, author: User | None) -> Guideline:
 
 @transaction.atomic
 def set_member(*, study: Study, user: User, part: StudyMember.Part) -> StudyMember:
-    """Give the person a part in the study, or another one than they had.
+    """Give the person a role in the study, or another than they had.
 
     Raises:
-        MemberError: one of its kinds; the part would break the study's independence.
+        MemberError: one of its kinds; the role would break the study's independence.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     if part == StudyMember.Part.ADJUDICATOR:
@@ -146,9 +146,9 @@ def set_member(*, study: Study, user: User, part: StudyMember.Part) -> StudyMemb
 
 @transaction.atomic
 def remove_member(*, study: Study, user: User) -> None:
-    """End the person's part. Their labels stay; runs in their hands go to others at once.
+    """End the person's role. Their labels stay; runs leased to them go to others at once.
 
-    They stay blind on what is unsettled, so they may come back.
+    They stay blinded to what is unsettled, so they may come back.
     """
     now = timezone.now()
     StudyMember.objects.filter(study=study, user=user, left_at=None).update(left_at=now)
@@ -162,7 +162,7 @@ def remove_member(*, study: Study, user: User) -> None:
 def close_study(*, study: Study) -> None:
     """End the study for good: no more labels, and what is unsettled stays without a verdict.
 
-    Its members stop being blind for its sake, which is recorded. Labels that are being submitted
+    Its members are no longer blinded by it, which is recorded. Labels that are being submitted
     come first: from here on, each finds the study closed.
     """
     if not lock_study(study.pk).is_open:

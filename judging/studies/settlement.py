@@ -29,8 +29,8 @@ def close_if_complete(*, item: StudyItem, needed: int, now: datetime) -> None:
     """
     if item.n_labels < needed:
         return
-    said = set(Label.objects.independent().filter(item=item).values_list("success", flat=True))
-    agreed = said.pop() if len(said) == 1 else None
+    verdicts = set(Label.objects.independent().filter(item=item).values_list("success", flat=True))
+    agreed = verdicts.pop() if len(verdicts) == 1 else None
     closing_row(item=item, agreed=agreed, now=now).save(force_insert=True)
 
 

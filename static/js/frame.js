@@ -10,13 +10,13 @@
   function toast(words, level = "error") {
     const item = document.createElement("li");
     item.className = `message ${level}`;
-    const said = document.createElement("span");
-    said.textContent = words;
+    const label = document.createElement("span");
+    label.textContent = words;
     const close = document.createElement("button");
     close.className = "button quiet small";
     close.dataset.dismisses = "";
     close.textContent = text.textClose;
-    item.append(said, close);
+    item.append(label, close);
     document.getElementById("toasts").append(item);
     leaveSoon(item);
   }

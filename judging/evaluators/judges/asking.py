@@ -31,8 +31,8 @@ class InvalidReplyError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked(Generic[Value]):
-    """What came of a question: a value, or an error; and a stage with what it took."""
+class Answer(Generic[Value]):
+    """The answer to a question: a value, or an error; and a stage with its cost."""
 
     value: Value | None
     stage: Stage
@@ -47,7 +47,7 @@ def ask(
     name: StageName,
     prompt: Prompt,
     repair: str | None = "json",
-) -> Asked[Value]:
+) -> Answer[Value]:
     """Ask, and read the reply; where it cannot be read, say what is wrong and ask once more.
 
     Args:
@@ -71,14 +71,14 @@ def ask(
         try:
             reply = language_model.complete(request)
         except ModelFailure as failure:
-            return Asked(value=None, stage=_failed(stage, failure), text=failure.text)
+            return Answer(value=None, stage=_failed(stage, failure), text=failure.text)
         stage, text = _with_reply(stage, reply), reply.text
         try:
-            return Asked(value=read(text), stage=stage, text=text)
+            return Answer(value=read(text), stage=stage, text=text)
         except InvalidReplyError as error:
             problem = str(error)
     failed = replace(stage, error_kind=INVALID_REPLY, error=problem, reply=text)
-    return Asked(value=None, stage=failed, text=text)
+    return Answer(value=None, stage=failed, text=text)
 
 
 def read_json(text: str, form: type[Form]) -> Form:
@@ -98,9 +98,9 @@ def read_json(text: str, form: type[Form]) -> Form:
 def _again(request: Request, text: str, problem: str, repair: str) -> Request:
     wording = load_prompt("repair", "1", repair)
     # Providers refuse messages without text.
-    said = Message.assistant(text.strip() or "(nothing)")
+    replied = Message.assistant(text.strip() or "(nothing)")
     asked = Message.user(wording.filled(problem=problem))
-    return replace(request, messages=(*request.messages, said, asked))
+    return replace(request, messages=(*request.messages, replied, asked))
 
 
 def _with_reply(stage: Stage, reply: Reply) -> Stage:

@@ -1,6 +1,6 @@
 """The failure judge: what went wrong in a run, if anything, going by what happened?
 
-It is not told whether the run failed, so what it says hangs on nobody's verdict; and it says
+It is not shown whether the run failed, so its answer depends on no verdict; and it says
 nothing of success. Unlike the judges of success it sees the agent's thoughts: how a page was read
 and what was planned stands nowhere else.
 """
@@ -46,7 +46,7 @@ class ModeJudged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailuresJudged:
-    """What came of the question. `modes` is None where the judge came to no usable reply."""
+    """The answer. `modes` is None where the judge came to no usable reply."""
 
     judged: Judged
     modes: Mapping[Mode, ModeJudged] | None = None

@@ -131,8 +131,8 @@ class MilestoneJudge:
         if answered.is_manipulated:
             return MilestonesJudged(judged=Judged.by(stage.manipulated()))
         found = [
-            said.finding(milestone.name)
-            for said, milestone in zip(form.milestones, milestones, strict=True)
+            judged.finding(milestone.name)
+            for judged, milestone in zip(form.milestones, milestones, strict=True)
         ]
         findings = in_order(found, milestones)
         n_steps = max((step.index + 1 for step in trajectory.steps), default=0)
@@ -166,17 +166,17 @@ class MilestoneJudge:
 
 
 def _with_criteria(stage: Stage, form: _Form, milestones: Sequence[Definition]) -> Stage:
-    """The stage with what was said of each milestone."""
+    """The stage with the judgement of each milestone."""
     return replace(
         stage,
         criteria=tuple(
             Criterion(
                 name=milestone.name,
-                verdict=said.verdict,
-                rationale=said.rationale,
-                evidence_steps=tuple(sorted(said.steps)),
+                verdict=judged.verdict,
+                rationale=judged.rationale,
+                evidence_steps=tuple(sorted(judged.steps)),
             )
-            for said, milestone in zip(form.milestones, milestones, strict=True)
+            for judged, milestone in zip(form.milestones, milestones, strict=True)
         ),
     )
 
@@ -184,11 +184,11 @@ def _with_criteria(stage: Stage, form: _Form, milestones: Sequence[Definition]) 
 def _read(text: str, count: int, known: set[int]) -> _Form:
     form = read_json(text, _Form)
     wanted = list(range(1, count + 1))
-    if [said.number for said in form.milestones] != wanted:
+    if [judged.number for judged in form.milestones] != wanted:
         raise InvalidReplyError(f"milestones must have the numbers {wanted}, each once, in order")
-    for said in form.milestones:
-        if fault := said.fault(known):
-            raise InvalidReplyError(f"milestone {said.number}: {fault}")
+    for judged in form.milestones:
+        if fault := judged.fault(known):
+            raise InvalidReplyError(f"milestone {judged.number}: {fault}")
     return form
 
 

@@ -117,13 +117,13 @@ class MilestoneProposer:
         return load_prompt(self.settings.family, self.settings.prompts, "milestones")
 
     def _fenced(self, task: str, runs: Sequence[Trajectory]) -> Fenced:
-        told = []
+        shown = []
         for number, run in enumerate(runs[: self.settings.most_runs], 1):
             texts = texts_of(run, self.settings)
-            told.append(f"run {number}:\n{texts['steps']}\nits final answer: {texts['answer']}")
+            shown.append(f"run {number}:\n{texts['steps']}\nits final answer: {texts['answer']}")
         texts = {
             "task": bounded(task, self.settings.longest_text),
-            "runs": "\n\n".join(told) or "(no run of it succeeded yet)",
+            "runs": "\n\n".join(shown) or "(no run of it succeeded yet)",
         }
         return fence(texts, longest=None)
 

@@ -112,7 +112,7 @@ class FailureSettings(ShownSettings):
 
 
 class ProposalSettings(ShownSettings):
-    """`most_runs`: so many successful runs are told, without pictures."""
+    """`most_runs`: so many successful runs are shown, without pictures."""
 
     family: ClassVar[str] = "proposals"
 

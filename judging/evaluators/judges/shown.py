@@ -25,7 +25,7 @@ class StepShown:
     error: str = ""
     thought: str = ""
     is_undone: bool = False
-    """On a branch that the agent gave up later."""
+    """On a branch that was abandoned later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from judging.evaluators.judges.asking import Asked, InvalidReplyError, ask
+from judging.evaluators.judges.asking import Answer, InvalidReplyError, ask
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
 from judging.evaluators.judges.prompts import Fenced, Prompt, fence, load_prompt
 from judging.evaluators.judges.settings import SingleStageSettings
@@ -37,15 +37,15 @@ def read_published(kind: JudgeKind, reply: str) -> bool:
     Raises:
         InvalidReplyError: where the published code fails an assertion.
     """
-    said = reply.lower()
+    text = reply.lower()
     failing, passing = (
         (("partially correct", "incorrect"), "correct")
         if kind is JudgeKind.FUZZY
         else (("different",), "same")
     )
-    if any(word in said for word in failing):
+    if any(word in text for word in failing):
         return False
-    if passing not in said:
+    if passing not in text:
         raise InvalidReplyError(f"the reply says neither {passing} nor {failing[-1]}")
     return True
 
@@ -60,12 +60,12 @@ def read_final_line(kind: JudgeKind, reply: str) -> bool:
     """
     lines = [line.strip(_DECORATION) for line in reply.splitlines() if line.strip(_DECORATION)]
     label, separator, word = (lines[-1] if lines else "").partition(":")
-    said = " ".join(word.strip(_DECORATION).lower().split())
+    verdict = " ".join(word.strip(_DECORATION).lower().split())
     words = _WORDS[kind]
-    if not separator or label.strip(_DECORATION).lower() != "verdict" or said not in words:
+    if not separator or label.strip(_DECORATION).lower() != "verdict" or verdict not in words:
         wanted = ", ".join(f'"VERDICT: {word}"' for word in words)
         raise InvalidReplyError(f"its last line is none of {wanted}")
-    return words[said]
+    return words[verdict]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ class SingleStageJudge:
         )
 
 
-def _settled(asked: Asked[bool], canary: str | None) -> Stage:
+def _settled(asked: Answer[bool], canary: str | None) -> Stage:
     stage = asked.stage
     if asked.value is None:
         return stage

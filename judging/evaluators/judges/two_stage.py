@@ -19,7 +19,7 @@ from judging.evaluators.judges.asking import (
     BOOLEAN,
     INTEGER,
     TEXT,
-    Asked,
+    Answer,
     InvalidReplyError,
     ask,
     one_of,
@@ -219,7 +219,7 @@ def _read(file: str, text: str, reference: Reference) -> _Form:
     return inclusion
 
 
-def _settled(asked: Asked[_Form], fenced: Fenced) -> Stage:
+def _settled(asked: Answer[_Form], fenced: Fenced) -> Stage:
     form = asked.value
     if form is None:
         return asked.stage

@@ -48,8 +48,8 @@ Form = TypeVar("Form", bound=ReplyForm)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered(Generic[Form]):
-    """A reply, and the stage with what was said of the whole, without a verdict yet.
+class RunAnswer(Generic[Form]):
+    """A reply, and the stage about the whole run, without a verdict yet.
 
     `form` is None where there is no usable reply: the stage says why.
     """
@@ -74,7 +74,7 @@ class RunQuestion:
         trajectory: Trajectory,
         read: Callable[[str], Form],
         more: Mapping[str, str] | None = None,
-    ) -> Answered[Form]:
+    ) -> RunAnswer[Form]:
         """What the model replies.
 
         Args:
@@ -86,8 +86,8 @@ class RunQuestion:
         asked = ask(self.language_model, request, read, name=self.name, prompt=self._prompt)
         form = asked.value
         if form is None:
-            return Answered(stage=asked.stage, form=None)
-        return Answered(
+            return RunAnswer(stage=asked.stage, form=None)
+        return RunAnswer(
             stage=replace(asked.stage, rationale=form.rationale, steering=form.steering),
             form=form,
             is_manipulated=fenced.canary in form.control.lower(),
@@ -164,7 +164,7 @@ class TrajectoryJudge:
     def judge(self, trajectory: Trajectory) -> Judged:
         """Passed if no criterion is "no" and none is "unclear"; undecided if one is unclear.
 
-        Side effects count where the settings say so; they are told in any case.
+        Side effects count where the settings say so; they are reported in any case.
         """
         known = indices_shown(trajectory, self.settings)
         answered = self.question.ask(trajectory, lambda text: _read(text, known))

@@ -26,7 +26,7 @@ from judging.evaluators.matching.strict import StrictMatcher
 JUDGE_CHECK = "string_match judge"
 
 
-class Asked(StrEnum):
+class AskJudge(StrEnum):
     """Where the judge is asked."""
 
     WHERE_NEEDED = "where_needed"
@@ -36,8 +36,8 @@ class Asked(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """What a judge said of an answer. `reason`: why it came to no verdict.
+class JudgeAnswer:
+    """A judgement of an answer. `reason`: why it came to no verdict.
 
     `expected` and `actual` are what it held against each other.
     """
@@ -53,7 +53,7 @@ def is_of_string_match(check: Check) -> bool:
     return check.name != "url_match" and not check.name.startswith("program_html")
 
 
-def asks_judge(matched: MatchEvaluation, asked: Asked) -> bool:
+def asks_judge(matched: MatchEvaluation, asked: AskJudge) -> bool:
     """Whether the judge's verdict can change anything, so that it is worth its price."""
     if matched.verdict not in (Verdict.FAILED, Verdict.NEEDS_JUDGE):
         return False
@@ -61,12 +61,14 @@ def asks_judge(matched: MatchEvaluation, asked: Asked) -> bool:
     elsewhere = {check.verdict for check in matched.checks if not is_of_string_match(check)}
     if CheckVerdict.FAILED in elsewhere:
         return False
-    if asked is Asked.WHERE_NEEDED:
+    if asked is AskJudge.WHERE_NEEDED:
         return CheckVerdict.NEEDS_JUDGE in found and CheckVerdict.FAILED not in found
     return bool(found & {CheckVerdict.NEEDS_JUDGE, CheckVerdict.FAILED})
 
 
-def combine(matched: MatchEvaluation, answered: Answered | None, asked: Asked) -> MatchEvaluation:
+def combine(
+    matched: MatchEvaluation, answered: JudgeAnswer | None, asked: AskJudge
+) -> MatchEvaluation:
     """The verdict of both. `answered` is None where the judge was not asked.
 
     Of a judge that has nothing to say of the task, the matcher's own verdict stands, if it has
@@ -87,10 +89,10 @@ def _without_judge(matched: MatchEvaluation) -> MatchEvaluation:
     return matched
 
 
-def _replaced(checks: Sequence[Check], asked: Asked) -> list[Check]:
+def _replaced(checks: Sequence[Check], asked: AskJudge) -> list[Check]:
     """The checks with those of no more weight that the judge stands in for."""
     waiting = (CheckVerdict.NEEDS_JUDGE,)
-    replaceable = tuple(CheckVerdict) if asked is Asked.WHERE_NOT_PASSED else waiting
+    replaceable = tuple(CheckVerdict) if asked is AskJudge.WHERE_NOT_PASSED else waiting
     return [
         replace(check, verdict=CheckVerdict.IGNORED)
         if is_of_string_match(check) and check.verdict in replaceable
@@ -99,7 +101,7 @@ def _replaced(checks: Sequence[Check], asked: Asked) -> list[Check]:
     ]
 
 
-def _judge_check(answered: Answered) -> Check:
+def _judge_check(answered: JudgeAnswer) -> Check:
     passed = answered.verdict is Verdict.PASSED
     return Check(
         name=JUDGE_CHECK,

@@ -111,7 +111,7 @@ def split_url(url: str) -> tuple[str, dict[str, list[str]]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictMatcher:
-    """`webarena-strict`: what the published evaluator would have said.
+    """`webarena-strict`: the verdict of the published evaluator.
 
     `missing_answer` stands in where the agent never answered: the original runner appends an
     empty stop, BrowserGym puts "whatever".

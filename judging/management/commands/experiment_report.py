@@ -1,4 +1,4 @@
-"""`manage.py experiment_report`: the figures of an experiment as tables to take away."""
+"""`manage.py experiment_report`: the figures of an experiment as tables."""
 
 from __future__ import annotations
 

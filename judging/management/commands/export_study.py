@@ -65,5 +65,5 @@ def _bundle(study: Study, out: Path) -> str:
     except (BlobError, OSError) as error:
         raise CommandError(str(error)) from error
     record_act(STUDY_EXPORTED, about=study, words=study.name)
-    counts = [f"{told['count']} {name.removesuffix('.jsonl')}" for name, told in head.files.items()]
+    counts = [f"{kept['count']} {name.removesuffix('.jsonl')}" for name, kept in head.files.items()]
     return f"Wrote {', '.join(counts)} to {out}."

@@ -34,8 +34,8 @@ class Command(BaseCommand):
         except BundleError as error:
             raise CommandError(f"The study was not stored:\n{error}") from None
         if options["json"]:
-            told = {"study": found.study.to_json(), "runs": found.runs.to_json()}
-            self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
+            summary = {"study": found.study.to_json(), "runs": found.runs.to_json()}
+            self.stdout.write(json.dumps(summary, ensure_ascii=False, indent=2))
         else:
             self._tell(found)
 
@@ -45,8 +45,8 @@ class Command(BaseCommand):
             f"{len(runs.imported)} runs imported, {len(runs.already_there)} already there."
         )
         for words, counts in (("new", study.new), ("already there", study.already_there)):
-            told = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items()) if n)
-            self.stdout.write(f"{study.study}, {words}: {told or 'nothing'}.")
+            summary = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items()) if n)
+            self.stdout.write(f"{study.study}, {words}: {summary or 'nothing'}.")
         if study.people:
             self.stdout.write(f"Accounts made, not active: {', '.join(study.people)}.")
         for words in study.conflicts:

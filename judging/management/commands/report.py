@@ -1,4 +1,4 @@
-"""`manage.py report`: the audit of a study as tables to take away."""
+"""`manage.py report`: the audit of a study as tables."""
 
 from __future__ import annotations
 

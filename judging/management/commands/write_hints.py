@@ -67,9 +67,9 @@ class Command(BaseCommand):
         if not carry_out(job.pk):
             raise CommandError("Another job is asking this model now; try again when it has ended.")
         job.refresh_from_db()
-        told = {"job": str(job.pk), "state": job.state, "cost": str(job.spent), **job.report}
-        lines = "\n".join(f"{name}: {value}" for name, value in told.items())
-        self.stdout.write(json.dumps(told, indent=1) if options["json"] else lines)
+        summary = {"job": str(job.pk), "state": job.state, "cost": str(job.spent), **job.report}
+        lines = "\n".join(f"{name}: {value}" for name, value in summary.items())
+        self.stdout.write(json.dumps(summary, indent=1) if options["json"] else lines)
         if job.state != LearningJob.State.FINISHED:
             raise CommandError(job.problem or job.get_state_display())
 

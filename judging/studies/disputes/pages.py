@@ -99,7 +99,7 @@ class Contribution:
 
 
 def sides_of(dispute: Dispute, user: User, verdict: ReferenceVerdict | None) -> list[Side]:
-    """The labels in an order that stays and tells nothing."""
+    """The labels in an order that stays and reveals nothing."""
     item = dispute.item
     labels = list(
         Label.objects.independent()
@@ -218,7 +218,7 @@ def decided_disputes(user: User, most: int) -> list[Dispute]:
 def overruled_labels(user: User) -> LabelQuerySet:
     """The person's labels that the reference verdict of their run contradicts, newest first.
 
-    Only of runs on which they are not blind for another study's sake.
+    Only of runs to which no other study blinds them.
     """
     seen = Run.objects.filter(run_policy().visible(user), pk=OuterRef("item__run"))
     return (

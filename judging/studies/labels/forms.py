@@ -191,7 +191,7 @@ def existing_step(run_id: UUID, index: int) -> int:
 def existing_label(assignment: Assignment) -> Any:
     """The person's label that the form would change, with its `version`, or None.
 
-    A hidden second look starts from nothing.
+    A hidden repeat starts from nothing.
     """
     return (
         Label.objects.filter(

@@ -48,17 +48,17 @@ def tick_fields(ticks: Iterable[MilestoneTick]) -> dict[str, str | int]:
 def written_tick(tick: MilestoneTick) -> dict[str, str | bool | int]:
     """The tick as a label's record holds it, by the milestone's name."""
     steps = {"step": tick.step, "lost_step": tick.lost_step}
-    said = {name: step for name, step in steps.items() if step is not None}
-    return {"name": tick.milestone.name, "achieved": tick.achieved, **said}
+    known = {name: step for name, step in steps.items() if step is not None}
+    return {"name": tick.milestone.name, "achieved": tick.achieved, **known}
 
 
-def read_ticks(said: object) -> dict[str, MilestoneTick]:
+def read_ticks(record: object) -> dict[str, MilestoneTick]:
     """Ticks by the name of their milestone, without label and milestone yet.
 
     Names alone are read as reached at an unknown step; what is no list of ticks says nothing.
     """
     try:
-        items = _ITEMS.validate_python(said)
+        items = _ITEMS.validate_python(record)
     except ValidationError:
         return {}
     read = [_Written(name=item) if isinstance(item, str) else item for item in items]

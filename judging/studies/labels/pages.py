@@ -1,4 +1,4 @@
-"""What the annotation page shows, and what is said when there is nothing to annotate."""
+"""What the annotation page shows, and the one with nothing left to annotate."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def annotate_context(
 
 
 def own_comments(assignment: Assignment) -> QuerySet[StepComment]:
-    """The person's remarks on the run; on a second look only those made in it."""
+    """The person's remarks on the run; in a hidden repeat only those made in it."""
     return StepComment.objects.filter(
         item=assignment.item_id, author=assignment.user_id, is_repeat=assignment.is_repeat
     )

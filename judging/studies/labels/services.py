@@ -1,7 +1,7 @@
 """Submitting, changing and taking back labels.
 
 Locks are always taken in the order study, item, assignment, so that nobody waits in a circle. What
-a label needs is the item's lock: that closes each pair once, and people on other runs go on.
+a label needs is the item's lock: that closes each pair once, and people on other runs continue.
 """
 
 from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ class PlaceLostError(LabelRefusedError):
 
 
 class LabelClosedError(LabelRefusedError):
-    """The person may know what others said of the run, so the label stays as it is."""
+    """The person may know others' labels of the run, so the label stays."""
 
 
 class LabelledElsewhereError(LabelRefusedError):
@@ -51,7 +51,7 @@ class LabelledElsewhereError(LabelRefusedError):
 
 
 def submit_label(*, assignment: Assignment, user: User, submission: Submission) -> Label:
-    """The person's label, stored; the run's judgement goes on if it was the last one awaited.
+    """The person's label, stored; the run is settled or disputed if it was the last one awaited.
 
     Submitting the same form twice stores it once and returns the same label.
 
@@ -211,10 +211,10 @@ def undo_label(*, label: Label, user: User) -> Assignment:
     """Take back a label just submitted; its run is in the person's hands again, form filled.
 
     Only while labels of the run are still awaited: the last one shows, by the run's state alone,
-    whether the others said the same.
+    whether the others agree.
 
     Raises:
-        LabelClosedError: too late, or the person may know what others said of the run.
+        LabelClosedError: too late, or the person may know others' labels of the run.
         NotAnnotatorError: the study is closed, or the person is no annotator of it any more.
     """
     assignment = Assignment.objects.get(item=label.item_id, user=user, is_repeat=label.is_repeat)

@@ -67,10 +67,10 @@ class LabelState:
     Attributes:
         may_label: the study is open, and the person an annotator of it.
         has_label: the person has labelled the run (in the same look, the first or the second).
-        has_place: one is left for the person's label; of a hidden repeat, it is in their hands.
+        has_place: one is left for the person's label; a hidden repeat must be leased to them.
         may_revise: labels of the run are still awaited, and the person knows of no others.
         labels_per_run: as many as the study wants.
-        is_contradicted: another label of the run, no second look, says something else.
+        is_contradicted: another label of the run, no hidden repeat, differs.
         guideline: the guidelines that the person was shown, or the newest of the study.
     """
 
@@ -92,7 +92,7 @@ def label_state_of(
     old as the wait for them, apart from the two rows themselves. All of it is one question.
 
     Args:
-        guideline: the guidelines that the person was shown, whatever was said of that.
+        guideline: the guidelines that the person was shown, as the form sent it.
     """
     asked: dict[str, int | str | None] = {
         "item": item.pk,

@@ -107,7 +107,7 @@ def _asked(request: AppRequest, study_id: int) -> dict[str, int]:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def annotate(request: AppRequest, study_id: int) -> HttpResponse:
-    """The run to label now, with its form; POST takes the label and goes on to the next."""
+    """The run to label now, with its form; POST takes the label and shows the next."""
     return (_submit if request.method == "POST" else _next)(request, study_id)
 
 
@@ -212,7 +212,7 @@ def draft_save(request: AppRequest, assignment: Assignment) -> HttpResponse:
 @require_POST
 @for_assigned
 def label_skip(request: AppRequest, assignment: Assignment) -> HttpResponse:
-    """Give the run back with a reason and go on to the next."""
+    """Give the run back with a reason and show the next."""
     form = SkipForm(request.POST)
     if form.is_valid():
         reason = form.cleaned_data["reason"]

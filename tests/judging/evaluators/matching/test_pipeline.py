@@ -18,17 +18,17 @@ from judging.evaluators.matching.outcome import (
 )
 from judging.evaluators.matching.pipeline import (
     JUDGE_CHECK,
-    Answered,
-    Asked,
+    AskJudge,
+    JudgeAnswer,
     asks_judge,
     combine,
     is_of_string_match,
 )
 
 STRING, URL, PAGE = "must_include", "url_match", "program_html 1 must_include"
-YES = Answered(verdict=Verdict.PASSED)
-NO = Answered(verdict=Verdict.FAILED)
-BROKEN = Answered(verdict=Verdict.ERROR, reason="timed out")
+YES = JudgeAnswer(verdict=Verdict.PASSED)
+NO = JudgeAnswer(verdict=Verdict.FAILED)
+BROKEN = JudgeAnswer(verdict=Verdict.ERROR, reason="timed out")
 
 
 def matched(**checks: str) -> MatchEvaluation:
@@ -50,12 +50,12 @@ def matched(**checks: str) -> MatchEvaluation:
     )
 
 
-def through(found: MatchEvaluation, answered: Answered, asked: Asked) -> MatchEvaluation:
+def through(found: MatchEvaluation, answered: JudgeAnswer, asked: AskJudge) -> MatchEvaluation:
     """The pipeline's verdict: the judge is asked only where it has a say."""
     return combine(found, answered if asks_judge(found, asked) else None, asked)
 
 
-BOTH = list(Asked)
+BOTH = list(AskJudge)
 TABLE = [
     # matcher, asked where needed, asked where not passed; each (with a yes, with a no)
     ({"string": "passed"}, ("passed", "passed"), ("passed", "passed")),
@@ -79,8 +79,8 @@ TABLE = [
 @pytest.mark.parametrize(("found", "needed", "not_passed"), TABLE)
 def test_table(found: dict[str, str], needed: tuple[str, str], not_passed: tuple[str, str]) -> None:
     for asked, (with_yes, with_no) in (
-        (Asked.WHERE_NEEDED, needed),
-        (Asked.WHERE_NOT_PASSED, not_passed),
+        (AskJudge.WHERE_NEEDED, needed),
+        (AskJudge.WHERE_NOT_PASSED, not_passed),
     ):
         assert through(matched(**found), YES, asked).verdict == with_yes
         assert through(matched(**found), NO, asked).verdict == with_no
@@ -97,13 +97,15 @@ def test_table(found: dict[str, str], needed: tuple[str, str], not_passed: tuple
         matched(string="judge", url="failed"),
     ],
 )
-def test_judge_that_could_change_nothing_is_not_paid(found: MatchEvaluation, asked: Asked) -> None:
+def test_judge_that_could_change_nothing_is_not_paid(
+    found: MatchEvaluation, asked: AskJudge
+) -> None:
     assert not asks_judge(found, asked)
     assert combine(found, None, asked).verdict == found.verdict
 
 
 @pytest.mark.parametrize("asked", BOTH)
-def test_judge_without_a_verdict_leaves_none(asked: Asked) -> None:
+def test_judge_without_a_verdict_leaves_none(asked: AskJudge) -> None:
     for found in (matched(string="judge"), matched(string="failed")):
         if asks_judge(found, asked):
             combined = combine(found, BROKEN, asked)
@@ -112,22 +114,22 @@ def test_judge_without_a_verdict_leaves_none(asked: Asked) -> None:
 
 
 def test_judge_with_nothing_to_say_leaves_the_matchers_no() -> None:
-    silent = Answered(verdict=Verdict.NOT_APPLICABLE, reason="no reference answer")
-    combined = combine(matched(string="failed"), silent, Asked.WHERE_NOT_PASSED)
+    silent = JudgeAnswer(verdict=Verdict.NOT_APPLICABLE, reason="no reference answer")
+    combined = combine(matched(string="failed"), silent, AskJudge.WHERE_NOT_PASSED)
     assert combined == matched(string="failed")
-    waiting = combine(matched(string="judge"), silent, Asked.WHERE_NOT_PASSED)
+    waiting = combine(matched(string="judge"), silent, AskJudge.WHERE_NOT_PASSED)
     assert (waiting.verdict, waiting.error) == (Verdict.ERROR, "no reference answer")
 
 
 def test_waiting_for_a_judge_that_is_not_asked_is_no_verdict() -> None:
-    combined = combine(matched(string="judge"), None, Asked.WHERE_NEEDED)
+    combined = combine(matched(string="judge"), None, AskJudge.WHERE_NEEDED)
     assert (combined.verdict, combined.error) == (Verdict.ERROR, "needs a judge")
 
 
 def test_what_the_judge_stands_in_for_stays_visible_without_weight() -> None:
     found = matched(string="failed", url="passed")
-    answered = Answered(verdict=Verdict.PASSED, expected="15213", actual="It is 15213.")
-    combined = combine(found, answered, Asked.WHERE_NOT_PASSED)
+    answered = JudgeAnswer(verdict=Verdict.PASSED, expected="15213", actual="It is 15213.")
+    combined = combine(found, answered, AskJudge.WHERE_NOT_PASSED)
     assert [(check.name, check.verdict.value) for check in combined.checks] == [
         (STRING, "ignored"),
         (URL, "passed"),
@@ -144,7 +146,7 @@ def test_only_what_waits_is_answered_where_a_judge_is_needed() -> None:
         ],
         (),
     )
-    combined = combine(found, YES, Asked.WHERE_NEEDED)
+    combined = combine(found, YES, AskJudge.WHERE_NEEDED)
     verdicts = [check.verdict.value for check in combined.checks]
     assert (verdicts, combined.score) == (["passed", "ignored", "passed"], 1.0)
 
@@ -185,9 +187,9 @@ checks = st.lists(
 answers = st.sampled_from([YES, NO])
 
 
-@given(checks, answers, st.sampled_from(Asked))
+@given(checks, answers, st.sampled_from(AskJudge))
 def test_score_is_the_product_of_its_parts(
-    found: list[Check], answered: Answered, asked: Asked
+    found: list[Check], answered: JudgeAnswer, asked: AskJudge
 ) -> None:
     first = settle(found, ())
     combined = through(first, answered, asked)
@@ -200,9 +202,9 @@ def test_score_is_the_product_of_its_parts(
     assert combined.verdict is not Verdict.NEEDS_JUDGE
 
 
-@given(checks, st.sampled_from(Asked))
+@given(checks, st.sampled_from(AskJudge))
 def test_always_yes_passes_no_more_than_the_other_parts_allow(
-    found: list[Check], asked: Asked
+    found: list[Check], asked: AskJudge
 ) -> None:
     first = settle(found, ())
     combined = through(first, YES, asked)
@@ -215,8 +217,8 @@ def test_always_yes_passes_no_more_than_the_other_parts_allow(
         assert combined.verdict is Verdict.PASSED
 
 
-@given(checks, st.sampled_from(Asked))
-def test_always_no_never_turns_a_no_into_a_yes(found: list[Check], asked: Asked) -> None:
+@given(checks, st.sampled_from(AskJudge))
+def test_always_no_never_turns_a_no_into_a_yes(found: list[Check], asked: AskJudge) -> None:
     first = settle(found, ())
     combined = through(first, NO, asked)
     assert (combined.verdict is Verdict.PASSED) == (first.verdict is Verdict.PASSED)
@@ -224,9 +226,9 @@ def test_always_no_never_turns_a_no_into_a_yes(found: list[Check], asked: Asked)
         assert combined == first or combined.verdict is Verdict.FAILED
 
 
-@given(checks, answers, st.sampled_from(Asked))
+@given(checks, answers, st.sampled_from(AskJudge))
 def test_matchers_error_stays_an_error(
-    found: list[Check], answered: Answered, asked: Asked
+    found: list[Check], answered: JudgeAnswer, asked: AskJudge
 ) -> None:
     first = settle(found, ())
     if first.verdict is Verdict.ERROR:
@@ -235,11 +237,11 @@ def test_matchers_error_stays_an_error(
 
 @given(checks, answers)
 def test_asking_more_only_adds_passes_where_the_judge_says_yes(
-    found: list[Check], answered: Answered
+    found: list[Check], answered: JudgeAnswer
 ) -> None:
     first = settle(found, ())
-    less = through(first, answered, Asked.WHERE_NEEDED).verdict
-    more = through(first, answered, Asked.WHERE_NOT_PASSED).verdict
+    less = through(first, answered, AskJudge.WHERE_NEEDED).verdict
+    more = through(first, answered, AskJudge.WHERE_NOT_PASSED).verdict
     if less is Verdict.PASSED:
         assert more is Verdict.PASSED
     if more is Verdict.PASSED and less is not Verdict.PASSED:
