@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 from uuid import UUID
 
+from celery import Task as CeleryTask
 from django.db import transaction
 from django.dispatch import receiver
 from kombu.exceptions import OperationalError
@@ -54,7 +56,7 @@ def evaluate_ended_runs(*, run_ids: Sequence[UUID], **_: object) -> None:
         if applying := [run for run in runs if evaluator.applies_to(run)]:
             version_id = version_of(evaluator).pk
             for run in applying:
-                transaction.on_commit(partial(_dispatch_run, str(run.pk), version_id))
+                transaction.on_commit(partial(_dispatch, evaluate_run, str(run.pk), version_id))
 
 
 def _versions_of(evaluators: Sequence[Evaluator]) -> list[EvaluatorVersion]:
@@ -65,15 +67,6 @@ def _versions_of(evaluators: Sequence[Evaluator]) -> list[EvaluatorVersion]:
         stored.get(config_hash) or version_of(evaluator)
         for config_hash, evaluator in zip(hashes, evaluators, strict=True)
     ]
-
-
-def _dispatch_run(run_id: str, evaluator_id: int) -> None:
-    # The run stands whether or not it can be evaluated now: a broker that is down must not
-    # undo an import, and the sweep finds what was missed.
-    try:
-        evaluate_run.apply_async((run_id, evaluator_id), retry=False)
-    except OperationalError as error:
-        logger.warning("Run %s waits for its evaluation: %s", run_id, error)
 
 
 @receiver(milestones_changed, dispatch_uid="judging.retire_progress")
@@ -97,13 +90,14 @@ def retire_progress(*, task_id: int, **_: object) -> int:
     Evaluation.objects.filter(pk__in=stale).update(is_current=False)
     if task.runs.exists():
         version = version_of(MechanicalMilestones())
-        transaction.on_commit(partial(_dispatch, task.pk, version.pk))
+        transaction.on_commit(partial(_dispatch, evaluate_task, task.pk, version.pk))
     return len(stale)
 
 
-def _dispatch(task_id: int, evaluator_id: int) -> None:
-    # The milestones stand whether or not the runs can be measured now.
+def _dispatch(task: CeleryTask[Any, Any], key: str | int, evaluator_id: int) -> None:
+    # Runs and milestones stand whether or not they can be evaluated now: a broker that is down must
+    # not undo an import, and the sweep finds what was missed.
     try:
-        evaluate_task.apply_async((task_id, evaluator_id), retry=False)
+        task.apply_async((key, evaluator_id), retry=False)
     except OperationalError as error:
-        logger.warning("The runs of task %s wait for their evaluation: %s", task_id, error)
+        logger.warning("%s of %s waits: %s", task.name, key, error)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from django.conf import settings as site
 from django.utils.translation import gettext_noop
 
-from judging.evaluators.contract import AskingEvaluator, Finding, finding_of, without_outcome
+from judging.evaluators.contract import (
+    AskingEvaluator,
+    Finding,
+    ModelEvaluator,
+    finding_of,
+    without_outcome,
+)
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.outcome import SINGLE_STAGE, TWO_STAGE, Judged
 from judging.evaluators.judges.references import Reference, other_parts, read_reference
@@ -18,7 +25,6 @@ from judging.evaluators.judges.single_stage import SingleStageJudge
 from judging.evaluators.judges.two_stage import Question, TwoStageJudge
 from judging.evaluators.matchers import NO_SPECIFICATION, OTHER_SPECIFICATION, PLACEHOLDER
 from judging.evaluators.matching.outcome import (
-    EvaluatorIdentity,
     JudgeCall,
     JudgeKind,
     MatchOutcome,
@@ -27,9 +33,8 @@ from judging.evaluators.matching.outcome import (
 from judging.evaluators.matching.specification import ALTERNATIVES, SpecificationError
 from judging.evaluators.matching.strict import StrictMatcher
 from judging.evaluators.whole_runs import MilestoneJudgeEvaluator, TrajectoryJudgeEvaluator
-from judging.models import EvaluatorVersion
 from runs.models import Run
-from webagent.llm.interface import LanguageModel
+from webagent.llm.interface import Request
 from webagent.placeholders import placeholders, resolve, resolve_text
 
 NO_REFERENCE_ANSWER = gettext_noop("the task has no reference answer")
@@ -57,47 +62,56 @@ class _Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TwoStageEvaluator:
-    """`two-stage-judge`: the same meaning as the reference answer, or else its key information.
-
-    It judges the answer alone: what else the task's specification compares is left to matchers
-    and pipelines, and named in the details.
+class _AnswerEvaluator(ModelEvaluator):
+    """Judges the answer alone: what else the task's specification compares is left to matchers and
+    pipelines, and named in the details.
     """
 
-    name: ClassVar[str] = TWO_STAGE
-    version: ClassVar[str] = "1"
-
-    language_model: LanguageModel
-    settings: TwoStageSettings
-
-    @classmethod
-    def make(cls, *, language_model: LanguageModel, **config: object) -> TwoStageEvaluator:
-        """The judge so configured. Raises ValueError for settings it does not know."""
-        return cls(language_model=language_model, settings=TwoStageSettings.model_validate(config))
-
-    @property
-    def identity(self) -> EvaluatorIdentity:
-        return _identity(self.name, self.version, self.settings.model_dump(mode="json"))
-
     def applies_to(self, run: Run) -> bool:
-        return _has_reference(run)
+        spec = run.task.spec
+        kinds = spec.get("eval_types") if isinstance(spec, dict) else None
+        return isinstance(kinds, list) and "string_match" in kinds
 
     def evaluate(self, run: Run) -> Finding:
         try:
             asked = _asked(run)
+            judged = self.judged(asked, run)
         except _NothingToJudge as nothing:
             return nothing.finding
-        judged = self._judge().judge(self._question(asked, run))
         return finding_of(judged, _checks(asked, judged))
 
     def estimate(self, run: Run) -> tuple[int, int]:
-        """Input tokens, roughly, and output tokens at most, if both stages are asked."""
+        """Input tokens, roughly, and output tokens at most, if everything is asked."""
         try:
-            asked = _asked(run)
+            return tokens_of(self.requests(_asked(run), run))
         except _NothingToJudge:
             return 0, 0
-        return tokens_of(self._judge().requests(self._question(asked, run)))
 
+    @abstractmethod
+    def judged(self, asked: _Question, run: Run) -> Judged:
+        """The model's judgement. Raises _NothingToJudge."""
+
+    @abstractmethod
+    def requests(self, asked: _Question, run: Run) -> Sequence[Request]:
+        """What it is asked, without repair attempts. Raises _NothingToJudge."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoStageEvaluator(_AnswerEvaluator):
+    """`two-stage-judge`: the same meaning as the reference answer, or else its key information."""
+
+    name: ClassVar[str] = TWO_STAGE
+    settings_type: ClassVar[type[TwoStageSettings]] = TwoStageSettings
+
+    settings: TwoStageSettings
+
+    def judged(self, asked: _Question, run: Run) -> Judged:
+        return self._judge.judge(self._question(asked, run))
+
+    def requests(self, asked: _Question, run: Run) -> Sequence[Request]:
+        return self._judge.requests(self._question(asked, run))
+
+    @property
     def _judge(self) -> TwoStageJudge:
         return TwoStageJudge(language_model=self.language_model, settings=self.settings)
 
@@ -112,46 +126,21 @@ class TwoStageEvaluator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SingleStageEvaluator:
+class SingleStageEvaluator(_AnswerEvaluator):
     """`single-stage-judge`: correct or not, as the published evaluator asks it."""
 
     name: ClassVar[str] = SINGLE_STAGE
-    version: ClassVar[str] = "1"
+    settings_type: ClassVar[type[SingleStageSettings]] = SingleStageSettings
 
-    language_model: LanguageModel
     settings: SingleStageSettings
 
-    @classmethod
-    def make(cls, *, language_model: LanguageModel, **config: object) -> SingleStageEvaluator:
-        """The judge so configured. Raises ValueError for settings it does not know."""
-        return cls(
-            language_model=language_model, settings=SingleStageSettings.model_validate(config)
-        )
+    def judged(self, asked: _Question, run: Run) -> Judged:
+        return self._judge.judge(self._calls(asked))
+
+    def requests(self, asked: _Question, run: Run) -> Sequence[Request]:
+        return self._judge.requests(self._calls(asked))
 
     @property
-    def identity(self) -> EvaluatorIdentity:
-        return _identity(self.name, self.version, self.settings.model_dump(mode="json"))
-
-    def applies_to(self, run: Run) -> bool:
-        return _has_reference(run)
-
-    def evaluate(self, run: Run) -> Finding:
-        try:
-            asked = _asked(run)
-            calls = self._calls(asked)
-        except _NothingToJudge as nothing:
-            return nothing.finding
-        judged = self._judge().judge(calls)
-        return finding_of(judged, _checks(asked, judged))
-
-    def estimate(self, run: Run) -> tuple[int, int]:
-        """Input tokens, roughly, and output tokens at most, if all calls are made."""
-        try:
-            calls = self._calls(_asked(run))
-        except _NothingToJudge:
-            return 0, 0
-        return tokens_of(self._judge().requests(calls))
-
     def _judge(self) -> SingleStageJudge:
         return SingleStageJudge(language_model=self.language_model, settings=self.settings)
 
@@ -179,17 +168,6 @@ JUDGES: Mapping[str, Callable[..., AskingEvaluator]] = {
     MilestoneJudgeEvaluator.name: MilestoneJudgeEvaluator.make,
 }
 """How each judge is made: `make(language_model=…, model=…, **settings)`."""
-
-
-def _identity(name: str, version: str, config: Mapping[str, object]) -> EvaluatorIdentity:
-    kind = EvaluatorVersion.Kind.JUDGE.value
-    return EvaluatorIdentity(name=name, kind=kind, version=version, config=config)
-
-
-def _has_reference(run: Run) -> bool:
-    spec = run.task.spec
-    kinds = spec.get("eval_types") if isinstance(spec, dict) else None
-    return isinstance(kinds, list) and "string_match" in kinds
 
 
 def _asked(run: Run) -> _Question:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.judges.outcome import INVALID_REPLY, MANIPULATED, UNDECIDED, Judged
+from judging.evaluators.judges.settings import JudgeSettings
 from judging.evaluators.matching.outcome import EvaluatorIdentity, Verdict
-from judging.models import Evaluation
+from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run, Task
-from webagent.llm.interface import FailureKind
+from webagent.llm.interface import FailureKind, LanguageModel
 
 RUN_ENDED_IN_ERROR = gettext_noop("the run ended in an error")
 RUN_INCOMPLETE = gettext_noop("the run is incomplete")
@@ -90,6 +92,34 @@ class AskingEvaluator(Evaluator, Protocol):
     def estimate(self, run: Run) -> tuple[int, int]:
         """Input tokens, roughly, and output tokens at most; (0, 0) where no model is asked."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEvaluator(ABC):
+    """What evaluators that ask a language model share: how they are configured and identified."""
+
+    name: ClassVar[str]
+    version: ClassVar[str] = "1"
+    kind: ClassVar[EvaluatorVersion.Kind] = EvaluatorVersion.Kind.JUDGE
+    settings_type: ClassVar[type[JudgeSettings]]
+
+    language_model: LanguageModel
+    settings: JudgeSettings
+
+    @classmethod
+    def make(cls, *, language_model: LanguageModel, **config: object) -> Self:
+        """The judge so configured. Raises ValueError for settings it does not know."""
+        settings = cls.settings_type.model_validate(config)
+        return cls(language_model=language_model, settings=settings)
+
+    @property
+    def identity(self) -> EvaluatorIdentity:
+        return EvaluatorIdentity(
+            name=self.name,
+            kind=self.kind.value,
+            version=self.version,
+            config=self.settings.model_dump(mode="json"),
+        )
 
 
 def without_outcome(run: Run) -> Finding | None:

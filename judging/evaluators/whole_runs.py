@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from django.conf import settings as site
 from django.utils.translation import gettext_noop
 
-from judging.evaluators.contract import Finding, finding_of, without_outcome
+from judging.evaluators.contract import Finding, ModelEvaluator, finding_of, without_outcome
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.milestones import MilestoneJudge
 from judging.evaluators.judges.settings import MilestoneSettings, ShownSettings, TrajectorySettings
@@ -24,14 +24,12 @@ from judging.evaluators.judges.shown import (
     chosen,
 )
 from judging.evaluators.judges.whole_run import TrajectoryJudge
-from judging.evaluators.matching.outcome import EvaluatorIdentity
 from judging.evaluators.milestones import JUDGED, NO_MILESTONES, progress_details, progress_score
-from judging.models import EvaluatorVersion
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.models import Blob, Run, Step
 from runs.storage.blobs import MissingBlobError, read_blob
 from runs.storage.records import action_text
-from webagent.llm.interface import LanguageModel, Request
+from webagent.llm.interface import Request
 from webagent.placeholders import resolve_text
 from webagent.trajectory.actions import ActionKind, action_kind
 from webagent.trajectory.images import ImageError
@@ -133,31 +131,12 @@ NO_STEPS = gettext_noop("the run has no steps")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WholeRunEvaluator(ABC):
+class WholeRunEvaluator(ModelEvaluator):
     """What they share. Runs that did not end by themselves, or took no step, are not judged."""
 
-    name: ClassVar[str]
-    version: ClassVar[str] = "1"
-    kind: ClassVar[EvaluatorVersion.Kind] = EvaluatorVersion.Kind.JUDGE
     settings_type: ClassVar[type[ShownSettings]]
 
-    language_model: LanguageModel
     settings: ShownSettings
-
-    @classmethod
-    def make(cls, *, language_model: LanguageModel, **config: object) -> Self:
-        """The judge so configured. Raises ValueError for settings it does not know."""
-        settings = cls.settings_type.model_validate(config)
-        return cls(language_model=language_model, settings=settings)
-
-    @property
-    def identity(self) -> EvaluatorIdentity:
-        return EvaluatorIdentity(
-            name=self.name,
-            kind=self.kind.value,
-            version=self.version,
-            config=self.settings.model_dump(mode="json"),
-        )
 
     def applies_to(self, run: Run) -> bool:
         return run.n_steps > 0

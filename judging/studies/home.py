@@ -2,53 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from judging.models import Dispute, DisputeMessage, Label, Study, StudyItem, StudyMember
+from judging.models import DisputeMessage, Study, StudyItem, StudyMember
 from judging.studies.disputes.pages import overruled_labels, own_disputes
 from judging.studies.pages import listed_studies, study_rows
-from judging.studies.queue.progress import Progress, progress_of_each
+from judging.studies.queue.progress import progress_of_each
 from runs.models import ImportJob, Run, RunStatus, User
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 VISIT = timedelta(minutes=30)
 FEW = 5
 STUDIES = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What a person should do next."""
-
-    to_label: Sequence[tuple[Study, Progress]]
-    n_to_decide: int
-    n_to_discuss: int
-    disputes: Sequence[Dispute]
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """What changed since the last visit; counts only of what the person may open."""
-
-    since: datetime | None
-    opened: Sequence[Dispute]
-    decided: Sequence[Dispute]
-    messages: Sequence[DisputeMessage]
-    overruled: Sequence[Label]
-    n_runs_ended: int
-    n_imports_ended: int
-
-    @property
-    def is_empty(self) -> bool:
-        parts = (self.opened, self.decided, self.messages, self.overruled)
-        return not (any(parts) or self.n_runs_ended or self.n_imports_ended)
 
 
 def home_context(user: User) -> dict[str, Any]:
@@ -84,7 +52,8 @@ def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def _waiting(user: User) -> Waiting:
+def _waiting(user: User) -> dict[str, Any]:
+    """What a person should do next."""
     disputes = own_disputes(user).waiting().for_list()
     to_decide = disputes.filter(
         item__study__in=Study.objects.of(user, StudyMember.Part.ADJUDICATOR).values("pk")
@@ -93,15 +62,15 @@ def _waiting(user: User) -> Waiting:
     annotated = Study.objects.of(user, StudyMember.Part.ANNOTATOR).filter(is_open=True)
     studies = list(annotated.order_by("-created_at"))
     own = progress_of_each(studies, user)
-    return Waiting(
-        to_label=[(study, own[study.pk]) for study in studies if own[study.pk].left],
-        n_to_decide=n_to_decide,
-        n_to_discuss=n_disputes - n_to_decide,
-        disputes=list(disputes[:FEW]),
-    )
+    return {
+        "to_label": [(study, own[study.pk]) for study in studies if own[study.pk].left],
+        "n_to_decide": n_to_decide,
+        "n_to_discuss": n_disputes - n_to_decide,
+    }
 
 
-def _news(user: User, since: datetime | None) -> News:
+def _news(user: User, since: datetime | None) -> dict[str, Any]:
+    """What changed since the last visit; counts only of what the person may open."""
     after = since or timezone.now() - timedelta(days=7)
     own = own_disputes(user)
     comments = DisputeMessage.objects.filter(
@@ -111,17 +80,17 @@ def _news(user: User, since: datetime | None) -> News:
     )
     ended = Run.objects.filter(created_by=user, status__in=RunStatus.ended(), ended_at__gt=after)
     imports = ImportJob.objects.filter(created_by=user, ended_at__gt=after)
-    return News(
-        since=since,
-        opened=list(own.waiting().for_list().filter(opened_at__gt=after)[:FEW]),
-        decided=list(own.decided().for_list().filter(item__verdict__decided_at__gt=after)[:FEW]),
-        messages=list(
+    news: dict[str, Any] = {
+        "opened": list(own.waiting().for_list().filter(opened_at__gt=after)[:FEW]),
+        "decided": list(own.decided().for_list().filter(item__verdict__decided_at__gt=after)[:FEW]),
+        "messages": list(
             comments.exclude(author=user).select_related("dispute__item__run__task")[:FEW]
         ),
-        overruled=list(overruled_labels(user).filter(item__verdict__decided_at__gt=after)[:FEW]),
-        n_runs_ended=ended.count(),
-        n_imports_ended=imports.count(),
-    )
+        "overruled": list(overruled_labels(user).filter(item__verdict__decided_at__gt=after)[:FEW]),
+        "n_runs_ended": ended.count(),
+        "n_imports_ended": imports.count(),
+    }
+    return news | {"is_empty": not any(news.values()), "since": since}
 
 
 def _active_runs(user: User) -> QuerySet[Run]:

@@ -3,7 +3,7 @@
 import random
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TypeVar
 from uuid import UUID
 
@@ -75,12 +75,7 @@ def create_study(
     study = Study.objects.create(
         name=name,
         description=description,
-        labels_per_run=protocol.labels_per_run,
-        hides_identity=protocol.hides_identity,
-        asks_milestones=protocol.asks_milestones,
-        asks_failure_details=protocol.asks_failure_details,
-        repeat_share=protocol.repeat_share,
-        taxonomy=protocol.taxonomy,
+        **asdict(protocol),
         run_filter={"query": run_query},
         sample_seed=seed,
         sample_size=sample_size,

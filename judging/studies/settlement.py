@@ -45,12 +45,12 @@ def closing_row(
         agreed: what all of them say; None where they differ.
     """
     if agreed in CLEAR:
-        return _verdict(item=item, verdict=agreed, origin=Origin.AGREED, now=now)
+        return verdict_row(item=item, verdict=agreed, origin=Origin.AGREED, now=now)
     item.status = Status.DISPUTED
     return Dispute(item_id=item.pk, order_seed=secrets.randbits(63))
 
 
-def settle(
+def verdict_row(
     *,
     item: StudyItem,
     verdict: str,
@@ -59,32 +59,11 @@ def settle(
     decided_by: User | None = None,
     rationale: str = "",
 ) -> ReferenceVerdict:
-    """The item's reference verdict; the run's too unless another study has settled it before.
+    """The item's verdict, and the run's unless another study settled it before; not saved yet.
 
-    The caller holds the item's lock and saves it.
+    The caller holds the item's lock, and saves both. The lock of the run makes two studies take
+    turns.
     """
-    row = _verdict(
-        item=item,
-        verdict=verdict,
-        origin=origin,
-        now=now,
-        decided_by=decided_by,
-        rationale=rationale,
-    )
-    row.save(force_insert=True)
-    return row
-
-
-def _verdict(
-    *,
-    item: StudyItem,
-    verdict: str,
-    origin: ReferenceVerdict.Origin,
-    now: datetime,
-    decided_by: User | None = None,
-    rationale: str = "",
-) -> ReferenceVerdict:
-    """Not saved yet. The lock of the run makes two studies take turns."""
     locked = Run.objects.select_for_update(of=("self",), no_key=True).filter(pk=item.run_id)
     created_at = locked.order_by().values_list("created_at", flat=True).get()
     authoritative = ReferenceVerdict.objects.filter(run=item.run_id, is_authoritative=True)

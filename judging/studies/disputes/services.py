@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from judging.models import Dispute, DisputeMessage, Label, ReferenceVerdict, StudyItem, StudyMember
 from judging.studies.audit_kinds import DISPUTE_DECIDED, DISPUTE_SETTLED
-from judging.studies.settlement import settle
+from judging.studies.settlement import verdict_row
 from runs.accounts.audit_log import record_act
 from runs.models import User
 
@@ -142,7 +142,7 @@ def _end(
         words=f"study {item.study_id}",
         user=decided_by,
     )
-    settled = settle(
+    settled = verdict_row(
         item=item,
         verdict=verdict,
         origin=origin,
@@ -150,5 +150,6 @@ def _end(
         decided_by=decided_by,
         rationale=rationale,
     )
+    settled.save(force_insert=True)
     item.save(update_fields=["status"])
     return settled

@@ -12,9 +12,9 @@ from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from judging.models import Assignment, Guideline, Label, Success
+from judging.models import Assignment, Guideline, Success
 from judging.studies.labels.judgement import Judgement, Submission
-from judging.studies.labels.services import draft_of
+from judging.studies.labels.services import draft_of, own_label
 from judging.studies.labels.tick_forms import (
     TickRow,
     clean_ticks,
@@ -108,7 +108,7 @@ class LabelForm(forms.Form):
         self.fields["causes"] = causes
 
     def _initial(self, assignment: Assignment, key: str) -> dict[str, Any]:
-        label = existing_label(assignment)
+        label = own_label(assignment)
         filled = draft_of(label) if label and not assignment.draft else assignment.draft
         return {
             **filled,
@@ -186,20 +186,6 @@ def existing_step(run_id: UUID, index: int) -> int:
     if not Step.objects.filter(run=run_id, index=index).exists():
         raise forms.ValidationError(_("This run has no such step."))
     return index
-
-
-def existing_label(assignment: Assignment) -> Any:
-    """The person's label that the form would change, with its `version`, or None.
-
-    A hidden repeat starts from nothing.
-    """
-    return (
-        Label.objects.filter(
-            item=assignment.item_id, annotator=assignment.user_id, is_repeat=assignment.is_repeat
-        )
-        .with_version()
-        .first()
-    )
 
 
 def read_draft(data: QueryDict) -> dict[str, Any]:

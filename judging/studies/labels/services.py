@@ -80,7 +80,7 @@ def store_label(*, held: Assignment, user: User, submission: Submission) -> Labe
         success=submission.judgement.success,
         guideline=submission.guideline,
     )
-    label = _own_label(assignment) if label_state.has_label else None
+    label: Label | None = own_label(assignment) if label_state.has_label else None
     if label and label.idempotency_key == submission.key:
         return label
     if not label_state.may_label:
@@ -103,7 +103,11 @@ def _lock(assignment: Assignment, user: User) -> tuple[StudyItem, Assignment]:
     return locked.item, locked
 
 
-def _own_label(assignment: Assignment) -> Label | None:
+def own_label(assignment: Assignment) -> Any:
+    """The person's label of the assignment, with its `version`, or None.
+
+    Of a hidden repeat only the label given in it.
+    """
     own = Label.objects.filter(
         item=assignment.item_id, annotator=assignment.user_id, is_repeat=assignment.is_repeat
     )

@@ -42,18 +42,14 @@ View = Callable[..., HttpResponse]
 
 
 def for_annotators(view: Callable[Concatenate[AppRequest, Study, P], HttpResponse]) -> View:
-    """Lets in the annotators of the study; for everybody else the page does not exist."""
+    """Admits the annotators of the study; for everybody else the page does not exist."""
 
     @wraps(view)
     def guarded(
         request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
-        study = Study.objects.filter(
-            members__user=request.user,
-            members__left_at=None,
-            members__part=StudyMember.Part.ANNOTATOR,
-            pk=study_id,
-        ).first()
+        annotated = Study.objects.of(request.user, StudyMember.Part.ANNOTATOR)
+        study = annotated.filter(pk=study_id).first()
         if study is None:
             raise Http404
         return view(request, study, *args, **kwargs)
@@ -61,38 +57,18 @@ def for_annotators(view: Callable[Concatenate[AppRequest, Study, P], HttpRespons
     return guarded
 
 
-def for_assigned(view: Callable[Concatenate[AppRequest, Assignment, P], HttpResponse]) -> View:
+def for_assigned(view: Callable[[AppRequest, Assignment], HttpResponse]) -> View:
     """As `for_annotators`, with the person's own assignment that the posted form is about.
 
     Assignment, run and study come by one query.
     """
 
     @wraps(view)
-    def guarded(
-        request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
-    ) -> HttpResponse:
+    def guarded(request: AppRequest, study_id: int) -> HttpResponse:
         own = own_assignment(**_asked(request, study_id))
         if own is None:
             raise Http404
-        return view(request, own, *args, **kwargs)
-
-    return guarded
-
-
-def for_holder(view: Callable[Concatenate[AppRequest, Assignment, P], HttpResponse]) -> View:
-    """As `for_assigned`, in a transaction in which nobody else changes assignment or run.
-
-    So what is posted is checked against what still holds when it is stored, and both are read once.
-    """
-
-    @wraps(view)
-    def guarded(
-        request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
-    ) -> HttpResponse:
-        with held_assignment(**_asked(request, study_id)) as own:
-            if own is None:
-                raise Http404
-            return view(request, own, *args, **kwargs)
+        return view(request, own)
 
     return guarded
 
@@ -143,8 +119,15 @@ def annotate_run(request: AppRequest, study: Study, run_id: UUID) -> HttpRespons
     )
 
 
-@for_holder
-def _submit(request: AppRequest, assignment: Assignment) -> HttpResponse:
+def _submit(request: AppRequest, study_id: int) -> HttpResponse:
+    """Checks what is posted while nobody else changes assignment or run: both are read once."""
+    with held_assignment(**_asked(request, study_id)) as assignment:
+        if assignment is None:
+            raise Http404
+        return _store(request, assignment)
+
+
+def _store(request: AppRequest, assignment: Assignment) -> HttpResponse:
     study = assignment.item.study
     form = LabelForm(request.POST, for_=assignment)
     if not form.is_valid():

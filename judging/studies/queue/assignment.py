@@ -48,12 +48,14 @@ def next_assignment(*, study: Study, user: User) -> Assignment | None:
         return None
     now = timezone.now()
     candidates = open_candidates(study=study, user=user, now=now)
-    at_work = _repeat_at_work(study, user)
+    at_work = _shown_again([study], user).filter(state=State.LEASED).first()
     ordered = in_order(candidates, seed=study.sample_seed, user_id=user.pk)
     if at_work and not (ordered and ordered[0].held):
         return _lease(at_work.item_id, user, now, is_repeat=True)
     if not (ordered and ordered[0].state == State.LEASED):
-        repeat = _next_repeat(study, user, fresh=_fresh(ordered))
+        repeat = _next_repeat(
+            study, user, fresh=sum(candidate.state is None for candidate in ordered)
+        )
         if repeat is not None:
             return _lease(repeat, user, now, is_repeat=True)
     return _lease(ordered[0].item_id, user, now) if ordered else None
@@ -186,16 +188,6 @@ def is_annotator(*, study: Study, user: User) -> bool:
     return StudyMember.objects.filter(
         study=study, user=user, part=StudyMember.Part.ANNOTATOR, left_at=None
     ).exists()
-
-
-def _fresh(ordered: Sequence[Candidate]) -> int:
-    return sum(1 for candidate in ordered if candidate.state is None)
-
-
-def _repeat_at_work(study: Study, user: User) -> Assignment | None:
-    return Assignment.objects.filter(
-        item__study=study, user=user, is_repeat=True, state=State.LEASED
-    ).first()
 
 
 def _next_repeat(study: Study, user: User, *, fresh: int) -> int | None:
