@@ -52,7 +52,9 @@ def figure_out(value: Figure | None, interval: Interval | Undefined | None = Non
     return FigureOut(
         value=None if is_undefined else value,
         reason=str(value.reason.value) if isinstance(value, Undefined) else None,
-        interval=_interval(interval) if isinstance(interval, Interval) else None,
+        interval=IntervalOut.model_validate(interval, from_attributes=True)
+        if isinstance(interval, Interval)
+        else None,
     )
 
 
@@ -65,10 +67,4 @@ def table_out(table: Report) -> TableOut:
         notes=written["notes"],
         columns=[ColumnOut(key=column.key, name=str(column.name)) for column in table.header],
         rows=written["rows"],
-    )
-
-
-def _interval(interval: Interval) -> IntervalOut:
-    return IntervalOut(
-        low=interval.low, high=interval.high, level=interval.level, method=interval.method
     )

@@ -125,7 +125,10 @@ def list_studies(request: ApiRequest, paging: Paged) -> Any:
     known_only(request, Paging)
     shown = Study.objects.listed_for(request.user)
     rows, following = page_of(shown, paging, "-id")
-    return StudyPage(items=[_study_out(study) for study in rows], next=following)
+    return StudyPage(
+        items=[StudyOut.model_validate(study, from_attributes=True) for study in rows],
+        next=following,
+    )
 
 
 @router.get(
@@ -140,7 +143,7 @@ def read_study(request: ApiRequest, study_id: RowId) -> Any:
     study = Study.objects.listed_for(request.user).filter(pk=study_id).first()
     if study is None:
         raise not_found("study")
-    return _study_out(study)
+    return StudyOut.model_validate(study, from_attributes=True)
 
 
 @router.get(
@@ -247,16 +250,4 @@ def _verdict_out(position: int, verdict: ReferenceVerdict) -> VerdictOut:
         is_authoritative=verdict.is_authoritative,
         rationale=verdict.rationale,
         decided_at=verdict.decided_at,
-    )
-
-
-def _study_out(study: Study) -> StudyOut:
-    return StudyOut(
-        id=study.pk,
-        name=study.name,
-        description=study.description,
-        is_open=study.is_open,
-        labels_per_run=study.labels_per_run,
-        hides_identity=study.hides_identity,
-        created_at=study.created_at,
     )
