@@ -115,8 +115,8 @@ def deletion_reasons() -> list[Reason]:
     return [
         Reason(_("part of a study, with its labels and verdicts"), in_study),
         Reason(_("people still judge a run that it repeats or that repeats it"), under_judgement()),
-        Reason(_("people said how it failed"), reviewed),
-        Reason(_("people said why it failed"), tagged),
+        Reason(_("people reviewed how it failed"), reviewed),
+        Reason(_("people tagged why it failed"), tagged),
     ]
 
 
