@@ -36,7 +36,7 @@ class _Element:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
+class _Observation:
     """What a prompt shows: the goal, the page, and what was done so far."""
 
     goal: str
@@ -51,9 +51,9 @@ class _Sight:
         return next(each for each in self.all("button") if each.name.lower() == name.lower())
 
 
-_Said = tuple[str, str]
+_Step = tuple[str, str]
 """A thought and an action."""
-_Rule = Callable[[_Sight], _Said | None]
+_Rule = Callable[[_Observation], _Step | None]
 
 
 class StubActor:
@@ -72,112 +72,112 @@ class StubActor:
         goal, page = _GOAL.search(text), _PAGE.search(text)
         if rules is None or goal is None or page is None:
             raise ModelFailure(FailureKind.REJECTED, f"{request.model} has no rule for this")
-        visibility = _Sight(goal[1], page[2], tuple(_ACTION.findall(text)))
-        thought, action = next(filter(None, (rule(visibility) for rule in rules)))
+        seen = _Observation(goal[1], page[2], tuple(_ACTION.findall(text)))
+        thought, action = next(filter(None, (rule(seen) for rule in rules)))
         reply = f"<thought>{OWN_WORDS} {thought}</thought>\n<action>{action}</action>"
         return Reply(text=reply, model=request.model, cost=Decimal(0))
 
 
-def _click(element: _Element, why: str) -> _Said:
+def _click(element: _Element, why: str) -> _Step:
     return why, f"click({element.bid!r})"
 
 
-def _fill(element: _Element, text: str, why: str) -> _Said:
+def _fill(element: _Element, text: str, why: str) -> _Step:
     return why, f"fill({element.bid!r}, {text!r})"
 
 
-def _press_what_is_named(see: _Sight) -> _Said | None:
-    if named := re.search(r'Click on the "(.+)" button', see.goal):
-        return _click(see.button(named[1]), f"the goal names the button {named[1]}.")
+def _press_what_is_named(seen: _Observation) -> _Step | None:
+    if named := re.search(r'Click on the "(.+)" button', seen.goal):
+        return _click(seen.button(named[1]), f"the goal names the button {named[1]}.")
     return None
 
 
-def _log_in(see: _Sight) -> _Said | None:
-    if not (asked := _credentials(see)):
+def _log_in(seen: _Observation) -> _Step | None:
+    if not (asked := _credentials(seen)):
         return None
-    boxes = see.all("textbox")
+    boxes = seen.all("textbox")
     for box, text, label in zip(boxes, asked, ("user name", "password"), strict=True):
-        if not _was_filled(see, box):
+        if not _was_filled(seen, box):
             return _fill(box, text, f"the {label} is not typed in yet.")
-    return _click(see.button("Login"), "both fields are filled in.")
+    return _click(seen.button("Login"), "both fields are filled in.")
 
 
-def _lose_the_password(see: _Sight) -> _Said | None:
+def _lose_the_password(seen: _Observation) -> _Step | None:
     """A long password is forgotten on the way to its field: back to the first one, and again."""
-    asked = _credentials(see)
+    asked = _credentials(seen)
     if not asked or len(asked[1]) <= REMEMBERED:
         return None
-    name, password = see.all("textbox")
-    if not _was_filled(see, name):
+    name, password = seen.all("textbox")
+    if not _was_filled(seen, name):
         return _fill(name, asked[0], "the user name goes first.")
-    if see.done[-1].startswith(f"click({password.bid!r}"):
+    if seen.done[-1].startswith(f"click({password.bid!r}"):
         return _click(name, "what was the password? It may be where the name is.")
     return _click(password, "next comes the password.")
 
 
-def _tick(see: _Sight) -> _Said | None:
-    for box in _to_tick(see):
+def _tick(seen: _Observation) -> _Step | None:
+    for box in _to_tick(seen):
         if "checked='false'" in box.state or "checked=" not in box.state:
             return _click(box, f"{box.name} is to be selected.")
-    return _click(see.button("Submit"), "all is selected.") if _to_tick(see) else None
+    return _click(seen.button("Submit"), "all is selected.") if _to_tick(seen) else None
 
 
-def _tick_and_untick(see: _Sight) -> _Said | None:
+def _tick_and_untick(seen: _Observation) -> _Step | None:
     """More boxes than it keeps in mind: it takes the first one back whenever it looks again."""
-    boxes = _to_tick(see)
+    boxes = _to_tick(seen)
     if len(boxes) <= REMEMBERED:
         return None
     was = "ticked" if "checked='true'" in boxes[0].state else "not ticked"
     return _click(boxes[0], f"{boxes[0].name} is {was}; that cannot be right.")
 
 
-def _say_that_it_is_done(see: _Sight) -> _Said | None:
+def _say_that_it_is_done(seen: _Observation) -> _Step | None:
     """With one option to choose, it takes choosing for all that was asked."""
-    options = [each for each in _to_tick(see) if each.role == "radio"]
+    options = [each for each in _to_tick(seen) if each.role == "radio"]
     if options and "checked='true'" in options[0].state:
         return "the option is chosen, so all is done.", "send_msg_to_user('It is done.')"
     return None
 
 
-def _reckon(see: _Sight) -> _Said | None:
-    if not (sum_ := _SUM.search(see.page)):
+def _reckon(seen: _Observation) -> _Step | None:
+    if not (sum_ := _SUM.search(seen.page)):
         return None
     left, right = int(sum_[1]), int(sum_[3])
     result = {"+": left + right, "-": left - right, "x": left * right}[sum_[2]]
-    return _answer(see, str(result), f"{sum_[0]} {result}.")
+    return _answer(seen, str(result), f"{sum_[0]} {result}.")
 
 
-def _copy_the_sum(see: _Sight) -> _Said | None:
+def _copy_the_sum(seen: _Observation) -> _Step | None:
     """It cannot reckon, and takes the first number for the answer."""
-    sum_ = _SUM.search(see.page)
-    return _answer(see, sum_[1], f"the page says {sum_[1]}.") if sum_ else None
+    sum_ = _SUM.search(seen.page)
+    return _answer(seen, sum_[1], f"the page says {sum_[1]}.") if sum_ else None
 
 
-def _answer(see: _Sight, text: str, why: str) -> _Said:
-    box = see.all("textbox")[0]
-    if not _was_filled(see, box):
+def _answer(seen: _Observation, text: str, why: str) -> _Step:
+    box = seen.all("textbox")[0]
+    if not _was_filled(seen, box):
         return _fill(box, text, why)
-    return _click(see.button("Submit"), "the answer stands there.")
+    return _click(seen.button("Submit"), "the answer stands there.")
 
 
-def _look_further_down(see: _Sight) -> _Said:
+def _look_further_down(seen: _Observation) -> _Step:
     return "no rule fits this page; what is missing may be further down.", "scroll(0, 200)"
 
 
-def _credentials(see: _Sight) -> tuple[str, str] | None:
-    found = re.search(r'username "(.+?)" and the password "(.+?)"', see.goal)
+def _credentials(seen: _Observation) -> tuple[str, str] | None:
+    found = re.search(r'username "(.+?)" and the password "(.+?)"', seen.goal)
     return (found[1], found[2]) if found else None
 
 
-def _to_tick(see: _Sight) -> list[_Element]:
+def _to_tick(seen: _Observation) -> list[_Element]:
     """The boxes and options that the goal lists."""
-    listed = re.search(r"^Select (.+) and click Submit", see.goal)
+    listed = re.search(r"^Select (.+) and click Submit", seen.goal)
     names = listed[1].split(", ") if listed else []
-    return [each for each in see.all("checkbox", "radio") if each.name in names]
+    return [each for each in seen.all("checkbox", "radio") if each.name in names]
 
 
-def _was_filled(see: _Sight, box: _Element) -> bool:
-    return any(action.startswith(f"fill({box.bid!r}") for action in see.done)
+def _was_filled(seen: _Observation, box: _Element) -> bool:
+    return any(action.startswith(f"fill({box.bid!r}") for action in seen.done)
 
 
 def _rules() -> Iterator[tuple[str, tuple[_Rule, ...]]]:

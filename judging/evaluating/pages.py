@@ -45,7 +45,7 @@ class BatchErrors:
 
 
 def batches_shown_to(user: User) -> QuerySet[EvaluationBatch]:
-    """Batches over nothing on which the person is blind, newest first."""
+    """Batches over nothing to which the person is blinded, newest first."""
     batches = EvaluationBatch.objects.select_related("evaluator", "study", "created_by")
     blind = run_policy().blind_runs(user)
     if blind is None:

@@ -90,7 +90,9 @@ class FailureJudgeEvaluator(WholeRunEvaluator):
 
     def found(self, run: Run, trajectory: Trajectory, shown: Mapping[str, object]) -> Finding:
         found = self._judge.judge(trajectory)
-        return finding_of(found.judged, more=shown) if found.modes is None else _told(found, shown)
+        return (
+            finding_of(found.judged, more=shown) if found.modes is None else _finding(found, shown)
+        )
 
     def requests(self, run: Run, trajectory: Trajectory) -> Sequence[Request]:
         return self._judge.requests(trajectory)
@@ -151,7 +153,7 @@ def _page(kind: str, fingerprint: str | None, picture: str | None, url: str) -> 
     return f"{known} {picture}" if kind == ActionKind.SCROLL else known
 
 
-def _told(found: FailuresJudged, shown: Mapping[str, object]) -> Finding:
+def _finding(found: FailuresJudged, shown: Mapping[str, object]) -> Finding:
     modes = {
         mode.value: {"rationale": excerpt(judged.rationale), "steps": list(judged.steps)}
         for mode, judged in (found.modes or {}).items()

@@ -91,7 +91,7 @@ class StoredJudge:
         if replies.task_id is not None and replies.task_id != run.task_id:
             return Finding.without_verdict(OTHER_TASK)
         if not replies.stages or not self.stages:
-            return _said(replies.verdict, [])
+            return _finding(replies.verdict, [])
         heard: list[dict[str, object]] = []
         for name in self.stages:
             verdict = replies.stages.get(name.value)
@@ -99,11 +99,11 @@ class StoredJudge:
                 return Finding.without_verdict(STAGE_NOT_ASKED)
             heard.append({"name": name.value, "verdict": verdict})
             if verdict != Evaluation.Verdict.FAILED:
-                return _said(verdict, heard)
-        return _said(Evaluation.Verdict.FAILED, heard)
+                return _finding(verdict, heard)
+        return _finding(Evaluation.Verdict.FAILED, heard)
 
 
-def _said(verdict: str, stages: Sequence[Mapping[str, object]]) -> Finding:
+def _finding(verdict: str, stages: Sequence[Mapping[str, object]]) -> Finding:
     if verdict not in Evaluation.Verdict.values or verdict == Evaluation.Verdict.ERROR:
         return Finding.without_verdict(STAGE_ERROR)
     found = Evaluation.Verdict(verdict)

@@ -128,7 +128,7 @@ class Unblinding(models.Model):
 
 
 class MilestoneTick(models.Model):
-    """One milestone in one person's label: reached or not, and where. As blind as the label."""
+    """One milestone in one person's label: reached or not, and where. Blinded as the label is."""
 
     label = models.ForeignKey(Label, models.CASCADE, related_name="ticks")
     milestone = models.ForeignKey("runs.Milestone", models.PROTECT, related_name="ticks")

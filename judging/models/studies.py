@@ -135,7 +135,7 @@ class Guideline(models.Model):
 
 
 class StudyMember(models.Model):
-    """A person's part in a study, which is what makes them blind.
+    """A person's role in a study, which blinds them.
 
     The row stays when they leave, and so does their blindness: whoever left can come back.
     """

@@ -103,7 +103,7 @@ def _record_new(user: User, items: Sequence[StudyItem], reason: str) -> None:
 
 
 def record_closing(*, study: Study) -> None:
-    """Note that closing the study opened its unsettled runs to everybody who took part."""
+    """Note that closing the study opened its unsettled runs to all its members."""
     open_to = study.members.values_list("user", flat=True)
     Unblinding.objects.bulk_create(
         Unblinding(study=study, user_id=user, reason="study closed") for user in open_to

@@ -100,7 +100,7 @@ class StudyForm(forms.Form):
 
 
 class MemberForm(forms.Form):
-    """A person and their part."""
+    """A person and their role in the study."""
 
     user = forms.ModelChoiceField(label=_("Person"), queryset=User.objects.none())
     part = forms.ChoiceField(label=_("Role"), choices=StudyMember.Part.choices)

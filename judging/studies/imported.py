@@ -119,7 +119,7 @@ class Places:
         return self._people[username]
 
     def give_part(self, study: Study, user: User) -> None:
-        """Make the person an annotator of the study, if they have no part in it."""
+        """Make the person an annotator of the study, if they are no member of it."""
         if (study.pk, user.pk) not in self._parts:
             annotator = {"part": StudyMember.Part.ANNOTATOR}
             StudyMember.objects.get_or_create(study=study, user=user, defaults=annotator)

@@ -1,4 +1,4 @@
-"""Creating studies from a sample of runs, and changing who takes part in them."""
+"""Creating studies from a sample of runs, and changing their members."""
 
 import random
 import secrets

@@ -53,7 +53,7 @@ PROTOCOL = "protocol"
 
 @require_safe
 def study_list(request: AppRequest) -> HttpResponse:
-    """Studies that the person has a part in; all of them for who manages studies."""
+    """Studies of which the person is a member; all of them for who manages studies."""
     page = BoundedPaginator(listed_studies(request.user), PER_PAGE).get_page(
         request.GET.get("page")
     )
@@ -206,7 +206,7 @@ def study_close(request: AppRequest, study_id: int) -> HttpResponse:
 @require_POST
 @permission_required(MANAGE, raise_exception=True)
 def member_add(request: AppRequest, study_id: int) -> HttpResponse:
-    """Give a person a part in the study."""
+    """Add a member to the study."""
     study = get_object_or_404(Study, pk=study_id)
     form = MemberForm(request.POST, study=study)
     if not form.is_valid():
