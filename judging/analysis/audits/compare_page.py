@@ -8,48 +8,34 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.comparison import (
     ON_FAILURE,
     ON_SUCCESS,
-    Addition,
-    Additions,
     Comparison,
     Flips,
-    Group,
-    PairCompared,
     Spent,
-    additions_of,
     compare,
+)
+from judging.analysis.audits.comparison_reports import (
+    FLIP_NAMES,
+    MOST_GROUPS,
+    comparison_report,
+    flip_cells,
+    steps_of,
 )
 from judging.analysis.audits.measures import BY_KEY, Measure
 from judging.analysis.audits.triangle_links import Linked, in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource, Voices
 from judging.analysis.pictures_flips import FlipsBar, flips_picture
+from judging.analysis.reports.html import HtmlTable, html_tables
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.proportions import Share
 
-GROUP_TITLES = {
-    "site": gettext_lazy("By site"),
-    "template": gettext_lazy("By intent template"),
-    "kind": gettext_lazy("By kind of evaluation"),
-}
-MOST_GROUPS = 12
 SIDE_BY_SIDE = ("coverage", "fn_share", "fnr", "fpr", "precision", "recall", "accuracy")
 DEFAULT_PAIRS = (("before", "after"), ("webarena-strict", "webarena-repaired"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlipNumbers:
-    """The four flips between right and wrong."""
-
-    fixed_fn: Linked
-    new_fn: Linked
-    fixed_fp: Linked
-    new_fp: Linked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,63 +58,18 @@ class FlipTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupRow:
-    """One site, template or kind."""
-
-    group: Group
-    runs: Linked
-    numbers: FlipNumbers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
-    """The comparison within the groups of one kind; `left_out` more are in the download."""
-
-    key: str
-    title: str | Promise
-    rows: Sequence[GroupRow]
-    left_out: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdditionRow:
-    """One step: alone, and what it adds."""
-
-    name: str
-    asked: int
-    alone: ConfusionMatrix
-    new_tp: Linked | None
-    new_fp: Linked | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdditionTable:
-    """The steps of one evaluator."""
-
-    additions: Additions
-    rows: Sequence[AdditionRow]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ComparePage:
     """Two evaluators compared."""
 
     comparison: Comparison
-    numbers: FlipNumbers
+    numbers: Sequence[tuple[Promise, str, Linked]]
+    """The four flips: name, kind of error, and its runs."""
     tables: Sequence[FlipTable]
     figures: Sequence[tuple[Measure, Share, Share]]
     spent: tuple[Spent, Spent]
-    groups: Sequence[Groups]
-    additions: Sequence[AdditionTable]
+    groups: Sequence[HtmlTable]
+    additions: Sequence[HtmlTable]
     picture: SafeString
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairRow:
-    """One of all pairs."""
-
-    pair: PairCompared
-    numbers: FlipNumbers
 
 
 def compare_page(
@@ -136,21 +77,21 @@ def compare_page(
 ) -> ComparePage:
     """The page, in a number of queries that does not depend on the runs."""
     comparison = compare(study, first, second)
-    groups = [_groups(study, comparison, key, found) for key, found in comparison.groups.items()]
-    additions = [
-        _additions(study, found)
-        for voice in (first, second)
-        if (found := additions_of(study, voices, voice)) is not None
-    ]
+    steps = steps_of(study, voices, (first, second))
     return ComparePage(
         comparison=comparison,
-        numbers=flip_numbers(study, first, second, comparison.flips),
+        numbers=[
+            (words, error, Linked(cell.value, cell.url))
+            for (words, error), cell in zip(
+                FLIP_NAMES, flip_cells(study, first, second, comparison.flips), strict=True
+            )
+        ],
         tables=_tables(study, comparison),
         figures=_figures(comparison.matrices),
         spent=comparison.spent,
-        groups=groups,
-        additions=additions,
-        picture=_picture(study, comparison, groups),
+        groups=html_tables(comparison_report(study, comparison)),
+        additions=html_tables(steps) if steps.rows else [],
+        picture=_picture(study, comparison),
     )
 
 
@@ -161,35 +102,6 @@ def default_pair(voices: Voices) -> tuple[VerdictSource, VerdictSource] | None:
         if first in by_name and second in by_name:
             return by_name[first], by_name[second]
     return (voices.evaluators[0], voices.evaluators[1]) if len(voices.evaluators) > 1 else None
-
-
-def pair_rows(study: Study, pairs: Sequence[PairCompared]) -> list[PairRow]:
-    """All pairs, those that differ most surely first."""
-    rows = [
-        PairRow(pair=pair, numbers=flip_numbers(study, pair.first, pair.second, pair.flips))
-        for pair in pairs
-    ]
-    return sorted(rows, key=lambda row: row.pair.flips.test.p_value)
-
-
-def flip_numbers(
-    study: Study,
-    first: VerdictSource,
-    second: VerdictSource,
-    flips: Flips,
-    groups: Mapping[str, str] | None = None,
-) -> FlipNumbers:
-    """The four flips with their runs."""
-
-    def linked(n: int, before: Shown, after: Shown) -> Linked:
-        return in_cells(study, n, [(first, [before]), (second, [after])], groups)
-
-    return FlipNumbers(
-        fixed_fn=linked(flips.fixed_fn, Shown.FN, Shown.TP),
-        new_fn=linked(flips.new_fn, Shown.TP, Shown.FN),
-        fixed_fp=linked(flips.fixed_fp, Shown.FP, Shown.TN),
-        new_fp=linked(flips.new_fp, Shown.TN, Shown.FP),
-    )
 
 
 def _tables(study: Study, comparison: Comparison) -> list[FlipTable]:
@@ -249,61 +161,21 @@ def _figures(
     return rows
 
 
-def _groups(study: Study, comparison: Comparison, key: str, found: Sequence[Group]) -> Groups:
-    rows = [
-        GroupRow(
-            group=group,
-            runs=in_cells(study, group.flips.runs, [], {key: group.name}),
-            numbers=flip_numbers(
-                study, comparison.first, comparison.second, group.flips, {key: group.name}
-            ),
-        )
-        for group in found[:MOST_GROUPS]
+def _picture(study: Study, comparison: Comparison) -> SafeString:
+    sites = comparison.groups.get("site", ())[:MOST_GROUPS]
+    bars = [_bar(study, comparison, _("all runs"), comparison.flips, {})]
+    bars += [
+        _bar(study, comparison, site.name or _("no site"), site.flips, {"site": site.name})
+        for site in sites
     ]
-    return Groups(key=key, title=GROUP_TITLES[key], rows=rows, left_out=len(found) - len(rows))
-
-
-def _additions(study: Study, additions: Additions) -> AdditionTable:
-    rows = [
-        AdditionRow(
-            name=step.step.step_name,
-            asked=step.alone.decided,
-            alone=step.alone,
-            new_tp=None if step.is_first else _new(study, step, step.new_tp, Shown.TP),
-            new_fp=None if step.is_first else _new(study, step, step.new_fp, Shown.FP),
-        )
-        for step in additions.steps
-    ]
-    return AdditionTable(additions=additions, rows=rows)
-
-
-def _new(study: Study, addition: Addition, n: int, cell: Shown) -> Linked:
-    """Runs that the step passes and no step before it passed."""
-    before = [Shown.FN if cell is Shown.TP else Shown.TN, Shown.NONE]
-    earlier = [(voice, before) for voice in addition.earlier]
-    return in_cells(study, n, [*earlier, (addition.step, [cell])])
-
-
-def _picture(study: Study, comparison: Comparison, groups: Sequence[Groups]) -> SafeString:
-    first, second = comparison.first, comparison.second
-    everything = flip_numbers(study, first, second, comparison.flips)
-    bars = [_bar(_("all runs"), comparison.flips, everything)]
-    for found in groups:
-        if found.key == "site":
-            bars += [
-                _bar(row.group.name or _("no site"), row.group.flips, row.numbers)
-                for row in found.rows
-            ]
-    names = {"first": first.name, "second": second.name}
+    names = {"first": comparison.first.name, "second": comparison.second.name}
     label = _("What %(second)s repairs and breaks of %(first)s") % names
     return flips_picture(bars, label=label)
 
 
-def _bar(name: str, flips: Flips, numbers: FlipNumbers) -> FlipsBar:
-    return FlipsBar(
-        name=name,
-        fixed_fn=(flips.fixed_fn, numbers.fixed_fn.url),
-        fixed_fp=(flips.fixed_fp, numbers.fixed_fp.url),
-        new_fn=(flips.new_fn, numbers.new_fn.url),
-        new_fp=(flips.new_fp, numbers.new_fp.url),
-    )
+def _bar(
+    study: Study, comparison: Comparison, name: str, flips: Flips, groups: Mapping[str, str]
+) -> FlipsBar:
+    cells = flip_cells(study, comparison.first, comparison.second, flips, groups)
+    fixed_fn, new_fn, fixed_fp, new_fp = ((cell.value, cell.url) for cell in cells)
+    return FlipsBar(name=name, fixed_fn=fixed_fn, fixed_fp=fixed_fp, new_fn=new_fn, new_fp=new_fp)

@@ -2,15 +2,17 @@
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.ceiling import ceiling_of, people_page
-from judging.analysis.audits.compare_page import compare_page, default_pair, pair_rows
-from judging.analysis.audits.comparison import compare, compare_all
-from judging.analysis.audits.comparison_tables import comparison_table
+from judging.analysis.audits.compare_page import compare_page, default_pair
+from judging.analysis.audits.comparison import compare
+from judging.analysis.audits.comparison_reports import comparison_report, pairs_table
 from judging.analysis.audits.verdict_sources import VerdictSource, Voices, voices_of
 from judging.analysis.audits.views import as_part
+from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
@@ -39,10 +41,10 @@ def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_pairs(request: AppRequest, study: Study) -> HttpResponse:
     """All pairs of evaluators, which take longer than two of them."""
-    pairs = pair_rows(study, compare_all(study, voices_of(study)))
-    return as_part(
-        request, "judging/analysis/audits/_compare_pairs.html", {"study": study, "pairs": pairs}
-    )
+    report = pairs_table(study)
+    context = {"study": study, "name": "pairs", "title": _("All pairs"), "plain": True}
+    context |= {"report": report, "tables": html_tables(report)}
+    return as_part(request, "judging/analysis/_report_section.html", context)
 
 
 @require_safe
@@ -52,7 +54,7 @@ def audit_compare_file(request: AppRequest, study: Study, ending: str) -> HttpRe
     pair = _pair(request, voices_of(study))
     if ending not in FORMATS or pair is None:
         raise Http404
-    return as_file(comparison_table(study, compare(study, *pair)), ending)
+    return as_file(comparison_report(study, compare(study, *pair)), ending)
 
 
 @require_safe

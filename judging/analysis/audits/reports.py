@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.causes_tables import causes_table, success_rates_table, tags_table
-from judging.analysis.audits.comparison_tables import pairs_table, people_table, steps_table
+from judging.analysis.audits.comparison_reports import pairs_table, people_table, steps_table
 from judging.analysis.audits.detectors import detectors_table
 from judging.analysis.audits.evaluators import stubs_of
 from judging.analysis.audits.failure_modes import failure_modes_report

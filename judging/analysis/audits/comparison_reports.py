@@ -1,0 +1,274 @@
+"""Reports on evaluators compared with each other and with people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.audits.ceiling import Against, ceiling_of
+from judging.analysis.audits.cells import Shown as Verdict
+from judging.analysis.audits.columns import RUNS, UNDEFINED
+from judging.analysis.audits.comparison import (
+    Addition,
+    Comparison,
+    Flips,
+    additions_of,
+    compare_all,
+)
+from judging.analysis.audits.triangle_links import in_cells
+from judging.analysis.audits.verdict_sources import VerdictSource, Voices, voices_of
+from judging.analysis.reports.columns import ends, in_files, number, on_pages, text, why
+from judging.analysis.reports.report import Cell, Column, Layout, Report, Value
+from judging.analysis.reports.showing import Shown
+from judging.analysis.wording import DASH, p_words
+from judging.models import Study
+from judging.statistics.confusion import ConfusionMatrix
+
+MOST_GROUPS = 12
+GROUPINGS = {
+    "all": _("all runs"),
+    "site": _("By site"),
+    "template": _("By intent template"),
+    "kind": _("By kind of evaluation"),
+}
+FLIP_NAMES = (
+    (_("FN repaired"), "fn"),
+    (_("new FN"), "fn"),
+    (_("FP repaired"), "fp"),
+    (_("new FP"), "fp"),
+)
+"""What a second evaluator does to a first, and the error that it is about."""
+_FLIPS = [
+    Column(key, words)
+    for key, (words, _error) in zip(
+        ("fixed_fn", "new_fn", "fixed_fp", "new_fp"), FLIP_NAMES, strict=True
+    )
+]
+_CELLS = ("tp", "fn", "tn", "fp")
+
+
+def _show_p(p: float | None) -> Shown:
+    return Shown(DASH if p is None else p_words(p))
+
+
+_P_VALUES = [
+    Column("p_value", _("McNemar, exact"), show=_show_p),
+    Column("p_holm", _("p by Holm"), show=_show_p),
+]
+
+
+def flip_cells(
+    study: Study,
+    first: VerdictSource,
+    second: VerdictSource,
+    flips: Flips,
+    groups: Mapping[str, str] | None = None,
+) -> list[Cell]:
+    """The four flips between right and wrong, each with its runs."""
+    found = (
+        (flips.fixed_fn, Verdict.FN, Verdict.TP),
+        (flips.new_fn, Verdict.TP, Verdict.FN),
+        (flips.fixed_fp, Verdict.FP, Verdict.TN),
+        (flips.new_fp, Verdict.TN, Verdict.FP),
+    )
+    linked = (
+        in_cells(study, n, [(first, [before]), (second, [after])], groups)
+        for n, before, after in found
+    )
+    return [Cell(each.n, each.url) for each in linked]
+
+
+def pairs_table(study: Study) -> Report:
+    """One row a pair of evaluators: what flips from the first to the second."""
+    address = reverse("judging:audit_compare", args=[study.pk])
+    rows = []
+    for pair in compare_all(study, voices_of(study)):
+        query = urlencode({"first": pair.first.key, "second": pair.second.key})
+        p = pair.flips.test.told
+        rows.append(
+            [
+                Cell(pair.first.name, f"{address}?{query}"),
+                pair.second.name,
+                pair.flips.runs,
+                *flip_cells(study, pair.first, pair.second, pair.flips),
+                Cell(p, note="" if p is not None else p_words(p)),
+                pair.adjusted if p is not None else None,
+            ]
+        )
+    return Report(
+        name="pairs",
+        title=gettext("%(study)s: evaluators compared") % {"study": study.name},
+        columns=[text("first", _("first")), text("second", _("second")), RUNS, *_FLIPS, *_P_VALUES],
+        rows=rows,
+        page_rows=sorted(rows, key=lambda row: 1.0 if row[7].value is None else row[7].value),
+        notes=[
+            gettext(
+                "McNemar's exact test over the runs on which both have a verdict; Holm over all "
+                "pairs."
+            )
+        ],
+        remarks=[
+            _(
+                "Each test is over the runs on which both have a verdict. Among many pairs some "
+                "differ by chance: Holm's p allows for that."
+            )
+        ],
+    )
+
+
+def comparison_report(study: Study, comparison: Comparison) -> Report:
+    """Two evaluators: all runs in the first row, then every site, template and kind."""
+    first, second, whole = comparison.first, comparison.second, comparison.flips
+    rows = [
+        [
+            *("all", None, whole.runs),
+            *flip_cells(study, first, second, whole),
+            *(whole.test.told, None),
+            *_cells(comparison.matrices[0]),
+            *_cells(comparison.matrices[1]),
+        ]
+    ]
+    for kind, groups in comparison.groups.items():
+        for group in groups:
+            chosen = {kind: group.name}
+            runs = in_cells(study, group.flips.runs, [], chosen)
+            p = None if group.is_small else group.flips.test.told
+            few = gettext("too few runs to tell") if group.is_small else p_words(None)
+            rows.append(
+                [
+                    *(kind, group.name, Cell(runs.n, runs.url)),
+                    *flip_cells(study, first, second, group.flips, chosen),
+                    *(Cell(p, note="" if p is not None else few), group.adjusted),
+                    *_cells(group.first),
+                    *_cells(group.second),
+                ]
+            )
+    names = {"study": study.name, "first": first.name, "second": second.name}
+    return Report(
+        name="comparison",
+        title=gettext("%(study)s: from %(first)s (1) to %(second)s (2)") % names,
+        columns=[
+            text("by", _("by"), show=lambda by: Shown(str(GROUPINGS[by]))),
+            text("group", _("group")),
+            RUNS,
+            *_FLIPS,
+            *_P_VALUES,
+            *(in_files(f"first_{cell}", f"{cell.upper()} 1") for cell in _CELLS),
+            *(in_files(f"second_{cell}", f"{cell.upper()} 2") for cell in _CELLS),
+        ],
+        rows=rows,
+        page_rows=rows[1:],
+        layout=Layout(split="by", most=MOST_GROUPS),
+    )
+
+
+def _cells(matrix: ConfusionMatrix) -> list[Value]:
+    return [getattr(matrix, cell) for cell in _CELLS]
+
+
+def steps_table(study: Study) -> Report:
+    """One row a step of an evaluator: alone, and what it adds to the steps before it."""
+    voices = voices_of(study)
+    return steps_of(study, voices, voices.evaluators)
+
+
+def steps_of(study: Study, voices: Voices, evaluators: Sequence[VerdictSource]) -> Report:
+    """The same of these evaluators, as far as they take steps."""
+    rows: list[list[Any]] = []
+    for evaluator in evaluators:
+        found = additions_of(study, voices, evaluator)
+        if found is None:
+            continue
+        for step in found.steps:
+            alone = gettext("%(name)s alone") % {"name": step.step.step_name}
+            rows.append(
+                [
+                    *(evaluator.name, step.step.step, alone, step.alone.decided),
+                    *_cells(step.alone),
+                    *_added(study, step),
+                ]
+            )
+        together, words = found.together, gettext("any step passes")
+        rows.append(
+            [evaluator.name, "together", words, together.decided, *_cells(together), None, None]
+        )
+    return Report(
+        name="steps",
+        title=gettext("%(study)s: what each step of an evaluator adds") % {"study": study.name},
+        columns=[
+            text("evaluator", _("evaluator")),
+            in_files("step", _("step")),
+            on_pages(_("step"), is_text=True),
+            Column("asked", _("runs with a verdict")),
+            *(Column(cell, cell.upper()) for cell in _CELLS),
+            Column("new_tp", _("adds TP")),
+            Column("new_fp", _("adds FP")),
+        ],
+        rows=rows,
+        layout=Layout(split="evaluator"),
+    )
+
+
+def _added(study: Study, step: Addition) -> list[Cell | None]:
+    """Runs that the step passes and no step before it passed: TP and FP."""
+    if step.is_first:
+        return [None, None]
+    cells = []
+    for n, failed, passed in (
+        (step.new_tp, Verdict.FN, Verdict.TP),
+        (step.new_fp, Verdict.TN, Verdict.FP),
+    ):
+        earlier = [(source, [failed, Verdict.NONE]) for source in step.earlier]
+        linked = in_cells(study, n, [*earlier, (step.step, [passed])])
+        cells.append(Cell(linked.n, linked.url))
+    return [*cells]
+
+
+def people_table(study: Study) -> Report:
+    """One row a pair of annotators, or of an evaluator and an annotator."""
+    ceiling = ceiling_of(study, voices_of(study))
+    rows = list(_against("people", ceiling.people))
+    for source in ceiling.shown:
+        rows += _against("evaluator", ceiling.evaluators[source.key])
+    columns = [
+        Column("kind", _("kind")),
+        Column("voice", _("who")),
+        Column("annotator", _("against")),
+        RUNS,
+        Column("agreement", _("agreement")),
+        Column("agreement_low", _("lower end, 95 %")),
+        Column("agreement_high", _("upper end, 95 %")),
+        Column("kappa", _("Cohen's kappa")),
+        Column("kappa_low", _("lower end, 95 %")),
+        Column("kappa_high", _("upper end, 95 %")),
+        UNDEFINED,
+    ]
+    title = gettext("%(study)s: evaluators and annotators against annotators")
+    return Report(
+        name="people",
+        title=title % {"study": study.name},
+        columns=columns,
+        rows=rows,
+        notes=[gettext("Over the runs on which both say success or failure.")],
+    )
+
+
+def _against(kind: str, found: Iterable[Against]) -> Iterable[list[Value]]:
+    for each in found:
+        agreement, kappa = each.agreement.value, each.kappa
+        yield [
+            kind,
+            each.voice.name,
+            each.annotator.name,
+            each.runs,
+            number(agreement),
+            *ends(each.agreement.interval),
+            number(kappa),
+            *ends(each.kappa_interval),
+            why(agreement) or why(kappa),
+        ]
