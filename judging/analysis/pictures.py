@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from judging.analysis.wording import DASH, figure_words, interval_words, why_undefined
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
-from runs.interface.pictures import as_picture, drawing
+from runs.interface.pictures import as_picture, canvas
 
 WIDTH = 380
 """About a phone's, so that words keep their size there."""
@@ -101,14 +101,11 @@ def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meanin
     """
     lift = NAME_LINE if any(len(row.name) > LONGEST_NAME for row in rows) else 0
     height = (ROW + lift) * len(rows) + AXIS
-    with drawing(WIDTH, height) as figure:
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_axis_off()
+    with canvas(WIDTH, height) as (figure, axes):
         # One unit of y is a pixel from the top, one of x a percent between the margins.
         scale = 100 / (WIDTH - 2 * MARGIN)
         left = -MARGIN * scale
         axes.set_xlim(left, 100 - left)
-        axes.set_ylim(height, 0)
         for tick in (0, 25, 50, 75, 100):
             axes.plot([tick, tick], [4, height - AXIS + 4], color=_LINE, lw=1, gid=".grid")
             place = "left" if tick == 0 else "right" if tick == 100 else "center"

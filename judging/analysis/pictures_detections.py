@@ -9,7 +9,7 @@ from django.utils import formats
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from runs.interface.pictures import as_picture, drawing
+from runs.interface.pictures import as_picture, canvas
 
 WIDTH, HEIGHT = 380, 200
 MARGIN, GAP = 8, 28
@@ -35,14 +35,10 @@ def detections_picture(
     most = max([1, *(bar.runs for bar in (*successes, *failures))])
     width = (WIDTH - 2 * MARGIN - GAP) / 2
     titles: dict[str, str] = {}
-    with drawing(WIDTH, HEIGHT) as figure:
-        # As `drawing` itself does: Matplotlib is loaded by those who draw.
+    with canvas(WIDTH, HEIGHT) as (figure, axes):
+        # As `canvas` does: Matplotlib is loaded by those who draw.
         from matplotlib.patches import Rectangle
 
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_axis_off()
-        axes.set_xlim(0, WIDTH)
-        axes.set_ylim(HEIGHT, 0)
         sides = (("success", _("successes"), successes), ("failure", _("failures"), failures))
         for number, (kind, title, bars) in enumerate(sides):
             left = MARGIN + number * (width + GAP)

@@ -9,7 +9,7 @@ from django.utils import formats
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from runs.interface.pictures import as_picture, drawing
+from runs.interface.pictures import as_picture, canvas
 
 WIDTH = 380
 ROW = 40
@@ -49,14 +49,10 @@ def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
     middle = MARGIN + most_new * scale
     height = ROW * len(bars) + 22
     titles: dict[str, str] = {}
-    with drawing(WIDTH, height) as figure:
-        # As `drawing` itself does: Matplotlib is loaded by those who draw.
+    with canvas(WIDTH, height) as (figure, axes):
+        # As `canvas` does: Matplotlib is loaded by those who draw.
         from matplotlib.patches import Rectangle
 
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_axis_off()
-        axes.set_xlim(0, WIDTH)
-        axes.set_ylim(height, 0)
         axes.plot([middle, middle], [18, height - 22], color=_LINE, lw=1, gid=".grid")
         for index, bar in enumerate(bars):
             top = index * ROW

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.safestring import SafeString
 
-from runs.interface.pictures import as_picture, drawing
+from runs.interface.pictures import as_picture, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,11 +55,7 @@ def heat_picture(
     """
     width = (WIDTH - GAP * (len(columns) - 1)) / max(1, len(columns))
     height = HEAD + len(rows) * (NAME_LINE + CELL + GAP)
-    with drawing(WIDTH, height) as figure:
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_axis_off()
-        axes.set_xlim(0, WIDTH)
-        axes.set_ylim(height, 0)
+    with canvas(WIDTH, height) as (figure, axes):
         for place, lines in enumerate(columns):
             middle = place * (width + GAP) + width / 2
             for number, words in enumerate(lines):

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from judging.statistics.correspondence import Differences
 from judging.statistics.figures import Undefined
-from runs.interface.pictures import as_picture, drawing
+from runs.interface.pictures import as_picture, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,11 +40,7 @@ class StepCurve:
 def progress_picture(curves: Sequence[StepCurve], *, label: str, axis: str) -> SafeString:
     """Curves over steps on one axis from 0 to 100 %, each with its name at the end."""
     longest = max((len(curve.shares) for curve in curves), default=1) - 1
-    with drawing(WIDTH, HEIGHT) as figure:
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_axis_off()
-        axes.set_xlim(0, WIDTH)
-        axes.set_ylim(HEIGHT, 0)
+    with canvas(WIDTH, HEIGHT) as (figure, axes):
         for tick in (0, 25, 50, 75, 100):
             y = _down(tick / 100)
             axes.plot([LEFT, RIGHT], [y, y], color=_LINE, lw=1, gid=".grid")
@@ -103,11 +99,7 @@ def agreement_picture(
     lines.append((reported[0], "reported"))
     reach = _reach(pairs, [value for value, _ in lines if abs(value) <= 1])
     places = _places(pairs)
-    with drawing(WIDTH, HEIGHT) as figure:
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_axis_off()
-        axes.set_xlim(0, WIDTH)
-        axes.set_ylim(HEIGHT, 0)
+    with canvas(WIDTH, HEIGHT) as (figure, axes):
         _draw_scales(axes, reach)
         _draw_lines(axes, lines, reach, reported[1])
         for (across, up), of_place in places.items():

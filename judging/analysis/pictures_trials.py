@@ -9,7 +9,7 @@ from django.utils import formats
 from django.utils.safestring import SafeString
 
 from judging.analysis.pictures_progress import apart
-from runs.interface.pictures import as_picture, drawing
+from runs.interface.pictures import as_picture, canvas
 
 WIDTH, HEIGHT = 404, 210
 """The names at the ends of the curves take as much room as the longest of any language."""
@@ -38,11 +38,7 @@ def trials_picture(curves: Sequence[Curve], *, label: str) -> SafeString:
         across = (k - 1) / (most - 1) if most > 1 else 0.0
         return LEFT + across * (RIGHT - LEFT), BOTTOM - share * (BOTTOM - TOP)
 
-    with drawing(WIDTH, HEIGHT) as figure:
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_axis_off()
-        axes.set_xlim(0, WIDTH)
-        axes.set_ylim(HEIGHT, 0)
+    with canvas(WIDTH, HEIGHT) as (figure, axes):
         for tick in (0, 25, 50, 75, 100):
             y = at(1, tick / 100)[1]
             axes.plot([LEFT, RIGHT], [y, y], color=_LINE, lw=1, gid=".grid")

@@ -23,6 +23,7 @@ from django.conf import settings
 from django.utils.safestring import SafeString
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _ONE_AT_A_TIME = Lock()
@@ -62,6 +63,17 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
         figure = Figure(figsize=(width / 72, height / 72), dpi=72)
         figure.patch.set_visible(False)
         yield figure
+
+
+@contextmanager
+def canvas(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
+    """The same with axes over all of it, in pixels from the left and the top."""
+    with drawing(width, height) as figure:
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set_axis_off()
+        axes.set_xlim(0, width)
+        axes.set_ylim(height, 0)
+        yield figure, axes
 
 
 def as_picture(figure: Figure, label: str, links: Mapping[str, str] | None = None) -> SafeString:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.utils import formats
 from django.utils.safestring import SafeString
 
-from runs.interface.pictures import as_picture, drawing
+from runs.interface.pictures import as_picture, canvas
 
 WIDTH = 380
 ROW = 34
@@ -36,14 +36,10 @@ def causes_picture(bars: Sequence[CauseBar], *, label: str) -> SafeString:
     """One bar a cause, false negatives first and false positives after them, with their counts."""
     height = ROW * len(bars) + MARGIN
     most = max((bar.fn + bar.fp for bar in bars), default=1) or 1
-    with drawing(WIDTH, height) as figure:
-        # As `drawing` itself does: Matplotlib is loaded by those who draw.
+    with canvas(WIDTH, height) as (figure, axes):
+        # As `canvas` does: Matplotlib is loaded by those who draw.
         from matplotlib.patches import Rectangle
 
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_axis_off()
-        axes.set_xlim(0, WIDTH)
-        axes.set_ylim(height, 0)
         scale = (WIDTH - 2 * MARGIN - NUMBERS) / most
         titles: dict[str, str] = {}
         for index, bar in enumerate(bars):

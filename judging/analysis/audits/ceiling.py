@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.audits import between
 from judging.analysis.audits.joint import MOST_VOICES, joint_counts
-from judging.analysis.audits.triangle_links import Linked, differing
+from judging.analysis.audits.triangle_links import differing
 from judging.analysis.audits.verdict_sources import VerdictSource, Voices
 from judging.analysis.pictures import IntervalRow, Meaning, figure_row, interval_picture
 from judging.models import Study
@@ -99,49 +99,17 @@ def _against(
 MOST_DRAWN = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgainstShown:
-    """One voice against one annotator, and the runs on which they differ."""
-
-    against: Against
-    differing: Linked
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeoplePage:
-    """Annotators against each other, evaluators against each of them."""
-
-    annotators: Sequence[VerdictSource]
-    people: Sequence[AgainstShown]
-    evaluators: Sequence[tuple[VerdictSource, Sequence[AgainstShown]]]
-    picture: SafeString
-
-
-def people_page(study: Study, ceiling: Ceiling) -> PeoplePage:
-    """The ceiling with its links and its picture."""
-    people = [_shown(study, each) for each in ceiling.people]
-    evaluators = [
-        (voice, [_shown(study, each) for each in ceiling.evaluators[voice.key]])
-        for voice in ceiling.shown
-    ]
-    rows = [_row(each, "people") for each in people]
-    rows += [_row(each, "evaluator") for _voice, found in evaluators for each in found]
+def ceiling_picture(study: Study, ceiling: Ceiling) -> SafeString:
+    """How often each evaluator agrees with each annotator, and they with each other."""
+    rows = [_row(study, each, "people") for each in ceiling.people]
+    for source in ceiling.shown:
+        rows += [_row(study, each, "evaluator") for each in ceiling.evaluators[source.key]]
     label = _("How often do evaluators agree with people, and people with each other?")
-    return PeoplePage(
-        annotators=ceiling.annotators,
-        people=people,
-        evaluators=evaluators,
-        picture=interval_picture(rows[:MOST_DRAWN], label=label, meaning="evaluator"),
-    )
+    return interval_picture(rows[:MOST_DRAWN], label=label, meaning="evaluator")
 
 
-def _shown(study: Study, against: Against) -> AgainstShown:
+def _row(study: Study, against: Against, meaning: Meaning) -> IntervalRow:
     runs = differing(study, against.differing, against.annotator, against.voice)
-    return AgainstShown(against=against, differing=runs)
-
-
-def _row(shown: AgainstShown, meaning: Meaning) -> IntervalRow:
-    against = shown.against
     name = _("%(voice)s · %(annotator)s") % {
         "voice": against.voice.name,
         "annotator": against.annotator.name,
@@ -150,8 +118,7 @@ def _row(shown: AgainstShown, meaning: Meaning) -> IntervalRow:
         name,
         against.agreement.value,
         against.agreement.interval,
-        url=shown.differing.url,
-        title=_("%(name)s: %(n)s runs on which they differ")
-        % {"name": name, "n": shown.differing.n},
+        url=runs.url,
+        title=_("%(name)s: %(n)s runs on which they differ") % {"name": name, "n": runs.n},
         meaning=meaning,
     )

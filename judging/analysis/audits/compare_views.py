@@ -6,10 +6,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.ceiling import ceiling_of, people_page
+from judging.analysis.audits.ceiling import ceiling_of, ceiling_picture
 from judging.analysis.audits.compare_page import compare_page, default_pair
 from judging.analysis.audits.comparison import compare
-from judging.analysis.audits.comparison_reports import comparison_report, pairs_table
+from judging.analysis.audits.comparison_reports import (
+    comparison_report,
+    pairs_table,
+    people_report,
+)
 from judging.analysis.audits.verdict_sources import VerdictSource, Voices, voices_of
 from judging.analysis.audits.views import as_part
 from judging.analysis.reports.html import html_tables
@@ -61,10 +65,14 @@ def audit_compare_file(request: AppRequest, study: Study, ending: str) -> HttpRe
 @for_auditors
 def audit_people(request: AppRequest, study: Study) -> HttpResponse:
     """Evaluators against each annotator, beside the annotators against each other."""
-    page = people_page(study, ceiling_of(study, voices_of(study)))
-    return render(
-        request, "judging/analysis/audits/audit_people.html", {"study": study, "page": page}
-    )
+    ceiling = ceiling_of(study, voices_of(study))
+    context = {
+        "study": study,
+        "annotators": ceiling.annotators,
+        "picture": ceiling_picture(study, ceiling),
+        "tables": html_tables(people_report(study, ceiling)),
+    }
+    return render(request, "judging/analysis/audits/audit_people.html", context)
 
 
 def _pair(request: AppRequest, voices: Voices) -> tuple[VerdictSource, VerdictSource] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.urls import reverse
@@ -10,9 +10,9 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.ceiling import Against, ceiling_of
+from judging.analysis.audits.ceiling import Against, Ceiling, ceiling_of
 from judging.analysis.audits.cells import Shown as Verdict
-from judging.analysis.audits.columns import RUNS, UNDEFINED
+from judging.analysis.audits.columns import RUNS
 from judging.analysis.audits.comparison import (
     Addition,
     Comparison,
@@ -20,14 +20,23 @@ from judging.analysis.audits.comparison import (
     additions_of,
     compare_all,
 )
-from judging.analysis.audits.triangle_links import in_cells
+from judging.analysis.audits.triangle_links import differing, in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource, Voices, voices_of
-from judging.analysis.reports.columns import ends, in_files, number, on_pages, text, why
-from judging.analysis.reports.report import Cell, Column, Layout, Report, Value
-from judging.analysis.reports.showing import Shown
-from judging.analysis.wording import DASH, p_words
+from judging.analysis.reports.columns import (
+    ends,
+    in_files,
+    number,
+    on_pages,
+    text,
+    value_and_ends,
+    why,
+)
+from judging.analysis.reports.report import Cell, Column, FileColumn, Layout, Report, Value
+from judging.analysis.reports.showing import Shown, show
+from judging.analysis.wording import DASH, figure_words, interval_words, p_words, why_undefined
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix
+from judging.statistics.figures import Undefined
 
 MOST_GROUPS = 12
 GROUPINGS = {
@@ -231,44 +240,70 @@ def _added(study: Study, step: Addition) -> list[Cell | None]:
 
 def people_table(study: Study) -> Report:
     """One row a pair of annotators, or of an evaluator and an annotator."""
-    ceiling = ceiling_of(study, voices_of(study))
-    rows = list(_against("people", ceiling.people))
+    return people_report(study, ceiling_of(study, voices_of(study)))
+
+
+def people_report(study: Study, ceiling: Ceiling) -> Report:
+    """The same of a ceiling that is known; on a page every annotator has columns of their own."""
+    found = [("people", each) for each in ceiling.people]
     for source in ceiling.shown:
-        rows += _against("evaluator", ceiling.evaluators[source.key])
-    columns = [
-        Column("kind", _("kind")),
-        Column("voice", _("who")),
-        Column("annotator", _("against")),
-        RUNS,
-        Column("agreement", _("agreement")),
-        Column("agreement_low", _("lower end, 95 %")),
-        Column("agreement_high", _("upper end, 95 %")),
-        Column("kappa", _("Cohen's kappa")),
-        Column("kappa_low", _("lower end, 95 %")),
-        Column("kappa_high", _("upper end, 95 %")),
-        UNDEFINED,
-    ]
+        found += [("evaluator", each) for each in ceiling.evaluators[source.key]]
     title = gettext("%(study)s: evaluators and annotators against annotators")
     return Report(
         name="people",
         title=title % {"study": study.name},
-        columns=columns,
-        rows=rows,
+        columns=[
+            in_files("kind", _("kind")),
+            text("voice", _("who")),
+            text("annotator", _("against"), show=_show_annotator),
+            in_files("runs", _("runs")),
+            Column("agreement", _("agreement"), parts=_ends("agreement"), spread=value_and_ends),
+            Column(
+                "kappa",
+                _("Cohen's kappa"),
+                parts=_ends("kappa"),
+                spread=lambda each: [number(each.kappa), *ends(each.kappa_interval)],
+                show=_show_kappa,
+            ),
+            on_pages(_("they differ on")),
+            in_files("undefined_because", _("undefined because")),
+        ],
+        rows=[_against(study, kind, each) for kind, each in found],
         notes=[gettext("Over the runs on which both say success or failure.")],
+        layout=Layout(pivot="annotator"),
     )
 
 
-def _against(kind: str, found: Iterable[Against]) -> Iterable[list[Value]]:
-    for each in found:
-        agreement, kappa = each.agreement.value, each.kappa
-        yield [
-            kind,
-            each.voice.name,
-            each.annotator.name,
-            each.runs,
-            number(agreement),
-            *ends(each.agreement.interval),
-            number(kappa),
-            *ends(each.kappa_interval),
-            why(agreement) or why(kappa),
-        ]
+def _ends(key: str) -> list[FileColumn]:
+    name = _("agreement") if key == "agreement" else _("Cohen's kappa")
+    low, high = _("lower end, 95 %"), _("upper end, 95 %")
+    return [FileColumn(key, name), FileColumn(f"{key}_low", low), FileColumn(f"{key}_high", high)]
+
+
+def _show_annotator(name: str) -> Shown:
+    return Shown(gettext("against %(name)s") % {"name": name})
+
+
+def _show_kappa(each: Against) -> Shown:
+    if isinstance(each.kappa, Undefined):
+        return show(each.kappa)
+    found = each.kappa_interval
+    if isinstance(found, Undefined):
+        note = why_undefined(found)
+    else:
+        note = interval_words(found, is_share=False)
+    return Shown(f"κ {figure_words(each.kappa, is_share=False)}", note)
+
+
+def _against(study: Study, kind: str, each: Against) -> list[Any]:
+    runs = differing(study, each.differing, each.annotator, each.voice)
+    return [
+        kind,
+        each.voice.name,
+        each.annotator.name,
+        each.runs,
+        each.agreement,
+        each,
+        Cell(runs.n, runs.url),
+        why(each.agreement.value) or why(each.kappa),
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -163,7 +164,10 @@ def modes(facts: Facts) -> Report:
         standing = joined(results) if mode == Mode.ENVIRONMENT else RunResult.FAILURE
         return facts.url(by_pk[pk], standing=standing, mode=mode, by=by)
 
-    return modes_report(figures_by, reviewed(failures), facts.query.modes_by, link)
+    report = modes_report(figures_by, reviewed(failures), facts.query.modes_by, link)
+    standings = facts.figures.standings
+    has_any = standings[RunResult.FAILURE] or standings[RunResult.ERROR]
+    return report if has_any else replace(report, empty=_("No run failed."))
 
 
 def endings(facts: Facts) -> Report:

@@ -303,6 +303,7 @@ def _pair(facts: Facts, first: Configuration, second: Configuration, pairing: Pa
 
 def controls(facts: Facts) -> Report:
     """One row an evaluator and control agent: what it lets through."""
+    found = controls_of(facts.scope)
     return Report(
         columns=[
             text("verdicts_of", _("verdicts of")),
@@ -313,15 +314,15 @@ def controls(facts: Facts) -> Report:
         ],
         rows=[
             [
-                found.source.name,
+                each.source.name,
                 name,
-                Cell(passed, _passed_url(facts, found.source, name, passed), _undecided(n)),
+                Cell(passed, _passed_url(facts, each.source, name, passed), _undecided(n)),
                 n,
-                found.all,
+                each.all,
             ]
-            for found in controls_of(facts.scope).sources
-            for name, passed in found.passed.items()
-            for n in [found.undecided[name]]
+            for each in found.sources
+            for name, passed in each.passed.items()
+            for n in [each.undecided[name]]
         ],
         remarks=[
             _(
@@ -329,6 +330,12 @@ def controls(facts: Facts) -> Report:
                 "against it."
             )
         ],
+        empty=""
+        if found.runs
+        else _(
+            "None of the control agents has run here. They do nothing, answer “N/A”, or list all "
+            "that the page says; a success of theirs is a fault of the evaluator or the task."
+        ),
         layout=Layout(pivot="control"),
     )
 

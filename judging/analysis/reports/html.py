@@ -62,7 +62,7 @@ def _table(
         caption=caption,
         headings=[HtmlCell(text=columns[n].title, is_text=columns[n].is_text) for n in shown],
         rows=[_row(columns, row, shown) for row in rows[:most]],
-        references=[_row(columns, row, shown) for row in report.references],
+        references=[_reference(columns, row, shown) for row in report.references],
         left_out=max(0, len(rows) - most),
         folded=report.layout.folded,
     )
@@ -70,6 +70,14 @@ def _table(
 
 def _row(columns: Sequence[Column], row: Row, shown: Sequence[int]) -> list[HtmlCell]:
     return [_cell(columns[n], row[n], is_head=n == shown[0]) for n in shown]
+
+
+def _reference(columns: Sequence[Column], row: Row, shown: Sequence[int]) -> list[HtmlCell]:
+    """A published row; what was not published is left empty."""
+    cells = _row(columns, row, shown)
+    return [
+        HtmlCell(text="") if row[n] is None else cell for n, cell in zip(shown, cells, strict=True)
+    ]
 
 
 def _cell(column: Column, given: Any, *, is_head: bool) -> HtmlCell:

@@ -48,7 +48,7 @@ def check(client: Client, experiment: int, exported: Exported) -> None:
     Raises:
         AssertionError: one is not.
     """
-    rows = {row[0].split(" · ")[0]: row for row in _rows(client, experiment, "", "configurations")}
+    rows = {row[0].split(" · ")[0]: row for row in _rows(client, experiment, "", "figures")}
     assert sorted(rows) == exported.agents
     for agent, row in rows.items():
         _check_configuration(row, agent, exported)
@@ -62,7 +62,8 @@ def _check_configuration(row: Sequence[str], agent: str, exported: Exported) -> 
     counted = exported.of(agent, exported.counted)
     rewards = [run["reward"] for run in counted if run.get("reward") is not None]
     n, p = len(rewards), sum(rewards) / len(rewards)
-    _, accuracy, wilson, naive, by_task, shown_n, none, tasks, time, cost, steps, left = row
+    _, accuracy, naive, by_task, shown_n, tasks, none, *left, time, cost, steps = row
+    accuracy, wilson = accuracy.split("·")
     assert _percent(accuracy) == _close(p)
     z = 1.959964
     middle, half = p + z * z / (2 * n), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
@@ -100,7 +101,8 @@ def _check_configuration(row: Sequence[str], agent: str, exported: Exported) -> 
         assert _numbers(steps) == [pytest.approx(sum(taken) / len(taken), abs=0.0501)]
     broken = len(exported.of(agent, exported.kept)) - len(counted)
     earlier = len(every) - len(exported.of(agent, exported.kept))
-    assert sorted(_numbers(left)) == sorted(number for number in (broken, earlier) if number)
+    numbers = [number for cell in left for number in _numbers(cell) if number]
+    assert sorted(numbers) == sorted(number for number in (broken, earlier) if number)
 
 
 def _check_trials(rows: Sequence[Sequence[str]], exported: Exported) -> None:
