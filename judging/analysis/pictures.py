@@ -77,14 +77,14 @@ def figure_row(
         return IntervalRow(name=name, words=words, meaning=meaning)
     words = figure_words(value, is_share=True)
     ends = interval_words(interval, is_share=True)
-    told = [
+    parts = [
         words,
         f"({ends})" if ends else "",
         f"{counted.count}/{counted.total}" if counted else "",
     ]
     return IntervalRow(
         name=name,
-        words=" ".join(filter(None, told)),
+        words=" ".join(filter(None, parts)),
         value=value,
         interval=interval if isinstance(interval, Interval) else None,
         by_task=by_task if isinstance(by_task, Interval) else None,

@@ -1,4 +1,4 @@
-"""Voices held against one annotator, task by task."""
+"""Verdict sources held against one annotator, task by task."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from judging.statistics.confusion import Cell, ConfusionMatrix, cell
 
 CELLS = list(Cell)
 Said = tuple[int, bool, bool | None]
-"""The task, what the annotator said, and what the other voice said."""
+"""The task, what the annotator said, and what the other source said."""
 
 
 class Sums:
-    """What one voice said of the runs that an annotator called a success or a failure."""
+    """What one source said of the runs that an annotator called a success or a failure."""
 
     def __init__(self, said: Mapping[Said, int]) -> None:
         """From how many runs there are of each kind."""
@@ -33,7 +33,7 @@ class Sums:
 
     @property
     def matrix(self) -> ConfusionMatrix:
-        """The voice held against the annotator, over all of these runs."""
+        """The source held against the annotator, over all of these runs."""
         totals = self._totals.sum(axis=0)
         return ConfusionMatrix.counted(
             {each: int(n) for each, n in zip(CELLS, totals, strict=True)}
@@ -50,12 +50,12 @@ class Sums:
         return np.asarray(self._totals[self._totals[:, has_verdict].any(axis=1)])
 
 
-def against_evaluator(counts: Sequence[Joint], voice: int) -> Sums:
-    """That voice of these counts against their first, an annotator. From counts `per_task`."""
+def against_evaluator(counts: Sequence[Joint], source: int) -> Sums:
+    """That source of these counts against their first, an annotator. From counts `per_task`."""
     said: Counter[Said] = Counter()
     for each in counts:
         if each.task is not None and (truth := each.said[0]) is not None:
-            said[each.task, truth, each.said[voice]] += each.runs
+            said[each.task, truth, each.said[source]] += each.runs
     return Sums(said)
 
 

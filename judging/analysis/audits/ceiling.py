@@ -9,9 +9,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits import between
-from judging.analysis.audits.joint import MOST_VOICES, joint_counts
+from judging.analysis.audits.joint import MOST_SOURCES, joint_counts
 from judging.analysis.audits.triangle_links import differing
-from judging.analysis.audits.verdict_sources import VerdictSource, Voices
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.pictures import IntervalRow, Meaning, figure_row, interval_picture
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix, intervals_by_task
@@ -21,9 +21,9 @@ from judging.statistics.proportions import Share
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Against:
-    """One voice held against an annotator, over the runs on which both say success or failure."""
+    """One source held against an annotator, over the runs on which both say success or failure."""
 
-    voice: VerdictSource
+    source: VerdictSource
     annotator: VerdictSource
     matrix: ConfusionMatrix
     kappa_interval: Interval | Undefined
@@ -59,33 +59,33 @@ class Ceiling:
     """The evaluators, in order."""
 
 
-def ceiling_of(study: Study, voices: Voices) -> Ceiling:
+def ceiling_of(study: Study, sources: VerdictSources) -> Ceiling:
     """The ceiling of a study, in one query for each annotator and one for all pairs."""
-    evaluators = voices.evaluators[:MOST_VOICES]
+    evaluators = sources.evaluators[:MOST_SOURCES]
     pairs = between.People(study)
     people: list[Against] = []
-    by_evaluator: dict[str, list[Against]] = {voice.key: [] for voice in evaluators}
-    for place, annotator in enumerate(voices.annotators):
+    by_evaluator: dict[str, list[Against]] = {source.key: [] for source in evaluators}
+    for place, annotator in enumerate(sources.annotators):
         person = annotator.annotator
         if person is None:
             continue
         counts = joint_counts(study, [annotator, *evaluators], per_task=True, labelled_by=person)
-        for number, voice in enumerate(evaluators, start=1):
+        for number, source in enumerate(evaluators, start=1):
             against = between.against_evaluator(counts, number)
-            by_evaluator[voice.key].append(_against(against, annotator, voice, study.pk))
-        for voice in voices.annotators[place + 1 :][:MOST_VOICES]:
-            if voice.annotator is None:
+            by_evaluator[source.key].append(_against(against, annotator, source, study.pk))
+        for source in sources.annotators[place + 1 :][:MOST_SOURCES]:
+            if source.annotator is None:
                 continue
-            against = pairs.against(counts, person.pk, voice.annotator.pk)
+            against = pairs.against(counts, person.pk, source.annotator.pk)
             if against.matrix.decided:
-                people.append(_against(against, annotator, voice, study.pk))
+                people.append(_against(against, annotator, source, study.pk))
     return Ceiling(
-        annotators=voices.annotators, people=people, evaluators=by_evaluator, shown=evaluators
+        annotators=sources.annotators, people=people, evaluators=by_evaluator, shown=evaluators
     )
 
 
 def _against(
-    found: between.Sums, annotator: VerdictSource, voice: VerdictSource, seed: int
+    found: between.Sums, annotator: VerdictSource, source: VerdictSource, seed: int
 ) -> Against:
     matrix = found.matrix
     kappa: Interval | Undefined
@@ -93,7 +93,7 @@ def _against(
         kappa = matrix.kappa
     else:
         kappa = intervals_by_task(found.by_task, ("kappa",), seed=seed)["kappa"]
-    return Against(voice=voice, annotator=annotator, matrix=matrix, kappa_interval=kappa)
+    return Against(source=source, annotator=annotator, matrix=matrix, kappa_interval=kappa)
 
 
 MOST_DRAWN = 40
@@ -109,9 +109,9 @@ def ceiling_picture(study: Study, ceiling: Ceiling) -> SafeString:
 
 
 def _row(study: Study, against: Against, meaning: Meaning) -> IntervalRow:
-    runs = differing(study, against.differing, against.annotator, against.voice)
+    runs = differing(study, against.differing, against.annotator, against.source)
     name = _("%(voice)s · %(annotator)s") % {
-        "voice": against.voice.name,
+        "voice": against.source.name,
         "annotator": against.annotator.name,
     }
     return figure_row(

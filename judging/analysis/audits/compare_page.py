@@ -27,7 +27,7 @@ from judging.analysis.audits.comparison_reports import (
 )
 from judging.analysis.audits.measures import BY_KEY, Measure
 from judging.analysis.audits.triangle_links import Linked, in_cells
-from judging.analysis.audits.verdict_sources import VerdictSource, Voices
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.pictures_flips import FlipsBar, flips_picture
 from judging.analysis.reports.html import HtmlTable, html_tables
 from judging.models import Study
@@ -73,11 +73,11 @@ class ComparePage:
 
 
 def compare_page(
-    study: Study, voices: Voices, first: VerdictSource, second: VerdictSource
+    study: Study, sources: VerdictSources, first: VerdictSource, second: VerdictSource
 ) -> ComparePage:
     """The page, in a number of queries that does not depend on the runs."""
     comparison = compare(study, first, second)
-    steps = steps_of(study, voices, (first, second))
+    steps = steps_of(study, sources, (first, second))
     return ComparePage(
         comparison=comparison,
         numbers=[
@@ -95,13 +95,13 @@ def compare_page(
     )
 
 
-def default_pair(voices: Voices) -> tuple[VerdictSource, VerdictSource] | None:
+def default_pair(sources: VerdictSources) -> tuple[VerdictSource, VerdictSource] | None:
     """The pair that most come for: before and after the repair, else the first two."""
-    by_name = {voice.evaluator.name: voice for voice in voices.evaluators if voice.evaluator}
+    by_name = {source.evaluator.name: source for source in sources.evaluators if source.evaluator}
     for first, second in DEFAULT_PAIRS:
         if first in by_name and second in by_name:
             return by_name[first], by_name[second]
-    return (voices.evaluators[0], voices.evaluators[1]) if len(voices.evaluators) > 1 else None
+    return (sources.evaluators[0], sources.evaluators[1]) if len(sources.evaluators) > 1 else None
 
 
 def _tables(study: Study, comparison: Comparison) -> list[FlipTable]:

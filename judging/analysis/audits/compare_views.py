@@ -14,7 +14,7 @@ from judging.analysis.audits.comparison_reports import (
     pairs_table,
     people_report,
 )
-from judging.analysis.audits.verdict_sources import VerdictSource, Voices, voices_of
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.audits.views import as_part
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file
@@ -29,12 +29,12 @@ from runs.operations.error_views import BadQueryError
 @for_auditors
 def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
     """What a second evaluator repairs and breaks of a first one."""
-    voices = voices_of(study)
-    pair = _pair(request, voices)
+    sources = sources_of(study)
+    pair = _pair(request, sources)
     context = {
         "study": study,
-        "voices": voices,
-        "page": compare_page(study, voices, *pair) if pair else None,
+        "sources": sources,
+        "page": compare_page(study, sources, *pair) if pair else None,
         "formats": FORMATS,
     }
     return render(request, "judging/analysis/audits/audit_compare.html", context)
@@ -55,7 +55,7 @@ def audit_pairs(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_compare_file(request: AppRequest, study: Study, ending: str) -> HttpResponse:
     """The comparison of two evaluators as a file: whole and by group."""
-    pair = _pair(request, voices_of(study))
+    pair = _pair(request, sources_of(study))
     if ending not in FORMATS or pair is None:
         raise Http404
     return as_file(comparison_report(study, compare(study, *pair)), ending)
@@ -65,7 +65,7 @@ def audit_compare_file(request: AppRequest, study: Study, ending: str) -> HttpRe
 @for_auditors
 def audit_people(request: AppRequest, study: Study) -> HttpResponse:
     """Evaluators against each annotator, beside the annotators against each other."""
-    ceiling = ceiling_of(study, voices_of(study))
+    ceiling = ceiling_of(study, sources_of(study))
     context = {
         "study": study,
         "annotators": ceiling.annotators,
@@ -75,14 +75,16 @@ def audit_people(request: AppRequest, study: Study) -> HttpResponse:
     return render(request, "judging/analysis/audits/audit_people.html", context)
 
 
-def _pair(request: AppRequest, voices: Voices) -> tuple[VerdictSource, VerdictSource] | None:
+def _pair(
+    request: AppRequest, sources: VerdictSources
+) -> tuple[VerdictSource, VerdictSource] | None:
     """The two evaluators of the address; those that most come for where it names none."""
     if "first" not in request.GET and "second" not in request.GET:
-        return default_pair(voices)
+        return default_pair(sources)
     try:
-        first, second = (voices.named(request.GET.get(key, "")) for key in ("first", "second"))
+        first, second = (sources.named(request.GET.get(key, "")) for key in ("first", "second"))
     except ValueError as error:
         raise BadQueryError(error) from error
-    if first not in voices.evaluators or second not in voices.evaluators or first == second:
+    if first not in sources.evaluators or second not in sources.evaluators or first == second:
         raise Http404
     return first, second

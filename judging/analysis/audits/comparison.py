@@ -13,13 +13,13 @@ from django.db.models import Avg, Count, Sum
 from judging.analysis.audits.cells import Shown, shown
 from judging.analysis.audits.joint import (
     GROUPINGS,
-    MOST_VOICES,
+    MOST_SOURCES,
     Joint,
     joint_counts,
     matrix_against_reference,
 )
 from judging.analysis.audits.population import counted_items
-from judging.analysis.audits.verdict_sources import VerdictSource, Voices
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.models import Evaluation, Study
 from judging.statistics.comparison import McNemar, holm, mcnemar
 from judging.statistics.confusion import ConfusionMatrix, cell
@@ -132,9 +132,9 @@ def compare(study: Study, first: VerdictSource, second: VerdictSource) -> Compar
     )
 
 
-def compare_all(study: Study, voices: Voices) -> list[PairCompared]:
-    """All pairs of evaluators, in one query; of the first `MOST_VOICES` where they are more."""
-    evaluators = voices.evaluators[:MOST_VOICES]
+def compare_all(study: Study, sources: VerdictSources) -> list[PairCompared]:
+    """All pairs of evaluators, in one query; of the first `MOST_SOURCES` where they are more."""
+    evaluators = sources.evaluators[:MOST_SOURCES]
     counts = joint_counts(study, evaluators)
     pairs = list(combinations(range(len(evaluators)), 2))
     found = [flips_of(counts, a, b) for a, b in pairs]
@@ -146,11 +146,11 @@ def compare_all(study: Study, voices: Voices) -> list[PairCompared]:
 
 
 def flips_of(counts: Iterable[Joint], first: int = 0, second: int = 1) -> Flips:
-    """The flips between two of the voices."""
+    """The flips between two of the sources."""
     on_success: Counter[Flip] = Counter()
     on_failure: Counter[Flip] = Counter()
     for each in counts:
-        before, after = (cell(each.succeeded, each.said[voice]) for voice in (first, second))
+        before, after = (cell(each.succeeded, each.said[source]) for source in (first, second))
         (on_success if each.succeeded else on_failure)[shown(before), shown(after)] += each.runs
     return Flips(on_success=on_success, on_failure=on_failure)
 
@@ -179,9 +179,9 @@ def _flipped(flips: Flips) -> int:
     return flips.test.only_first + flips.test.only_second
 
 
-def _spent(study: Study, voice: VerdictSource) -> Spent:
+def _spent(study: Study, source: VerdictSource) -> Spent:
     found = Evaluation.objects.filter(
-        evaluator=voice.evaluator,
+        evaluator=source.evaluator,
         is_current=True,
         run__in=counted_items(study).order_by().values("run"),
     ).aggregate(dollars=Sum("cost"), priced=Count("cost"), mean=Avg("seconds"), all=Count("*"))
@@ -218,13 +218,15 @@ class Additions:
     together: ConfusionMatrix
 
 
-def additions_of(study: Study, voices: Voices, evaluator: VerdictSource) -> Additions | None:
+def additions_of(
+    study: Study, sources: VerdictSources, evaluator: VerdictSource
+) -> Additions | None:
     """The steps of an evaluator, in one query; None for one that takes no steps.
 
     A run passes as soon as one step passes, so every step after the first can only turn FN into
     TP and TN into FP.
     """
-    steps = voices.steps.get(evaluator.evaluator.pk, ()) if evaluator.evaluator else ()
+    steps = sources.steps.get(evaluator.evaluator.pk, ()) if evaluator.evaluator else ()
     if not steps:
         return None
     counts = joint_counts(study, [*steps, evaluator])

@@ -21,7 +21,7 @@ from judging.analysis.audits.comparison import (
     compare_all,
 )
 from judging.analysis.audits.triangle_links import differing, in_cells
-from judging.analysis.audits.verdict_sources import VerdictSource, Voices, voices_of
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.reports.columns import (
     ends,
     in_files,
@@ -96,7 +96,7 @@ def pairs_table(study: Study) -> Report:
     """One row a pair of evaluators: what flips from the first to the second."""
     address = reverse("judging:audit_compare", args=[study.pk])
     rows = []
-    for pair in compare_all(study, voices_of(study)):
+    for pair in compare_all(study, sources_of(study)):
         query = urlencode({"first": pair.first.key, "second": pair.second.key})
         p = pair.flips.test.told
         rows.append(
@@ -182,15 +182,15 @@ def _cells(matrix: ConfusionMatrix) -> list[Value]:
 
 def steps_table(study: Study) -> Report:
     """One row a step of an evaluator: alone, and what it adds to the steps before it."""
-    voices = voices_of(study)
-    return steps_of(study, voices, voices.evaluators)
+    sources = sources_of(study)
+    return steps_of(study, sources, sources.evaluators)
 
 
-def steps_of(study: Study, voices: Voices, evaluators: Sequence[VerdictSource]) -> Report:
+def steps_of(study: Study, sources: VerdictSources, evaluators: Sequence[VerdictSource]) -> Report:
     """The same of these evaluators, as far as they take steps."""
     rows: list[list[Any]] = []
     for evaluator in evaluators:
-        found = additions_of(study, voices, evaluator)
+        found = additions_of(study, sources, evaluator)
         if found is None:
             continue
         for step in found.steps:
@@ -240,7 +240,7 @@ def _added(study: Study, step: Addition) -> list[Cell | None]:
 
 def people_table(study: Study) -> Report:
     """One row a pair of annotators, or of an evaluator and an annotator."""
-    return people_report(study, ceiling_of(study, voices_of(study)))
+    return people_report(study, ceiling_of(study, sources_of(study)))
 
 
 def people_report(study: Study, ceiling: Ceiling) -> Report:
@@ -296,10 +296,10 @@ def _show_kappa(each: Against) -> Shown:
 
 
 def _against(study: Study, kind: str, each: Against) -> list[Any]:
-    runs = differing(study, each.differing, each.annotator, each.voice)
+    runs = differing(study, each.differing, each.annotator, each.source)
     return [
         kind,
-        each.voice.name,
+        each.source.name,
         each.annotator.name,
         each.runs,
         each.agreement,

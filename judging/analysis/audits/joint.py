@@ -10,13 +10,13 @@ from django.db.models import Case, CharField, Count, F, When
 
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.population import SUCCESS, counted_items
-from judging.analysis.audits.verdict_sources import VerdictSource, with_voices
+from judging.analysis.audits.verdict_sources import VerdictSource, with_verdicts
 from judging.models import Study
 from judging.models.labels import Success
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
 from runs.models import User
 
-MOST_VOICES = 24
+MOST_SOURCES = 24
 """In one comparison of all with all: a query joins every one of them."""
 DECIDED = (Success.SUCCESS, Success.FAILURE)
 """What a label says that counts as a verdict."""
@@ -37,7 +37,7 @@ GROUPINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joint:
-    """So many runs with this reference verdict, of which each voice said this."""
+    """So many runs with this reference verdict, of which each source said this."""
 
     succeeded: bool
     said: tuple[bool | None, ...]
@@ -49,7 +49,7 @@ class Joint:
 
 def joint_counts(
     study: Study,
-    voices: Sequence[VerdictSource],
+    sources: Sequence[VerdictSource],
     *,
     by: Sequence[str] = (),
     per_task: bool = False,
@@ -67,11 +67,11 @@ def joint_counts(
         items = items.filter(
             labels__annotator=labelled_by, labels__is_repeat=False, labels__success__in=DECIDED
         )
-    items = with_voices(items, voices).annotate(**{f"of_{name}": GROUPINGS[name] for name in by})
-    keys = [f"said_{number}" for number in range(len(voices))] + [f"of_{name}" for name in by]
+    items = with_verdicts(items, sources).annotate(**{f"of_{name}": GROUPINGS[name] for name in by})
+    keys = [f"said_{number}" for number in range(len(sources))] + [f"of_{name}" for name in by]
     keys += ["run__task"] if per_task else []
     rows = items.order_by().values_list("verdict__verdict", *keys).annotate(runs=Count("*"))
-    end = 1 + len(voices)
+    end = 1 + len(sources)
     return [
         Joint(
             succeeded=row[0] == SUCCESS,
@@ -84,9 +84,9 @@ def joint_counts(
     ]
 
 
-def matrix_against_reference(counts: Iterable[Joint], voice: int) -> ConfusionMatrix:
-    """The matrix of one voice over these runs."""
-    return _matrix((each.succeeded, each.said[voice], each.runs) for each in counts)
+def matrix_against_reference(counts: Iterable[Joint], source: int) -> ConfusionMatrix:
+    """The matrix of one source over these runs."""
+    return _matrix((each.succeeded, each.said[source], each.runs) for each in counts)
 
 
 def _matrix(rows: Iterable[tuple[bool, bool | None, int]]) -> ConfusionMatrix:

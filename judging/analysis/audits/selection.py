@@ -28,8 +28,8 @@ from judging.analysis.audits.verdict_sources import (
     FAILED,
     PASSED,
     VerdictSource,
-    Voices,
-    with_voices,
+    VerdictSources,
+    with_verdicts,
 )
 from judging.models import Evaluation, Label, Study, StudyItem
 from judging.models.labels import Success
@@ -60,14 +60,14 @@ BETWEEN, AGAINST = "_", "~"
 
 @dataclass(frozen=True, slots=True)
 class InCells:
-    """Runs that are in these cells of a voice."""
+    """Runs that are in these cells of a source."""
 
-    voice: VerdictSource
+    source: VerdictSource
     cells: Sequence[Shown]
 
     @property
     def address(self) -> str:
-        return f"{self.voice.key}{BETWEEN}{'-'.join(self.cells)}"
+        return f"{self.source.key}{BETWEEN}{'-'.join(self.cells)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +89,11 @@ class Selection:
         """The selection as the query of an address."""
         pairs = [("cell", each.address) for each in self.cells]
         if self.differ:
-            pairs.append(("differ", AGAINST.join(voice.key for voice in self.differ)))
+            pairs.append(("differ", AGAINST.join(source.key for source in self.differ)))
         elif self.spread:
             pairs.append(("differ", self.spread))
         pairs += self.groups.items()
-        pairs += [("show", voice.key) for voice in self.evaluators]
+        pairs += [("show", source.key) for source in self.evaluators]
         if self.sort != DEFAULT_SORT:
             pairs.append(("sort", self.sort))
         return urlencode(pairs)
@@ -105,7 +105,7 @@ class Selection:
     @property
     def looked_at(self) -> VerdictSource | None:
         """The evaluator whose cell this is, where the selection is of one."""
-        return self.cells[0].voice if self.cells else None
+        return self.cells[0].source if self.cells else None
 
     def without(self, part: InCells | str) -> Selection:
         """The selection without one of its filters: a cell, `differ`, or the name of a group."""
@@ -116,7 +116,7 @@ class Selection:
         return replace(self, groups={key: v for key, v in self.groups.items() if key != part})
 
 
-def read_selection(query: QueryDict, voices: Voices) -> Selection:
+def read_selection(query: QueryDict, sources: VerdictSources) -> Selection:
     """The selection of an address.
 
     Raises:
@@ -125,13 +125,13 @@ def read_selection(query: QueryDict, voices: Voices) -> Selection:
     differ = query.get("differ", "")
     pair = differ.split(AGAINST)
     sort = query.get("sort", DEFAULT_SORT)
-    shown = [voice for voice in voices.evaluators if voice.key in query.getlist("show")]
+    shown = [source for source in sources.evaluators if source.key in query.getlist("show")]
     return Selection(
-        cells=[_in_cells(text, voices) for text in query.getlist("cell") if text],
-        differ=(voices.named(pair[0]), voices.named(pair[1])) if len(pair) == 2 else None,
+        cells=[_in_cells(text, sources) for text in query.getlist("cell") if text],
+        differ=(sources.named(pair[0]), sources.named(pair[1])) if len(pair) == 2 else None,
         spread=_spread(differ) if len(pair) != 2 else "",
         groups={name: value for name in GROUPINGS if (value := query.get(name))},
-        evaluators=shown if len(shown) < len(voices.evaluators) else (),
+        evaluators=shown if len(shown) < len(sources.evaluators) else (),
         sort=sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT,
     )
 
@@ -142,20 +142,22 @@ def _spread(text: str) -> str:
     return text
 
 
-def _in_cells(text: str, voices: Voices) -> InCells:
+def _in_cells(text: str, sources: VerdictSources) -> InCells:
     key, _, cells = text.partition(BETWEEN)
-    return InCells(voices.named(key), read_cells(cells))
+    return InCells(sources.named(key), read_cells(cells))
 
 
-def selected_items(study: Study, selection: Selection, voices: Voices) -> QuerySet[SelectedItem]:
+def selected_items(
+    study: Study, selection: Selection, sources: VerdictSources
+) -> QuerySet[SelectedItem]:
     """The counted items of the selection in its order, with their `disagreement`.
 
     Disagreement is the share of the pairs of verdicts on a run that differ, over its annotators
     and the evaluators shown, 2·p·f / ((p + f)(p + f − 1)) for p that say success and f that say
     failure. Whoever says neither takes no part; it is 0 where fewer than two do.
     """
-    named = [each.voice for each in selection.cells] + list(selection.differ or ())
-    items = with_voices(counted_items(study), named)
+    named = [each.source for each in selection.cells] + list(selection.differ or ())
+    items = with_verdicts(counted_items(study), named)
     for number, each in enumerate(selection.cells):
         items = items.annotate(**{f"cell_{number}": cell_by(f"said_{number}")}).filter(
             **{f"cell_{number}__in": [cell.value for cell in each.cells]}
@@ -170,7 +172,7 @@ def selected_items(study: Study, selection: Selection, voices: Voices) -> QueryS
             **{f"in_{name}": GROUPINGS[name] for name in selection.groups}
         ).filter(**{f"in_{name}": value for name, value in selection.groups.items()})
     items = _spread_filter(items, selection.spread)
-    items = items.annotate(disagreement=_disagreement(selection.evaluators or voices.evaluators))
+    items = items.annotate(disagreement=_disagreement(selection.evaluators or sources.evaluators))
     if selection.spread == ANY:
         items = items.filter(disagreement__gt=0)
     shown = items.select_related("run__task", "verdict").defer(
@@ -194,7 +196,7 @@ def _spread_filter(items: QuerySet[StudyItem], spread: str) -> QuerySet[StudyIte
 
 
 def _disagreement(evaluators: Sequence[VerdictSource]) -> Coalesce:
-    versions = [voice.evaluator for voice in evaluators]
+    versions = [source.evaluator for source in evaluators]
     said = Evaluation.objects.filter(
         run=OuterRef("run"), is_current=True, evaluator__in=versions
     ).order_by()

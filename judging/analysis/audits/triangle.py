@@ -13,14 +13,19 @@ from judging.analysis.audits.cells import Shown, shown
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.matrices import NOT_EVALUATED, PASSED_BY_VERDICT
 from judging.analysis.audits.population import SUCCESS
-from judging.analysis.audits.verdict_sources import STEPS, VerdictSource, Voices, step_verdict
+from judging.analysis.audits.verdict_sources import (
+    STEPS,
+    VerdictSource,
+    VerdictSources,
+    step_verdict,
+)
 from judging.models import Evaluation, Label, StudyItem
 from judging.statistics.confusion import cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What one voice said of one run, in the words of evaluations or of labels.
+    """What one source said of one run, in the words of evaluations or of labels.
 
     `verdict` is empty where nothing was asked or said; `reason` says why there is no verdict;
     `cell` is empty for annotators.
@@ -49,23 +54,23 @@ class Labelled:
 
 
 @dataclass(slots=True, kw_only=True)
-class RunVoices:
+class RunVerdicts:
     """All that was said of one run."""
 
     labels: list[Labelled] = field(default_factory=list)
     said: dict[str, Said] = field(default_factory=dict)
-    """By key of the voice."""
+    """By key of the source."""
 
-    def by(self, voice: VerdictSource) -> Said:
-        """What this voice said."""
-        return self.said.get(voice.key, NOTHING)
+    def by(self, source: VerdictSource) -> Said:
+        """What this source said."""
+        return self.said.get(source.key, NOTHING)
 
 
-def voices_on(
-    items: Sequence[StudyItem], voices: Voices, wanted: Sequence[VerdictSource]
-) -> Mapping[int, RunVoices]:
-    """What the wanted voices said of these runs, by item, in two queries."""
-    found = {item.pk: RunVoices() for item in items}
+def verdicts_on(
+    items: Sequence[StudyItem], sources: VerdictSources, wanted: Sequence[VerdictSource]
+) -> Mapping[int, RunVerdicts]:
+    """What the wanted sources said of these runs, by item, in two queries."""
+    found = {item.pk: RunVerdicts() for item in items}
     by_run = {item.run_id: item for item in items}
     for label in (
         Label.objects.filter(item__among=found, is_repeat=False)
@@ -74,7 +79,7 @@ def voices_on(
     ):
         item, annotator, success = label
         found[item].labels.append(Labelled(annotator=annotator, success=success))
-    for run, evaluator, said in _evaluations(by_run, voices, wanted):
+    for run, evaluator, said in _evaluations(by_run, sources, wanted):
         item_of_run = by_run[run]
         succeeded = item_of_run.verdict.verdict == SUCCESS
         for step, verdict in said.steps.items():
@@ -84,10 +89,10 @@ def voices_on(
             said.verdict, succeeded, said.reason, said.decided
         )
     for item_of_run in items:
-        for voice in wanted:
-            if not voice.step:
+        for source in wanted:
+            if not source.step:
                 found[item_of_run.pk].said.setdefault(
-                    voice.key, Said(cell=Shown.NONE, reason=NOT_EVALUATED)
+                    source.key, Said(cell=Shown.NONE, reason=NOT_EVALUATED)
                 )
     return found
 
@@ -101,27 +106,27 @@ class _Stored:
 
 
 def _evaluations(
-    by_run: Mapping[UUID, StudyItem], voices: Voices, wanted: Sequence[VerdictSource]
+    by_run: Mapping[UUID, StudyItem], sources: VerdictSources, wanted: Sequence[VerdictSource]
 ) -> Iterable[tuple[UUID, int, _Stored]]:
     steps: dict[str, Expression] = {}
-    if voices.steps:
+    if sources.steps:
         steps = {f"step_{name}": step_verdict(name, "details") for name in STEPS}
     rows = (
         Evaluation.objects.filter(
             run__among=by_run,
             is_current=True,
-            evaluator__in={voice.evaluator.pk for voice in wanted if voice.evaluator},
+            evaluator__in={source.evaluator.pk for source in wanted if source.evaluator},
         )
         .order_by()
         .values("run", "evaluator", "verdict", "reason", "details", **steps)
     )
     for row in cast("Iterable[dict[str, Any]]", rows):
-        taken = voices.steps.get(row["evaluator"], ())
+        taken = sources.steps.get(row["evaluator"], ())
         stored = _Stored(
             verdict=row["verdict"],
             reason=row["reason"],
             decided=decided_by(row["details"]),
-            steps={voice.step: row[f"step_{voice.step}"] for voice in taken},
+            steps={source.step: row[f"step_{source.step}"] for source in taken},
         )
         yield row["run"], row["evaluator"], stored
 

@@ -40,7 +40,7 @@ def in_cells(
     if groups and not all(groups.values()):
         return Linked(n)
     selection = Selection(
-        cells=[InCells(voice, list(which)) for voice, which in cells], groups=groups or {}
+        cells=[InCells(source, list(which)) for source, which in cells], groups=groups or {}
     )
     return Linked(n, _address(study, selection))
 

@@ -14,7 +14,7 @@ from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.joint import GROUPINGS
 from judging.analysis.audits.population import counted_items
 from judging.analysis.audits.selection import ANY, PEOPLE, Selection
-from judging.analysis.audits.verdict_sources import VerdictSource, Voices
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.models import Study
 
 GROUP_NAMES = {
@@ -62,34 +62,36 @@ class Filters:
     kept: Sequence[str]
     """Cells that hold, to be sent along when one more is chosen."""
     cells: Sequence[tuple[str, Sequence[Choice]]]
-    """By voice."""
+    """By source."""
     spreads: Sequence[Choice]
     groups: Sequence[tuple[str, str | Promise, Sequence[Choice]]]
     evaluators: Sequence[Choice]
 
 
-def filters_of(study: Study, voices: Voices, selection: Selection) -> Filters:
+def filters_of(study: Study, sources: VerdictSources, selection: Selection) -> Filters:
     """The filters of a selection, in one query."""
     return Filters(
         chips=_chips(selection),
         kept=[each.address for each in selection.cells],
-        cells=[(voice.name, _cells(voice)) for voice in voices.columns(voices.evaluators)],
+        cells=[(source.name, _cells(source)) for source in sources.columns(sources.evaluators)],
         spreads=[Choice(key, str(name), selection.spread == key) for key, name in SPREADS.items()],
         groups=_groups(study, selection),
         evaluators=[
-            Choice(voice.key, voice.name, not selection.evaluators or voice in selection.evaluators)
-            for voice in voices.evaluators
+            Choice(
+                source.key, source.name, not selection.evaluators or source in selection.evaluators
+            )
+            for source in sources.evaluators
         ],
     )
 
 
-def _cells(voice: VerdictSource) -> list[Choice]:
-    return [Choice(f"{voice.key}_{cells}", str(name)) for cells, name in _OFFERED.items()]
+def _cells(source: VerdictSource) -> list[Choice]:
+    return [Choice(f"{source.key}_{cells}", str(name)) for cells, name in _OFFERED.items()]
 
 
 def _chips(selection: Selection) -> list[Chip]:
     chips = [
-        Chip(f"{each.voice.name}: {_cell_words(each.cells)}", selection.without(each).query)
+        Chip(f"{each.source.name}: {_cell_words(each.cells)}", selection.without(each).query)
         for each in selection.cells
     ]
     if selection.differ:

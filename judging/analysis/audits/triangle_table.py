@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.selection import SORTS, Selection, ordered
-from judging.analysis.audits.triangle import NOTHING, RunVoices, Said, voices_on
-from judging.analysis.audits.verdict_sources import VerdictSource, Voices
+from judging.analysis.audits.triangle import NOTHING, RunVerdicts, Said, verdicts_on
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.wording import figure_words, reason_words
 from judging.models import EvaluatorVersion, Study
 from runs.templatetags.interface import cell, verdict
@@ -33,37 +33,37 @@ class _LabelColumn(tables.Column):  # type: ignore[misc]
 
     keeps_case = True
 
-    def __init__(self, name: str, voice: VerdictSource | None, number: int) -> None:
+    def __init__(self, name: str, source: VerdictSource | None, number: int) -> None:
         super().__init__(
             verbose_name=name,
             accessor="pk",
             orderable=False,
             attrs={"td": {"class": "voice", "data-label": name}, "th": {"class": "voice"}},
         )
-        self.voice = voice
+        self.source = source
         self.number = number
 
     def render(self, record: SelectedItem, table: TriangleTable) -> SafeString | str:
         labels = table.said(record).labels
-        if self.voice is not None:
-            labels = [each for each in labels if each.annotator == self.voice.name]
-        place = 0 if self.voice else self.number
+        if self.source is not None:
+            labels = [each for each in labels if each.annotator == self.source.name]
+        place = 0 if self.source else self.number
         if place >= len(labels):
             return format_html('<span class="muted">{}</span>', _("no label"))
         given = verdict(labels[place].success)
-        if self.voice is not None:
+        if self.source is not None:
             return given
         return format_html('{} <span class="small muted">{}</span>', given, labels[place].annotator)
 
 
-class _VoiceColumn(tables.Column):  # type: ignore[misc]
+class _SourceColumn(tables.Column):  # type: ignore[misc]
     """What an evaluator, or one step of it, said."""
 
     keeps_case = True
 
-    def __init__(self, voice: VerdictSource) -> None:
-        name = voice.name
-        step = " step" if voice.step else ""
+    def __init__(self, source: VerdictSource) -> None:
+        name = source.name
+        step = " step" if source.step else ""
         super().__init__(
             verbose_name=name,
             accessor="pk",
@@ -73,14 +73,14 @@ class _VoiceColumn(tables.Column):  # type: ignore[misc]
                 "th": {"class": f"voice{step}"},
             },
         )
-        self.voice = voice
+        self.source = source
 
     def render(self, record: SelectedItem, table: TriangleTable) -> SafeString | str:
-        said = table.said(record).by(self.voice)
-        words = _verdict(said, is_step=bool(self.voice.step))
-        if not said.is_wrong or self.voice.evaluator is None:
+        said = table.said(record).by(self.source)
+        words = _verdict(said, is_step=bool(self.source.step))
+        if not said.is_wrong or self.source.evaluator is None:
             return format_html('<span class="agrees">{}</span>', words)
-        address = table.run_url(record, audit=str(self.voice.evaluator.pk), cell=said.cell)
+        address = table.run_url(record, audit=str(self.source.evaluator.pk), cell=said.cell)
         return format_html('<a href="{}">{} {}</a>', address, words, cell(said.cell))
 
 
@@ -141,16 +141,16 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
         data: QuerySet[SelectedItem],
         *,
         study: Study,
-        voices: Voices,
+        sources: VerdictSources,
         selection: Selection,
     ) -> None:
-        self.study, self.voices, self.selection = study, voices, selection
-        self.shown = shown_voices(voices, selection)
-        labels = label_columns(study, voices)
+        self.study, self.sources, self.selection = study, sources, selection
+        self.shown = shown_sources(sources, selection)
+        labels = label_columns(study, sources)
         # Who looks at one evaluator's cell wants to know why, more than where and how much.
         left_out = ["site", "disagreement"] if selection.looked_at else ["why"]
         columns = [
-            (f"voice_{number}", _VoiceColumn(voice)) for number, voice in enumerate(self.shown)
+            (f"source_{number}", _SourceColumn(source)) for number, source in enumerate(self.shown)
         ]
         super().__init__(
             data,
@@ -168,13 +168,13 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
             ),
             order_by=selection.sort,
         )
-        self._said: Mapping[int, RunVoices] | None = None
+        self._said: Mapping[int, RunVerdicts] | None = None
 
-    def said(self, record: SelectedItem) -> RunVoices:
+    def said(self, record: SelectedItem) -> RunVerdicts:
         """What was said of a run of this page; of all of them at once, on first asking."""
         if self._said is None:
             items = [row.record for row in self.paginated_rows]
-            self._said = voices_on(items, self.voices, self.shown)
+            self._said = verdicts_on(items, self.sources, self.shown)
         return self._said[record.pk]
 
     def run_url(self, record: SelectedItem, **more: str) -> str:
@@ -196,8 +196,8 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
         )
 
     def render_why(self, record: SelectedItem, value: str | None) -> SafeString:
-        voice = self.selection.looked_at
-        said = self.said(record).by(voice) if voice else NOTHING
+        source = self.selection.looked_at
+        said = self.said(record).by(source) if source else NOTHING
         decided = reason_words(said.reason) or said.decided
         answer = value or _("(no answer)")
         return format_html(
@@ -214,30 +214,30 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
         return verdict(value)
 
 
-def shown_voices(voices: Voices, selection: Selection) -> list[VerdictSource]:
+def shown_sources(sources: VerdictSources, selection: Selection) -> list[VerdictSource]:
     """The evaluators of a selection, stages before their judge.
 
     Pipelines stand whole, for their stages are those of a judge; and beside one evaluator that is
     looked at, the others do.
     """
-    evaluators = selection.evaluators or voices.evaluators
+    evaluators = selection.evaluators or sources.evaluators
     looked_at = selection.looked_at
     found: list[VerdictSource] = []
-    for voice in evaluators:
-        is_looked_at = looked_at is not None and looked_at.evaluator == voice.evaluator
-        is_judge = voice.evaluator is not None and voice.evaluator.kind == _JUDGE
+    for source in evaluators:
+        is_looked_at = looked_at is not None and looked_at.evaluator == source.evaluator
+        is_judge = source.evaluator is not None and source.evaluator.kind == _JUDGE
         has_stages = is_looked_at or (looked_at is None and is_judge)
-        found += voices.columns([voice], stages_only=not is_looked_at) if has_stages else [voice]
+        found += sources.columns([source], stages_only=not is_looked_at) if has_stages else [source]
     return found
 
 
-def label_columns(study: Study, voices: Voices) -> list[tuple[str, _LabelColumn]]:
+def label_columns(study: Study, sources: VerdictSources) -> list[tuple[str, _LabelColumn]]:
     """A column a person where they are few; else one for each of a run's labels, A, B …"""
-    people: Sequence[VerdictSource] = voices.annotators
+    people: Sequence[VerdictSource] = sources.annotators
     if len(people) <= study.labels_per_run:
         return [
-            (f"label_{number}", _LabelColumn(voice.name, voice, number))
-            for number, voice in enumerate(people)
+            (f"label_{number}", _LabelColumn(source.name, source, number))
+            for number, source in enumerate(people)
         ]
     letters = [chr(ord("A") + number) for number in range(study.labels_per_run)]
     return [

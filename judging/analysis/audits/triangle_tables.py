@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.columns import GOAL, NUMBER, REFERENCE, RUN, SITE, TASK
 from judging.analysis.audits.selection import Selection, selected_items
-from judging.analysis.audits.triangle import RunVoices, voices_on
-from judging.analysis.audits.verdict_sources import VerdictSource, Voices, voices_of
+from judging.analysis.audits.triangle import RunVerdicts, verdicts_on
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.reports.report import Column, Report, Value
 from judging.models import Study
 
@@ -23,22 +23,22 @@ BATCH = 500
 
 def triangle_table(study: Study) -> Report:
     """All counted runs of the study, those most disagreed on first."""
-    voices = voices_of(study)
+    sources = sources_of(study)
     selection = Selection()
-    return triangle_rows(study, selected_items(study, selection, voices), voices, selection)
+    return triangle_rows(study, selected_items(study, selection, sources), sources, selection)
 
 
 def triangle_rows(
-    study: Study, items: Iterable[SelectedItem], voices: Voices, selection: Selection
+    study: Study, items: Iterable[SelectedItem], sources: VerdictSources, selection: Selection
 ) -> Report:
     """One row a run of the selection; two columns an evaluator, its verdict and its cell."""
-    shown = voices.columns(selection.evaluators or voices.evaluators)
+    shown = sources.columns(selection.evaluators or sources.evaluators)
     all_items = list(items)
     rows: list[list[Value]] = []
     for start in range(0, len(all_items), BATCH):
         batch = all_items[start : start + BATCH]
-        said = voices_on(batch, voices, shown)
-        rows += [_row(item, said[item.pk], voices, shown) for item in batch]
+        said = verdicts_on(batch, sources, shown)
+        rows += [_row(item, said[item.pk], sources, shown) for item in batch]
     columns = [
         NUMBER,
         RUN,
@@ -48,9 +48,9 @@ def triangle_rows(
         Column("evaluation_kind", gettext_lazy("kind of evaluation")),
         GOAL,
         Column("disagreement", gettext_lazy("disagreement")),
-        *(Column(f"label_{voice.name}", voice.name) for voice in voices.annotators),
+        *(Column(f"label_{source.name}", source.name) for source in sources.annotators),
         REFERENCE,
-        *(column for voice in shown for column in _columns(voice)),
+        *(column for source in shown for column in _columns(source)),
     ]
     title = _("%(study)s: what everybody said of each run") % {"study": study.name}
     return Report(name="triangle", title=title, columns=columns, rows=rows, notes=[_note()])
@@ -63,21 +63,21 @@ def _note() -> str:
     )
 
 
-def _columns(voice: VerdictSource) -> list[Column]:
+def _columns(source: VerdictSource) -> list[Column]:
     # Two evaluators may share a name and a version, so the number tells them apart.
-    key = f"{voice.key}_{voice.evaluator.name}" if voice.evaluator else voice.key
-    cell = _("%(name)s, cell") % {"name": voice.name}
-    return [Column(f"{key}_verdict", voice.name), Column(f"{key}_cell", cell)]
+    key = f"{source.key}_{source.evaluator.name}" if source.evaluator else source.key
+    cell = _("%(name)s, cell") % {"name": source.name}
+    return [Column(f"{key}_verdict", source.name), Column(f"{key}_cell", cell)]
 
 
 def _row(
-    item: SelectedItem, said: RunVoices, voices: Voices, shown: Sequence[VerdictSource]
+    item: SelectedItem, said: RunVerdicts, sources: VerdictSources, shown: Sequence[VerdictSource]
 ) -> list[Value]:
     task = item.run.task
     labels = {label.annotator: label.success for label in said.labels}
     verdicts: list[Value] = []
-    for voice in shown:
-        found = said.by(voice)
+    for source in shown:
+        found = said.by(source)
         verdicts += [found.verdict or None, found.cell or None]
     return [
         item.position,
@@ -88,7 +88,7 @@ def _row(
         task.evaluation_kind,
         item.run.goal or task.goal,
         item.disagreement,
-        *(labels.get(voice.name) for voice in voices.annotators),
+        *(labels.get(source.name) for source in sources.annotators),
         item.verdict.verdict,
         *verdicts,
     ]

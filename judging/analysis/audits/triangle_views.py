@@ -10,7 +10,7 @@ from judging.analysis.audits.selection import Selection, read_selection, selecte
 from judging.analysis.audits.triangle_page import filters_of
 from judging.analysis.audits.triangle_table import TriangleTable
 from judging.analysis.audits.triangle_tables import triangle_rows
-from judging.analysis.audits.verdict_sources import Voices, voices_of
+from judging.analysis.audits.verdict_sources import VerdictSources, sources_of
 from judging.analysis.reports.views import as_file
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
@@ -26,10 +26,10 @@ PER_PAGE = 100
 @for_auditors
 def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
     """One row a run, with what everybody said of it."""
-    voices = voices_of(study)
-    selection = _selection(request, voices)
-    items = selected_items(study, selection, voices)
-    table = TriangleTable(items, study=study, voices=voices, selection=selection)
+    sources = sources_of(study)
+    selection = _selection(request, sources)
+    items = selected_items(study, selection, sources)
+    table = TriangleTable(items, study=study, sources=sources, selection=selection)
     RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
     shown = [row.record for row in table.paginated_rows]
     record_unblindings(user=request.user, items=shown, reason="triangle of an audit")
@@ -37,7 +37,7 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
         "study": study,
         "table": table,
         "selection": selection,
-        "filters": filters_of(study, voices, selection),
+        "filters": filters_of(study, sources, selection),
         "formats": FORMATS,
     }
     name = "_audit_triangle" if wants_partial(request) else "audit_triangle"
@@ -50,15 +50,15 @@ def audit_triangle_file(request: AppRequest, study: Study, ending: str) -> HttpR
     """The triangle of the selection as a file."""
     if ending not in FORMATS:
         raise Http404
-    voices = voices_of(study)
-    selection = _selection(request, voices)
-    items = list(selected_items(study, selection, voices))
+    sources = sources_of(study)
+    selection = _selection(request, sources)
+    items = list(selected_items(study, selection, sources))
     record_unblindings(user=request.user, items=items, reason="triangle of an audit")
-    return as_file(triangle_rows(study, items, voices, selection), ending)
+    return as_file(triangle_rows(study, items, sources, selection), ending)
 
 
-def _selection(request: AppRequest, voices: Voices) -> Selection:
+def _selection(request: AppRequest, sources: VerdictSources) -> Selection:
     try:
-        return read_selection(request.GET, voices)
+        return read_selection(request.GET, sources)
     except ValueError as error:
         raise BadQueryError(error) from error

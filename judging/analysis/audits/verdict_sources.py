@@ -76,7 +76,7 @@ class VerdictSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voices:
+class VerdictSources:
     """Everybody who says something of a study's counted runs."""
 
     annotators: Sequence[VerdictSource]
@@ -85,14 +85,14 @@ class Voices:
     """By evaluator, for those that take several steps."""
 
     def named(self, key: str) -> VerdictSource:
-        """The voice of a key.
+        """The source of a key.
 
         Raises:
             ValueError: none here has it.
         """
-        for voice in self.all:
-            if voice.key == key:
-                return voice
+        for source in self.all:
+            if source.key == key:
+                return source
         raise ValueError(f"nobody here is {key}")
 
     @property
@@ -105,15 +105,15 @@ class Voices:
     ) -> list[VerdictSource]:
         """These evaluators, the steps of each before it."""
         found: list[VerdictSource] = []
-        for voice in evaluators:
-            steps = self.steps.get(voice.evaluator.pk, ()) if voice.evaluator else ()
+        for source in evaluators:
+            steps = self.steps.get(source.evaluator.pk, ()) if source.evaluator else ()
             found += [step for step in steps if not (stages_only and step.step == MATCHER)]
-            found.append(voice)
+            found.append(source)
         return found
 
 
-def voices_of(study: Study) -> Voices:
-    """The voices of a study, in at most three queries."""
+def sources_of(study: Study) -> VerdictSources:
+    """The sources of a study, in at most three queries."""
     runs = counted_items(study).order_by().values("run")
     said = Evaluation.objects.filter(evaluator=OuterRef("pk"), is_current=True, run__in=runs)
     versions = in_order(of_success().filter(Exists(said)))
@@ -122,7 +122,7 @@ def voices_of(study: Study) -> Voices:
         annotator=OuterRef("pk"), is_repeat=False, item__in=counted_items(study).values("pk")
     )
     annotators = User.objects.filter(Exists(labels)).order_by("username")
-    return Voices(
+    return VerdictSources(
         annotators=[VerdictSource(annotator=user) for user in annotators],
         evaluators=evaluators,
         steps=_steps(study, evaluators),
@@ -132,7 +132,9 @@ def voices_of(study: Study) -> Voices:
 def _steps(study: Study, evaluators: Sequence[VerdictSource]) -> dict[int, list[VerdictSource]]:
     """Steps by evaluator. Looked for in what is stored, for imported evaluators have them too."""
     asking = [
-        voice.evaluator for voice in evaluators if voice.evaluator and _may_step(voice.evaluator)
+        source.evaluator
+        for source in evaluators
+        if source.evaluator and _may_step(source.evaluator)
     ]
     if not asking:
         return {}
@@ -163,27 +165,29 @@ def _may_step(version: EvaluatorVersion) -> bool:
     return not version.config or is_pipeline or EQUIVALENCE in config or INCLUSION in config
 
 
-def with_voices(items: QuerySet[StudyItem], voices: Sequence[VerdictSource]) -> QuerySet[StudyItem]:
-    """The items with what each voice said, as `said_0`, `said_1` …: passed, failed, or NULL.
+def with_verdicts(
+    items: QuerySet[StudyItem], sources: Sequence[VerdictSource]
+) -> QuerySet[StudyItem]:
+    """The items with what each source said, as `said_0`, `said_1` …: passed, failed, or NULL.
 
     A label of success counts as passed, one of failure as failed, all others as no verdict.
     """
     relations = {}
-    for number, voice in enumerate(voices):
-        if voice.annotator is not None:
-            relations[f"voice_{number}"] = FilteredRelation(
+    for number, source in enumerate(sources):
+        if source.annotator is not None:
+            relations[f"source_{number}"] = FilteredRelation(
                 "labels",
-                condition=Q(labels__annotator=voice.annotator, labels__is_repeat=False),
+                condition=Q(labels__annotator=source.annotator, labels__is_repeat=False),
             )
         else:
-            relations[f"voice_{number}"] = FilteredRelation(
+            relations[f"source_{number}"] = FilteredRelation(
                 "run__evaluations",
                 condition=Q(
-                    run__evaluations__evaluator=voice.evaluator, run__evaluations__is_current=True
+                    run__evaluations__evaluator=source.evaluator, run__evaluations__is_current=True
                 ),
             )
     said = {
-        f"said_{number}": _said(voice, f"voice_{number}") for number, voice in enumerate(voices)
+        f"said_{number}": _said(source, f"source_{number}") for number, source in enumerate(sources)
     }
     return items.annotate(**relations).annotate(**said)
 
@@ -212,14 +216,14 @@ def _is_stage(step: str, details: str) -> Q:
     return Q(**{f"{details}__stages__0__name": step}) | Q(**{f"{details}__stages__1__name": step})
 
 
-def _said(voice: VerdictSource, relation: str) -> Expression:
+def _said(source: VerdictSource, relation: str) -> Expression:
     verdict: Expression | F
-    if voice.annotator is not None:
+    if source.annotator is not None:
         verdict = F(f"{relation}__success")
         words = {Success.SUCCESS.value: PASSED, Success.FAILURE.value: FAILED}
     else:
         path = f"{relation}__verdict"
-        verdict = step_verdict(voice.step, f"{relation}__details") if voice.step else F(path)
+        verdict = step_verdict(source.step, f"{relation}__details") if source.step else F(path)
         words = {PASSED: PASSED, FAILED: FAILED}
     return Case(
         *(When(_is(verdict, word), then=Value(meaning)) for word, meaning in words.items()),

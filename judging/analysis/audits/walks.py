@@ -12,7 +12,7 @@ from django.urls import reverse
 from judging.analysis.audits.cells import Neighbours, items_in_cells, neighbours, read_cells
 from judging.analysis.audits.judgements import may_walk
 from judging.analysis.audits.selection import neighbours_in, read_selection, selected_items
-from judging.analysis.audits.verdict_sources import voices_of
+from judging.analysis.audits.verdict_sources import sources_of
 from judging.models import EvaluatorVersion, Study
 from runs.models import User
 from runs.models.parsing import read_number
@@ -64,9 +64,9 @@ def _in_cell(study: Study, walk: Walk, run_id: UUID) -> Neighbours | None:
 
 
 def _in_triangle(study: Study, query: str, run_id: UUID) -> Neighbours | None:
-    voices = voices_of(study)
-    selection = read_selection(QueryDict(query), voices)
-    return neighbours_in(selected_items(study, selection, voices), selection.sort, run_id)
+    sources = sources_of(study)
+    selection = read_selection(QueryDict(query), sources)
+    return neighbours_in(selected_items(study, selection, sources), selection.sort, run_id)
 
 
 def way_back(walk: Walk) -> str:

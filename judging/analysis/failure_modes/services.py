@@ -34,21 +34,21 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """How many runs were spoken of, and the batch by which that can be undone."""
+class ReviewResult:
+    """How many runs were reviewed, and the batch by which that can be undone."""
 
     batch: UUID
     changed: int
-    silent: int = 0
+    without_proposal: int = 0
     """Runs with nothing proposed that could be confirmed."""
 
 
-def review_runs(*, user: User, run_ids: Iterable[UUID], statement: Statement) -> Said:
+def review_runs(*, user: User, run_ids: Iterable[UUID], statement: Statement) -> ReviewResult:
     """Say the same of all these runs, in one batch. Whoever may see them is the caller's matter."""
-    return _say(user, run_ids, lambda _proposed: statement)
+    return _review_runs(user, run_ids, lambda _proposed: statement)
 
 
-def confirm_proposals(*, user: User, run_ids: Iterable[UUID], note: str = "") -> Said:
+def confirm_proposals(*, user: User, run_ids: Iterable[UUID], note: str = "") -> ReviewResult:
     """Say of each run what is proposed for it; runs with nothing proposed are left alone."""
 
     def as_proposed(proposed: Proposed) -> Statement | None:
@@ -56,7 +56,7 @@ def confirm_proposals(*, user: User, run_ids: Iterable[UUID], note: str = "") ->
             return None
         return Statement(modes=proposed.modes, side=proposed.side, note=note)
 
-    return _say(user, run_ids, as_proposed)
+    return _review_runs(user, run_ids, as_proposed)
 
 
 @transaction.atomic
@@ -81,20 +81,20 @@ def undo_reviews(*, user: User, batch: UUID, run_ids: Iterable[UUID]) -> int:
 
 
 @transaction.atomic
-def _say(
+def _review_runs(
     user: User, run_ids: Iterable[UUID], saying_of: Callable[[Proposed], Statement | None]
-) -> Said:
+) -> ReviewResult:
     locked = _locked(run_ids)
     current = {each.run_id: each for each in _current(locked)}
     proposals = proposed_for(locked)
     batch = uuid.uuid4()
     reviews: list[FailureReview] = []
-    silent = 0
+    without_proposal = 0
     for run_id in locked:
         proposed = proposals[run_id]
         statement = saying_of(proposed)
         if statement is None:
-            silent += 1
+            without_proposal += 1
             continue
         review = _review(run_id, user, statement, proposed, batch)
         before = current.get(run_id)
@@ -102,7 +102,7 @@ def _say(
             review.replaces = before
             reviews.append(review)
     _append(reviews)
-    return Said(batch=batch, changed=len(reviews), silent=silent)
+    return ReviewResult(batch=batch, changed=len(reviews), without_proposal=without_proposal)
 
 
 def _review(

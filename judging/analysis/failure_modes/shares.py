@@ -17,7 +17,7 @@ from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
 
 
 class RunModes(NamedTuple):
-    """What is told of one run. A word is None where nobody of that kind has spoken."""
+    """The failure modes of one run by each source; None where it has not examined the run."""
 
     agent: int
     is_error: bool
@@ -75,11 +75,11 @@ class ModeFigures:
 
     @property
     def agents(self) -> int:
-        """Failures that count: told of, and not the environment's."""
+        """Failures that count: examined, and not the environment's."""
         return self.examined - self.environment
 
     def share(self, mode: Mode) -> Share:
-        """Of the agent's failures; for the environment of all failures told of and errors."""
+        """Of the agent's failures; for the environment of all examined failures and errors."""
         if mode is Mode.ENVIRONMENT:
             return Share(self.environment + self.errors, self.examined + self.errors)
         return Share(self.modes[mode], self.agents, Reason.NO_FAILED_RUNS)
@@ -119,7 +119,7 @@ def count(runs: Iterable[RunModes], by: ModeSource) -> dict[int, ModeFigures]:
 
 
 def modes_of_runs(failures: QuerySet[Any], errors: QuerySet[Any]) -> list[RunModes]:
-    """What is told of these runs, in two queries."""
+    """The failure modes of these runs, in two queries."""
     columns = ("agent", "by_rules", "by_judge", "by_people", "judge_side", "people_side")
     return [
         RunModes(

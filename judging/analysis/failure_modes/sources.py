@@ -1,4 +1,4 @@
-"""What is told of runs' failure modes, by whom, in the database: the base of shares and lists."""
+"""Failure modes of runs in the database, by source: what shares and lists are made of."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def with_words(runs: QuerySet[Any]) -> QuerySet[Any]:
     Each is None where nobody of that kind has spoken; an error of the judge is no word.
     Blindness is the caller's.
     """
-    told: QuerySet[Any] = runs.annotate(
+    annotated: QuerySet[Any] = runs.annotate(
         rules_word=Subquery(_evaluated_by(MechanicalFailureModes.name).values("pk")[:1]),
         judge_word=Subquery(_evaluated_by(FailureJudgeEvaluator.name).values("pk")[:1]),
         people_word=Subquery(_said().values("pk")[:1]),
     )
-    return told
+    return annotated
 
 
 def with_modes(runs: QuerySet[Any]) -> QuerySet[Any]:
@@ -79,14 +79,14 @@ def with_modes(runs: QuerySet[Any]) -> QuerySet[Any]:
     """
     judged = _evaluated_by(FailureJudgeEvaluator.name)
     side = judged.annotate(side_told=KeyTextTransform(SIDE, "details")).values("side_told")
-    told: QuerySet[Any] = runs.annotate(
+    annotated: QuerySet[Any] = runs.annotate(
         by_rules=_modes(_evaluated_by(MechanicalFailureModes.name).values(f"details__{FOUND}")),
         by_judge=_modes(judged.values(f"details__{FOUND}")),
         by_people=_modes(_said().values("modes")),
         judge_side=Subquery(side[:1], output_field=CharField()),
         people_side=Subquery(_said().values("side")[:1], output_field=CharField()),
     )
-    return told
+    return annotated
 
 
 def showing(runs: QuerySet[Any], word: str, by: ModeSource) -> QuerySet[Any]:

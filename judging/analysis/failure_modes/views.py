@@ -23,7 +23,7 @@ from judging.analysis.audits.failure_modes import (
 from judging.analysis.failure_modes.forms import ChosenRunsForm, FailureForm
 from judging.analysis.failure_modes.pages import REVIEW, failure_pane, with_failure_modes
 from judging.analysis.failure_modes.services import (
-    Said,
+    ReviewResult,
     Statement,
     confirm_proposals,
     review_runs,
@@ -117,25 +117,25 @@ def failure_reviews(request: AppRequest) -> HttpResponse:
         messages.error(request, _("Nothing was said: choose runs first."))
         return redirect(back)
     if action == "confirm":
-        said = confirm_proposals(user=user, run_ids=runs, note=form.statement.note)
+        result = confirm_proposals(user=user, run_ids=runs, note=form.statement.note)
     else:
-        said = review_runs(user=user, run_ids=runs, statement=form.statement)
-    return _said(request, said, back)
+        result = review_runs(user=user, run_ids=runs, statement=form.statement)
+    return _reviewed(request, result, back)
 
 
-def _said(request: AppRequest, said: Said, back: str) -> HttpResponse:
-    words = ngettext("Said of %(n)s run.", "Said of %(n)s runs.", said.changed)
-    messages.success(request, words % {"n": said.changed})
-    if said.silent:
+def _reviewed(request: AppRequest, result: ReviewResult, back: str) -> HttpResponse:
+    words = ngettext("Said of %(n)s run.", "Said of %(n)s runs.", result.changed)
+    messages.success(request, words % {"n": result.changed})
+    if result.without_proposal:
         words = ngettext(
             "Nothing is proposed for %(n)s of them.",
             "Nothing is proposed for %(n)s of them.",
-            said.silent,
+            result.without_proposal,
         )
-        messages.info(request, words % {"n": said.silent})
-    if not said.changed:
+        messages.info(request, words % {"n": result.without_proposal})
+    if not result.changed:
         return redirect(back)
-    return redirect(f"{back}{'&' if '?' in back else '?'}batch={said.batch}")
+    return redirect(f"{back}{'&' if '?' in back else '?'}batch={result.batch}")
 
 
 def _way_back(request: AppRequest) -> str:

@@ -87,13 +87,13 @@ def progress_by(
     return _evaluated(source, runs, milestones)
 
 
-def first_missed(told: RunProgress, milestones: Sequence[Definition]) -> int | None:
-    """The place of the first milestone, from 0, that was never reached; None if all told of were.
+def first_missed(progress: RunProgress, milestones: Sequence[Definition]) -> int | None:
+    """The place of the first milestone, from 0, that was never reached; None if all were.
 
     By people: that no more than half of them say was reached.
     """
     said: defaultdict[str, list[bool]] = defaultdict(list)
-    for findings in told.findings:
+    for findings in progress.findings:
         for one in findings:
             said[one.name].append(bool(one.spans))
     for place, milestone in enumerate(milestones):
@@ -173,8 +173,8 @@ def _ticked(
             stale.add(run.pk)
         else:
             said[run.pk].append(whole)
-    silent: dict[UUID, RunProgress | Missing] = dict.fromkeys(stale, Missing.STALE)
-    return silent | {run: _mean(each) for run, each in said.items()}
+    without: dict[UUID, RunProgress | Missing] = dict.fromkeys(stale, Missing.STALE)
+    return without | {run: _mean(each) for run, each in said.items()}
 
 
 def ticked_progress(

@@ -164,10 +164,10 @@ def people_progress(study: Study) -> PeopleProgress:
             task=task,
             task_name=name,
             site=site,
-            people=told,
+            people=found,
         )
         for pk, position, run, task, name, site in rows
-        if isinstance(told := people.get(run), RunProgress)
+        if isinstance(found := people.get(run), RunProgress)
     ]
     known = Run.objects.filter(pk__among=[each.run for each in ticked])
     spoken = EvaluatorVersion.objects.filter(
@@ -265,11 +265,11 @@ def pooled(figures: Sequence[MilestoneFigures]) -> MilestoneMatch:
 def _against(
     evaluator: EvaluatorVersion,
     ticked: Sequence[Ticked],
-    told: Mapping[UUID, RunProgress | Missing],
+    progress: Mapping[UUID, RunProgress | Missing],
 ) -> Against:
-    current = Evaluation.objects.filter(evaluator=evaluator, is_current=True, run__among=told)
+    current = Evaluation.objects.filter(evaluator=evaluator, is_current=True, run__among=progress)
     costs = dict(current.values_list("run", "cost"))
-    said = [(each, told.get(each.run, Missing.NOT_ASKED)) for each in ticked]
+    said = [(each, progress.get(each.run, Missing.NOT_ASKED)) for each in ticked]
     return Against(
         evaluator=evaluator,
         pairs=[

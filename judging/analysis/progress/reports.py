@@ -289,7 +289,7 @@ def _telling(found: Sequence[AtLimit]) -> Sequence[AtLimit]:
 def scores(facts: Facts) -> Report:
     """One row a configuration and k; a page shows one k."""
     query = facts.query
-    told = [each for each in facts.configurations if any(r.is_known for r in facts.rows_of(each))]
+    known = [each for each in facts.configurations if any(r.is_known for r in facts.rows_of(each))]
 
     def score(each: Configuration, k: int) -> AdjustedScore:
         return score_of(facts.rows_of(each), k=k, alpha=query.alpha)
@@ -323,8 +323,8 @@ def scores(facts: Facts) -> Report:
             for each in facts.configurations
             for k in range(1, facts.most_k + 1)
         ],
-        page_rows=[_score(facts, each, query.k, score(each, query.k)) for each in told],
-        sentences=[(each.name, sentences.of_score(score(each, query.k))) for each in told],
+        page_rows=[_score(facts, each, query.k, score(each, query.k)) for each in known],
+        sentences=[(each.name, sentences.of_score(score(each, query.k))) for each in known],
         remarks=[
             gettext(
                 "Adjusted score = α · pass@%(k)s + (1 − α) · mean highest progress of the runs "

@@ -48,8 +48,8 @@ def of_progress(found: Progressed) -> str:
 
 def of_parts(parts: Sequence[tuple[str, Progressed]]) -> str:
     """How far runs got in each part, and how many succeeded there."""
-    told = [(name, found) for name, found in parts if found.n]
-    if not told:
+    known = [(name, found) for name, found in parts if found.n]
+    if not known:
         return _("Nothing can be said: no run has both a progress rate and a verdict.")
     return " ".join(
         _("%(part)s: %(progress)s of the way, %(success)s succeeded.")
@@ -58,7 +58,7 @@ def of_parts(parts: Sequence[tuple[str, Progressed]]) -> str:
             "progress": _share(found.reached.value),
             "success": _share(found.success.value),
         }
-        for name, found in told
+        for name, found in known
     )
 
 

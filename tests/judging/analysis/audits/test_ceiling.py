@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from judging.analysis.audits.ceiling import ceiling_of
-from judging.analysis.audits.verdict_sources import voices_of
+from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval, Reason, Undefined
 from tests.judging.analysis import audited
@@ -19,10 +19,10 @@ pytestmark = pytest.mark.django_db
 
 
 def test_people_and_evaluators_by_hand(world: audited.Audited) -> None:
-    found = ceiling_of(world.study, voices_of(world.study))
+    found = ceiling_of(world.study, sources_of(world.study))
     [pair] = found.people
     # On run 5 the second person is unsure, so it does not count; on run 1 they differ.
-    assert (pair.annotator.name, pair.voice.name, pair.runs) == ("ann", "bob", 5)
+    assert (pair.annotator.name, pair.source.name, pair.runs) == ("ann", "bob", 5)
     assert pair.agreement.value == pytest.approx(4 / 5)
     # po = 4/5; ann says success 3 of 5, bob 2 of 5: pe = (6 + 6)/25
     assert pair.kappa == pytest.approx((4 / 5 - 12 / 25) / (1 - 12 / 25))
@@ -39,7 +39,7 @@ def test_one_label_throughout_says_why_there_is_no_kappa() -> None:
     for _ in range(3):
         item = world.add("success", [(a, "success"), (b, "success")])
         audited.evaluation(item.run, audited.evaluator("yes"), "passed")
-    found = ceiling_of(world.study, voices_of(world.study))
+    found = ceiling_of(world.study, sources_of(world.study))
     [pair] = found.people
     assert pair.kappa == pair.kappa_interval == Undefined(Reason.ONE_CLASS)
     page = open_page(logged_in(audited.auditor()), "audit_people", world.study.pk).content.decode()
@@ -63,8 +63,8 @@ def test_annotators_who_share_no_run_are_no_pair() -> None:
     people = [audited.person(name) for name in "abcd"]
     world.add("success", [(people[0], "success"), (people[1], "success")])
     world.add("success", [(people[2], "success"), (people[3], "success")])
-    found = ceiling_of(world.study, voices_of(world.study))
-    assert [(each.annotator.name, each.voice.name) for each in found.people] == [
+    found = ceiling_of(world.study, sources_of(world.study))
+    assert [(each.annotator.name, each.source.name) for each in found.people] == [
         ("a", "b"),
         ("c", "d"),
     ]

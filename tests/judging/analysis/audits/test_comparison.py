@@ -15,7 +15,7 @@ from django.urls import reverse
 from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.comparison import additions_of, compare, compare_all
 from judging.analysis.audits.comparison_reports import comparison_report
-from judging.analysis.audits.verdict_sources import voices_of
+from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.comparison import holm, mcnemar
 from judging.statistics.confusion import ConfusionMatrix
 from judging.templatetags.audit import p_of, p_said
@@ -31,8 +31,8 @@ TP, FN, TN, FP, NONE = Shown.TP, Shown.FN, Shown.TN, Shown.FP, Shown.NONE
 
 
 def test_flips_by_hand(world: audited.Audited) -> None:
-    voices = voices_of(world.study)
-    strict, judge = (voices.named(str(pk(name))) for name in ("strict", "judge"))
+    sources = sources_of(world.study)
+    strict, judge = (sources.named(str(pk(name))) for name in ("strict", "judge"))
     found = compare(world.study, strict, judge)
     assert found.flips.on_success == {(FN, TP): 2, (TP, TP): 1}
     assert found.flips.on_failure == {(TN, FP): 1, (TN, TN): 1, (NONE, NONE): 1}
@@ -46,8 +46,8 @@ def test_flips_by_hand(world: audited.Audited) -> None:
 
 
 def test_backwards_everything_turns_round(world: audited.Audited) -> None:
-    voices = voices_of(world.study)
-    strict, judge = (voices.named(str(pk(name))) for name in ("strict", "judge"))
+    sources = sources_of(world.study)
+    strict, judge = (sources.named(str(pk(name))) for name in ("strict", "judge"))
     there = compare(world.study, strict, judge).flips
     back = compare(world.study, judge, strict).flips
     assert (back.fixed_fn, back.new_fn) == (there.new_fn, there.fixed_fn)
@@ -56,8 +56,8 @@ def test_backwards_everything_turns_round(world: audited.Audited) -> None:
 
 
 def test_groups_by_hand(world: audited.Audited) -> None:
-    voices = voices_of(world.study)
-    strict, judge = (voices.named(str(pk(name))) for name in ("strict", "judge"))
+    sources = sources_of(world.study)
+    strict, judge = (sources.named(str(pk(name))) for name in ("strict", "judge"))
     groups = compare(world.study, strict, judge).groups
     assert {
         kind: [
@@ -81,8 +81,8 @@ def test_groups_that_are_not_tested_do_not_count_for_holm() -> None:
             item = made.add("success", of=audited.run(audited.task(f"{site}{number}", site=site)))
             audited.evaluation(item.run, first, "failed")
             audited.evaluation(item.run, second, "passed")
-    voices = voices_of(made.study)
-    compared = compare(made.study, *(voices.named(str(each.pk)) for each in (first, second)))
+    sources = sources_of(made.study)
+    compared = compare(made.study, *(sources.named(str(each.pk)) for each in (first, second)))
     groups = {group.name: group for group in compared.groups["site"]}
     raw = {name: group.flips.test.p_value for name, group in groups.items()}
     # Two of the three are tested: the smaller p is doubled, the larger one stands.
@@ -96,7 +96,7 @@ def test_groups_that_are_not_tested_do_not_count_for_holm() -> None:
 
 def test_all_pairs_with_holm() -> None:
     study = papers.before_study().study
-    pairs = compare_all(study, voices_of(study))
+    pairs = compare_all(study, sources_of(study))
     assert len(pairs) == 5 * 4 / 2
     by_names = {(pair.first.name, pair.second.name): pair for pair in pairs}
     repaired = by_names["before 1", "after 1"]
@@ -113,16 +113,16 @@ def test_all_pairs_with_holm() -> None:
 def test_every_pair_of_the_one_query_is_the_pair_alone(world: audited.Audited) -> None:
     for name, cells in (("third", ["tp"]), ("fourth", ["fp", "fn"])):
         audited.judged(world, audited.evaluator(name), cells)
-    voices = voices_of(world.study)
-    pairs = compare_all(world.study, voices)
-    assert len(pairs) == len(list(itertools.combinations(voices.evaluators, 2)))
+    sources = sources_of(world.study)
+    pairs = compare_all(world.study, sources)
+    assert len(pairs) == len(list(itertools.combinations(sources.evaluators, 2)))
     for pair in pairs:
         assert compare(world.study, pair.first, pair.second).flips == pair.flips
 
 
 def test_what_the_second_stage_adds(world: audited.Audited) -> None:
-    voices = voices_of(world.study)
-    found = additions_of(world.study, voices, voices.named(str(pk("judge"))))
+    sources = sources_of(world.study)
+    found = additions_of(world.study, sources, sources.named(str(pk("judge"))))
     assert found is not None
     first, second = found.steps
     assert first.alone == ConfusionMatrix(tp=2, fn=1, tn=2, fp=0, no_verdict_on_failure=1)
@@ -134,13 +134,13 @@ def test_what_the_second_stage_adds(world: audited.Audited) -> None:
     # The OR of the stages is the first stage and what the second adds to it.
     assert found.together.tp == first.alone.tp + second.new_tp
     assert found.together.fp == first.alone.fp + second.new_fp
-    assert additions_of(world.study, voices, voices.named(str(pk("strict")))) is None
+    assert additions_of(world.study, sources, sources.named(str(pk("strict")))) is None
 
 
 def test_steps_of_a_pipeline_add_up_to_it() -> None:
     study = papers.before_study().study
-    voices = voices_of(study)
-    found = additions_of(study, voices, voices.named(str(pk("after"))))
+    sources = sources_of(study)
+    found = additions_of(study, sources, sources.named(str(pk("after"))))
     assert found is not None
     assert [step.step.step for step in found.steps] == ["matcher", "equivalence", "inclusion"]
     assert [(step.new_tp, step.new_fp) for step in found.steps] == [(35, 0), (1, 0), (2, 0)]

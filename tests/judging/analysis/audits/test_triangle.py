@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from judging.analysis.audits.selection import read_selection, selected_items
-from judging.analysis.audits.triangle import voices_on
-from judging.analysis.audits.verdict_sources import voices_of
+from judging.analysis.audits.triangle import verdicts_on
+from judging.analysis.audits.verdict_sources import sources_of
 from judging.models import Unblinding
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import logged_in, open_page, pk
@@ -29,16 +29,16 @@ pytestmark = [
 
 def places(world: audited.Audited, query: str) -> list[int]:
     """Which of the world's runs are selected, in order."""
-    voices = voices_of(world.study)
-    selection = read_selection(QueryDict(query), voices)
-    items = selected_items(world.study, selection, voices)
+    sources = sources_of(world.study)
+    selection = read_selection(QueryDict(query), sources)
+    items = selected_items(world.study, selection, sources)
     return [world.items.index(item) for item in items]
 
 
 def test_disagreement_by_hand(world: audited.Audited) -> None:
-    voices = voices_of(world.study)
-    selection = read_selection(QueryDict("sort=position"), voices)
-    found = [item.disagreement for item in selected_items(world.study, selection, voices)]
+    sources = sources_of(world.study)
+    selection = read_selection(QueryDict("sort=position"), sources)
+    found = [item.disagreement for item in selected_items(world.study, selection, sources)]
     # p of success and f of failure: 3/1, 2/2, 4/0, 1/3, 0/4, 0/1
     assert found == pytest.approx([6 / 12, 8 / 12, 0, 6 / 12, 0, 0])
     assert places(world, "") == [1, 0, 3, 2, 4, 5]
@@ -46,15 +46,15 @@ def test_disagreement_by_hand(world: audited.Audited) -> None:
 
 
 def test_disagreement_is_of_the_evaluators_shown(world: audited.Audited) -> None:
-    voices = voices_of(world.study)
-    selection = read_selection(QueryDict(f"sort=position&show={pk('judge')}"), voices)
-    found = [item.disagreement for item in selected_items(world.study, selection, voices)]
+    sources = sources_of(world.study)
+    selection = read_selection(QueryDict(f"sort=position&show={pk('judge')}"), sources)
+    found = [item.disagreement for item in selected_items(world.study, selection, sources)]
     assert found == pytest.approx([0, 4 / 6, 0, 4 / 6, 0, 0])
 
 
 def test_filters_by_hand(world: audited.Audited) -> None:
     strict, judge = pk("strict"), pk("judge")
-    person = voices_of(world.study).annotators[1].key
+    person = sources_of(world.study).annotators[1].key
     expected = {
         f"cell={strict}_fn": [0, 1],
         f"cell={strict}_fn-tp": [0, 1, 2],
@@ -88,42 +88,42 @@ def test_an_address_that_means_nothing_is_not_found(world: audited.Audited, quer
 
 def test_a_selection_is_its_address(world: audited.Audited) -> None:
     strict, judge = pk("strict"), pk("judge")
-    voices = voices_of(world.study)
+    sources = sources_of(world.study)
     query = (
         f"cell={strict}_fn-fp&cell={judge}.inclusion_tp&differ={strict}~{judge}"
         f"&site=shop&kind=url_match&show={judge}&sort=-task"
     )
-    selection = read_selection(QueryDict(query), voices)
-    assert read_selection(QueryDict(selection.query), voices) == selection
+    selection = read_selection(QueryDict(query), sources)
+    assert read_selection(QueryDict(selection.query), sources) == selection
     assert "site" not in selection.without("site").query
     assert "differ" not in selection.without("differ").query
     assert f"{strict}_fn" not in selection.without(selection.cells[0]).query
 
 
 def test_what_everybody_said(world: audited.Audited) -> None:
-    voices = voices_of(world.study)
+    sources = sources_of(world.study)
     judge = pk("judge")
-    assert [voice.key for voice in voices.all][2:] == [
+    assert [source.key for source in sources.all][2:] == [
         str(pk("strict")),
         f"{judge}.equivalence",
         f"{judge}.inclusion",
         str(judge),
     ]
-    shown = voices.columns(voices.evaluators)
-    found = voices_on(world.items, voices, shown)
+    shown = sources.columns(sources.evaluators)
+    found = verdicts_on(world.items, sources, shown)
     second = found[world.items[1].pk]
     assert [(label.annotator, label.success) for label in second.labels] == [
         ("ann", "success"),
         ("bob", "failure"),
     ]
-    assert [(second.by(voice).verdict, second.by(voice).cell) for voice in shown] == [
+    assert [(second.by(source).verdict, second.by(source).cell) for source in shown] == [
         ("failed", "fn"),
         ("failed", "fn"),
         ("passed", "tp"),
         ("passed", "tp"),
     ]
     last = found[world.items[5].pk]
-    assert [last.by(voice).reason for voice in shown] == [
+    assert [last.by(source).reason for source in shown] == [
         "needs a judge",
         "",
         "",
