@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.causes import CauseAudit, Counted, causes_of
 from judging.analysis.audits.causes_filter import TAGGED, TagFilter, with_tags
@@ -38,13 +38,13 @@ def causes_table(study: Study) -> Report:
     columns = [
         EVALUATOR,
         VERSION,
-        Column("kind", gettext_lazy("kind")),
+        Column("kind", _("kind")),
         VALUE,
         Column("fn", "FN"),
         Column("fp", "FP"),
     ]
-    title = _("%(study)s: causes of the evaluators' errors") % {"study": study.name}
-    note = _("An error counts under each of its causes, and once under its repair.")
+    title = gettext("%(study)s: causes of the evaluators' errors") % {"study": study.name}
+    note = gettext("An error counts under each of its causes, and once under its repair.")
     return Report(name="causes", title=title, columns=columns, rows=rows, notes=[note])
 
 
@@ -74,15 +74,17 @@ def success_rates_table(study: Study) -> Report:
     columns = [
         EVALUATOR,
         VERSION,
-        Column("rate", gettext_lazy("success rate")),
+        Column("rate", _("success rate")),
         COUNT,
         TOTAL,
         VALUE,
         LOW,
         HIGH,
     ]
-    title = _("%(study)s: success rates if tagged errors were repaired") % {"study": study.name}
-    note = _("Over the runs on which the evaluator has a verdict; Wilson's intervals.")
+    title = gettext("%(study)s: success rates if tagged errors were repaired") % {
+        "study": study.name
+    }
+    note = gettext("Over the runs on which the evaluator has a verdict; Wilson's intervals.")
     return Report(name="success_rates", title=title, columns=columns, rows=rows, notes=[note])
 
 
@@ -111,10 +113,10 @@ def tags_table(study: Study) -> Report:
         NUMBER,
         RUN,
         TASK,
-        Column("error", gettext_lazy("error")),
-        Column("causes", gettext_lazy("causes")),
-        Column("repair", gettext_lazy("repair")),
-        Column("note", gettext_lazy("note")),
+        Column("error", _("error")),
+        Column("causes", _("causes")),
+        Column("repair", _("repair")),
+        Column("note", _("note")),
     ]
-    title = _("%(study)s: tagged errors of the evaluators") % {"study": study.name}
+    title = gettext("%(study)s: tagged errors of the evaluators") % {"study": study.name}
     return Report(name="tagged_errors", title=title, columns=columns, rows=rows)

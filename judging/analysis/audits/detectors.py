@@ -10,21 +10,24 @@ from enum import StrEnum
 
 from django.db.models.fields.json import KT
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.http import urlencode
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.reports.report import Column, Report, Value
-from judging.analysis.wording import why_undefined
+from judging.analysis.reports.columns import text, value_and_ends, why
+from judging.analysis.reports.report import Cell as Linked
+from judging.analysis.reports.report import Column, FileColumn, Report
+from judging.analysis.reports.showing import Shown, show
 from judging.models import Label, Study, StudyItem, Success
-from judging.statistics.figures import Interval, Reason, Undefined
+from judging.statistics.figures import Reason
 from judging.statistics.proportions import Share
 from judging.studies.protocols import anomaly_meant
 from runs.models import Event
 from runs.viewer.run_list.filters import ANOMALIES
 
 KINDS: Mapping[str, Promise] = {
-    Event.Kind.LOOP.value: gettext_lazy("loop"),
-    Event.Kind.FALSE_COMPLETION.value: gettext_lazy("false completion"),
+    Event.Kind.LOOP.value: _("loop"),
+    Event.Kind.FALSE_COMPLETION.value: _("false completion"),
 }
 OWN, ANY = "own", "any"
 _YES, _NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
@@ -42,11 +45,11 @@ class Cell(StrEnum):
 
 
 CELLS: Mapping[Cell, Promise] = {
-    Cell.MARKED_SEEN: gettext_lazy("marked, and people see it"),
-    Cell.MARKED_UNSEEN: gettext_lazy("marked, and people do not see it"),
-    Cell.UNMARKED_SEEN: gettext_lazy("not marked, and people see it"),
-    Cell.UNMARKED_UNSEEN: gettext_lazy("not marked, and people do not see it"),
-    Cell.DIVIDED: gettext_lazy("people are divided"),
+    Cell.MARKED_SEEN: _("marked, and people see it"),
+    Cell.MARKED_UNSEEN: _("marked, and people do not see it"),
+    Cell.UNMARKED_SEEN: _("not marked, and people see it"),
+    Cell.UNMARKED_UNSEEN: _("not marked, and people do not see it"),
+    Cell.DIVIDED: _("people are divided"),
 }
 
 
@@ -61,7 +64,9 @@ class Detector:
 
     @property
     def name(self) -> str:
-        return {OWN: _("the run itself"), ANY: _("any of these")}.get(self.key, self.key)
+        return {OWN: gettext("the run itself"), ANY: gettext("any of these")}.get(
+            self.key, self.key
+        )
 
     def n(self, cell: Cell) -> int:
         return len(self.items.get(cell, ()))
@@ -129,39 +134,43 @@ def items_of(detector: Detector, cell: Cell) -> list[StudyItem]:
 
 def detectors_table(study: Study) -> Report:
     """One row a detector and kind of anomaly."""
-    columns = [
-        Column("kind", gettext_lazy("anomaly")),
-        Column("detector", gettext_lazy("detector")),
-        *(Column(cell.value.replace("-", "_"), words) for cell, words in CELLS.items()),
-        *(
-            Column(f"{figure}{end}", words)
-            for figure, words in (
-                ("precision", gettext_lazy("precision")),
-                ("recall", gettext_lazy("recall")),
-            )
-            for end in ("", "_low", "_high", "_undefined_because")
-        ),
-    ]
-    rows: list[Sequence[Value]] = [
-        [
-            each.kind,
-            each.key,
-            *(each.n(cell) for cell in CELLS),
-            *_figure(each.precision),
-            *_figure(each.recall),
-        ]
-        for each in detectors_of(study).detectors
-    ]
-    title = _("%(study)s: detectors of anomalies beside people") % {"study": study.name}
-    return Report(name="detectors", title=title, columns=columns, rows=rows)
+    return detectors_report(study, detectors_of(study))
 
 
-def _figure(share: Share) -> list[Value]:
-    value, interval = share.value, share.interval
-    if isinstance(value, Undefined):
-        return [None, None, None, why_undefined(value)]
-    ends = [interval.low, interval.high] if isinstance(interval, Interval) else [None, None]
-    return [value, *ends, None]
+def detectors_report(study: Study, found: Detected) -> Report:
+    """The same of detectors that are known; each number opens its runs on the page."""
+
+    def cell(each: Detector, which: Cell) -> Linked:
+        query = urlencode({"kind": each.kind, "detector": each.key, "cell": which.value})
+        return Linked(each.n(which), f"?{query}#runs")
+
+    names = {each.key: each.name for each in found.detectors}
+    return Report(
+        name="detectors",
+        title=gettext("%(study)s: detectors of anomalies beside people") % {"study": study.name},
+        columns=[
+            text("kind", _("anomaly"), show=lambda kind: Shown(str(KINDS[kind]))),
+            text("detector", _("detector"), show=lambda key: Shown(names[key])),
+            *(Column(each.value.replace("-", "_"), words) for each, words in CELLS.items()),
+            _figure("precision", _("precision")),
+            _figure("recall", _("recall")),
+        ],
+        rows=[
+            [each.kind, each.key, *(cell(each, which) for which in CELLS), *each.shares]
+            for each in found.detectors
+        ],
+    )
+
+
+def _figure(key: str, words: Promise) -> Column:
+    ends = ("", "_low", "_high", "_undefined_because")
+    return Column(
+        key,
+        words,
+        parts=[FileColumn(f"{key}{end}", words) for end in ends],
+        spread=lambda share: [*value_and_ends(share), why(share.value)],
+        show=lambda share: show(share if share.total else share.value),
+    )
 
 
 def _causes(study: Study) -> dict[str, set[str]]:

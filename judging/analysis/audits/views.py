@@ -16,13 +16,16 @@ from judging.analysis.audits.detectors import (
     Detected,
     Detector,
     detectors_of,
+    detectors_report,
     items_of,
 )
+from judging.analysis.audits.figures_tables import corrected_report
 from judging.analysis.audits.matrices import audit_of, corrected_rates
 from judging.analysis.audits.page import QUESTIONS, audit_page, draw, figures_of, listed_studies
 from judging.analysis.audits.population import counted_items
 from judging.analysis.audits.reports import PER_RUN, TABLE_NAMES, TABLES, whole_report
 from judging.analysis.audits.resampling import resampled
+from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file, as_picture, attached
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
@@ -80,13 +83,13 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
 def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
     """The figures side by side, with the intervals that take resampling."""
     audit = audit_of(study)
-    intervals = resampled(audit)
+    intervals, found = resampled(audit), corrected_rates(audit)
     context = {
         "study": study,
         "audit": audit,
         "figures": figures_of(audit, intervals),
         "shares_tasks": intervals.shares_tasks,
-        "corrected": corrected_rates(audit),
+        "corrected": html_tables(corrected_report(study, found)) if found else [],
     }
     return as_part(request, "judging/analysis/audits/_audit_figures.html", context)
 
@@ -149,10 +152,8 @@ def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
     record_unblindings(user=request.user, items=items, reason="detectors of an audit")
     context = {
         "study": study,
-        "found": found,
+        "tables": html_tables(detectors_report(study, found)) if found.detectors else [],
         "causes": [(KINDS[kind], names) for kind, names in found.causes.items()],
-        "kinds": KINDS,
-        "detector": detector,
         "cell": CELLS[cell] if cell else None,
         "items": items,
         "formats": FORMATS,

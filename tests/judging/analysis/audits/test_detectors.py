@@ -120,8 +120,8 @@ def test_without_labels_the_page_says_what_to_do() -> None:
 
 def test_table_has_a_row_a_detector(world: audited.Audited) -> None:
     table = detectors_table(world.study)
-    keys = [column.key for column in table.columns]
-    [loops] = [row for row in table.rows if row[0] == "loop"]
+    keys = [column.key for column in table.header]
+    [loops] = [row for row in table.values if row[0] == "loop"]
     row = dict(zip(keys, loops, strict=True))
     assert (row["precision"], row["recall"]) == (0.75, 0.6)
     assert row["divided"] == 1
