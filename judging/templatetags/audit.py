@@ -149,12 +149,6 @@ def points(value: Figure) -> str:
     return wording.points_words(value)
 
 
-@register.filter
-def points_size(value: Figure) -> str:
-    """How large a difference is in percentage points, without a sign; a dash for none."""
-    return points(value).lstrip("+")
-
-
 register.filter("point_ends", showing.point_ends)
 
 

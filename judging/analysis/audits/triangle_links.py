@@ -11,7 +11,6 @@ from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.selection import InCells, Selection
 from judging.analysis.audits.verdict_sources import VerdictSource
 from judging.models import Study
-from judging.statistics.proportions import Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +19,6 @@ class Linked:
 
     n: int
     url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedShare:
-    """A share, and where its runs are listed; no address where that cannot be."""
-
-    share: Share
-    url: str
 
 
 def in_cells(

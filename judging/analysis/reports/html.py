@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judging.analysis.reports.report import Cell, Column, Report
+from judging.analysis.wording import DASH
 from judging.statistics.proportions import Share
 
 
@@ -34,6 +35,8 @@ class HtmlTable:
 
 
 Row = Sequence[Any]
+_NOTHING = object()
+"""What stands where a pivoted report has no row."""
 
 
 def html_tables(report: Report) -> list[HtmlTable]:
@@ -81,6 +84,8 @@ def _reference(columns: Sequence[Column], row: Row, shown: Sequence[int]) -> lis
 
 
 def _cell(column: Column, given: Any, *, is_head: bool) -> HtmlCell:
+    if given is _NOTHING:
+        return HtmlCell(text=DASH)
     cell = given if isinstance(given, Cell) else Cell(given)
     text, note = column.show(cell.value)
     return HtmlCell(
@@ -112,7 +117,7 @@ def _pivoted(
     ], [
         [
             *(next(iter(by.values()))[n] for n in heads),
-            *(by[value][n] if value in by else None for value in across for n in figures),
+            *(by[value][n] if value in by else _NOTHING for value in across for n in figures),
         ]
         for by in found.values()
     ]

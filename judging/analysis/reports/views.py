@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 
 from judging.analysis.reports.registry import F, Registry
 from judging.analysis.reports.report import Report
-from judging.analysis.reports.writing import FORMATS, write_document
+from judging.analysis.reports.writing import FORMATS
 from judging.models import StudyItem
 from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest
@@ -26,12 +26,6 @@ def as_file(report: Report, ending: str) -> HttpResponse:
     """The report as a file."""
     written = FORMATS[ending]
     return attached(written.write(report), written.content_type, f"{report.name}.{ending}")
-
-
-def as_document(title: str, reports: Iterable[Report], ending: str, name: str) -> HttpResponse:
-    """Several reports as one file."""
-    text = write_document(title, list(reports), ending)
-    return attached(text, FORMATS[ending].content_type, f"{name}.{ending}")
 
 
 def as_picture(picture: str, name: str) -> HttpResponse:
