@@ -19,6 +19,7 @@ from django.db.models import (
     When,
 )
 from django.db.models.functions import Coalesce
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
@@ -28,6 +29,7 @@ from judging.portability.judgements.extension import StoredVerdicts
 from judging.studies.blinding import StudyPolicy, under_judgement
 from judging.studies.integrity import invariants
 from runs.interface.filters import WordsFilter
+from runs.models.hooks import LinkedPage
 from runs.operations.integrity.contract import Invariant
 from runs.operations.retention.deletion_guards import Reason
 from runs.templatetags.interface import verdict
@@ -120,6 +122,22 @@ def deletion_reasons() -> list[Reason]:
     ]
 
 
+ADDRESSES = {
+    LinkedPage.HOME: "judging:home",
+    LinkedPage.API_REFERENCE: "judging:api_reference",
+    LinkedPage.STUDIES: "judging:study_list",
+    LinkedPage.NEW_STUDY: "judging:study_create",
+    LinkedPage.AUDITS: "judging:audit_home",
+    LinkedPage.EVALUATE_RUNS: "judging:runs_evaluate",
+    LinkedPage.RUN_JUDGEMENTS: "judging:run_judgements",
+    LinkedPage.EXPERIMENT: "judging:experiment_detail",
+    LinkedPage.HINT_REPORT: "judging:hint_report",
+    LinkedPage.WRITE_HINTS: "judging:hint_write",
+    LinkedPage.IMPORT_LABELS: "judging:label_import_list",
+    LinkedPage.MILESTONE_PROPOSALS: "judging:milestone_proposals",
+}
+
+
 class JudgingExtension:
     """The `runs.extension.Extension` of this app."""
 
@@ -127,6 +145,9 @@ class JudgingExtension:
     verdicts = StoredVerdicts()
     run_list = ReferenceVerdictColumn()
     judgements = RerunFacts()
+
+    def address(self, page: LinkedPage, *args: object) -> str:
+        return reverse(ADDRESSES[page], args=args)
 
     def deletion_reasons(self) -> Sequence[Reason]:
         return deletion_reasons()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from runs.launching.policies.judged import Judgements, judgements_hook
+from runs.models.hooks import LinkedPage, addresses_hook
 from runs.models.visibility import RunPolicy, policy_hook
 from runs.operations.integrity.checking import invariants_hook
 from runs.operations.integrity.contract import Invariant
@@ -41,6 +42,10 @@ class Extension(Protocol):
         """Verdicts that retry policies ask for, and the studies that gather runs."""
         ...
 
+    def address(self, page: LinkedPage, *args: object) -> str:
+        """Where a page lies to which pages of runs link."""
+        ...
+
     def deletion_reasons(self) -> Sequence[Reason]:
         """Why runs may not be archived and deleted."""
         ...
@@ -52,6 +57,7 @@ class Extension(Protocol):
 
 def register(extension: Extension) -> None:
     """Have the object answer from now on."""
+    addresses_hook.use(extension.address)
     policy_hook.use(extension.policy)
     verdict_store.use(extension.verdicts)
     run_list_hook.use(extension.run_list)

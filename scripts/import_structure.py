@@ -3,7 +3,8 @@
     python scripts/import_structure.py
 
 A feature is a folder of an app. Imports of models count for no feature: everything needs them.
-Exits with 1 where files import one another in a circle.
+Exits with 1 where files import one another in a circle, or where `runs` names an address of
+`judging` instead of asking its extension.
 """
 
 import ast
@@ -102,8 +103,16 @@ def circles(imports: Imports) -> list[list[str]]:
     return found
 
 
+def links_up() -> list[str]:
+    """Files of `runs`, and templates that all pages share, that name an address of `judging`."""
+    shared = (Path("templates").glob("*.html"), Path("templates/_fragments").rglob("*.html"))
+    own = (Path("templates/runs").rglob("*.html"), Path("runs").rglob("*.py"))
+    found = [path for paths in (*shared, *own) for path in paths if "judging:" in path.read_text()]
+    return sorted(map(str, found))
+
+
 def main() -> int:
-    """Print the figures; 1 where there is a circle."""
+    """Print the figures; 1 where there is a circle or a link up."""
     files = source_files()
     imports = imports_of(files)
     print(f"{len(files)} files of source")
@@ -118,7 +127,9 @@ def main() -> int:
     print(f"{sum(n == 1 for n in importers.values())} modules with a single importer")
     for group in circles(imports):
         print(f"circle: {', '.join(group)}")
-    return 1 if circles(imports) else 0
+    for path in links_up():
+        print(f"names an address of judging: {path}")
+    return 1 if circles(imports) or links_up() else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from runs.models.hooks import LinkedPage, address_above
 from runs.models.leased_work import PaidWork
 
 
@@ -44,7 +45,7 @@ class LearningJob(PaidWork):
 
     def get_absolute_url(self) -> str:
         if self.kind == self.Kind.MILESTONES:
-            return reverse("judging:milestone_proposals", args=[self.params["task"]])
+            return address_above(LinkedPage.MILESTONE_PROPOSALS, self.params["task"])
         page = "hint_job" if self.kind == self.Kind.HINTS else "learning_job"
         return reverse(f"runs:{page}", args=[self.pk])
 

@@ -8,43 +8,17 @@ through `RunQuerySet.visible_to(user)`, which applies them in the database.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from django.db.models import Q, QuerySet
+
+from runs.models.hooks import Hook
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from uuid import UUID
 
     from runs.models.people import User
-
-T = TypeVar("T")
-
-
-class Hook(Generic[T]):
-    """One thing that runs ask of the app above.
-
-    Args:
-        question: what it answers, for the error where nothing is registered.
-    """
-
-    def __init__(self, question: str) -> None:
-        self._question = question
-        self._answers: list[T] = []
-
-    def use(self, answer: T) -> None:
-        """Have it answer from now on."""
-        self._answers[:] = [answer]
-
-    def get(self) -> T:
-        """What was registered.
-
-        Raises:
-            LookupError: nothing was.
-        """
-        if not self._answers:
-            raise LookupError(f"nothing is registered that knows {self._question}")
-        return self._answers[0]
 
 
 class RunPolicy(Protocol):

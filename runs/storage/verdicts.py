@@ -9,7 +9,7 @@ from typing import Protocol
 from uuid import UUID
 
 from runs.models import Run, User
-from runs.models.visibility import Hook
+from runs.models.hooks import Hook
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from runs.interface.words import verdict_words
+from runs.models.hooks import LinkedPage, address_above
 
 register = template.Library()
 
@@ -118,3 +119,9 @@ def cell(name: str) -> SafeString:
     """One of the cells tp, fn, tn, fp, none as a badge."""
     word = "—" if name == "none" else name.upper()
     return format_html('<abbr class="cell {}" title="{}">{}</abbr>', name, CELLS[name], word)
+
+
+@register.simple_tag
+def extension_url(page: str, *args: object) -> str:
+    """The address of a `LinkedPage`, such as `{% extension_url 'experiment' experiment.pk %}`."""
+    return address_above(LinkedPage(page), *args)

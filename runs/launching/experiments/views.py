@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
@@ -27,6 +26,7 @@ from runs.launching.experiments.services import (
 )
 from runs.launching.reruns.views import may_rerun
 from runs.models import Experiment
+from runs.models.hooks import LinkedPage, address_above
 
 PER_PAGE = 50
 
@@ -145,4 +145,4 @@ def _started_with(request: AppRequest) -> dict[str, str]:
 
 
 def _address(experiment: Experiment) -> str:
-    return reverse("judging:experiment_detail", args=[experiment.pk])
+    return address_above(LinkedPage.EXPERIMENT, experiment.pk)

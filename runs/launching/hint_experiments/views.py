@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
@@ -23,6 +22,7 @@ from runs.launching.hint_experiments.forms import HintExperimentForm
 from runs.launching.hint_experiments.plans import HintPlan, launch_hint_experiment
 from runs.launching.reruns.views import may_rerun
 from runs.models import HintLevel, HintRelatedness, User
+from runs.models.hooks import LinkedPage, address_above
 from webagent.knowledge.entries import Level, Relatedness
 from webagent.llm.tokens import count_tokens
 
@@ -143,5 +143,5 @@ def _launched(request: AppRequest, form: HintExperimentForm) -> HttpResponse | N
     n = form.hint_plan.n_runs
     words = ngettext("%(n)d run is queued.", "%(n)d runs are queued.", n) % {"n": n}
     messages.success(request, words)
-    address = reverse("judging:hint_report", args=[launched.experiment.pk])
+    address = address_above(LinkedPage.HINT_REPORT, launched.experiment.pk)
     return redirect_whole(request, address)

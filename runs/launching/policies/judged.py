@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
-from runs.models.visibility import Hook
+from runs.models.hooks import Hook
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

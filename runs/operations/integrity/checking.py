@@ -9,8 +9,8 @@ from django.apps import apps
 from django.db import connection, models
 
 from runs.models import Blob, Step
+from runs.models.hooks import Hook
 from runs.models.immutability import missing_guards
-from runs.models.visibility import Hook
 from runs.operations.integrity.contract import Invariant, Violation
 from runs.operations.integrity.of_runs import invariants
 from runs.storage.blob_checks import BlobReport, check_content, check_files, check_references

@@ -15,7 +15,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from runs.models import Hint, KnowledgeSource, Run, RunStatus
-from runs.models.visibility import Hook
+from runs.models.hooks import Hook
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from django.db.models import Q, QuerySet
 
 from runs.interface.keyset import AGES, Keyset, Lead
 from runs.models import Run
+from runs.models.hooks import Hook
 from runs.models.runs.queries import GoalStart
-from runs.models.visibility import Hook
 
 if TYPE_CHECKING:
     from django_filters import Filter
