@@ -17,9 +17,9 @@ from django.db.models import Model, QuerySet
 from django.forms import BaseForm
 from django.http import HttpRequest
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import User
-from runs.models.audit_log import ACCOUNT_CHANGED, ACCOUNT_MADE, ROLE_CHANGED, ActKind
+from runs.models.audit_log import ACCOUNT_CHANGED, ACCOUNT_MADE, ROLE_CHANGED, AuditKind
 
 if TYPE_CHECKING:
     AccountAdminBase = UserAdmin[User]
@@ -29,10 +29,10 @@ else:
 PASSWORDS = {"password", "password1", "password2", "usable_password"}
 
 
-def record_form(kind: ActKind, about: Model, form: BaseForm) -> None:
+def record_form(kind: AuditKind, about: Model, form: BaseForm) -> None:
     """Write down what a form has changed, without passwords."""
     changed = [name for name in form.changed_data if name not in PASSWORDS]
-    record_act(
+    record_entry(
         kind,
         about=about,
         words=str(about),
@@ -91,7 +91,7 @@ class RoleAdmin(GroupAdmin):
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
     ) -> list[dict[str, dict[str, list[str]]]]:
-        """Also where the log of acts hears of it."""
+        """Also where the audit log hears of it."""
         record_form(ROLE_CHANGED, form.instance, form)
         return super().construct_change_message(request, form, formsets, add)
 
@@ -100,11 +100,11 @@ class RoleAdmin(GroupAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Group) -> None:
         """Written down before it goes."""
-        record_act(ROLE_CHANGED, about=obj, words=obj.name, after="deleted")
+        record_entry(ROLE_CHANGED, about=obj, words=obj.name, after="deleted")
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Group]) -> None:
         """The same for those that are chosen in the list."""
         for role in queryset:
-            record_act(ROLE_CHANGED, about=role, words=role.name, after="deleted")
+            record_entry(ROLE_CHANGED, about=role, words=role.name, after="deleted")
         super().delete_queryset(request, queryset)

@@ -13,8 +13,10 @@ from runs.viewer import urls as viewer_urls
 
 app_name = "runs"
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("acts/", audit_log_pages.act_list, name="act_list"),
-    re_path(r"^acts\.(?P<ending>csv|jsonl)$", audit_log_pages.act_file, name="act_file"),
+    path("acts/", audit_log_pages.audit_log, name="audit_log"),
+    re_path(
+        r"^acts\.(?P<ending>csv|jsonl)$", audit_log_pages.audit_log_file, name="audit_log_file"
+    ),
     *import_urls.urlpatterns,
     *export_urls.urlpatterns,
     *viewer_urls.urlpatterns,

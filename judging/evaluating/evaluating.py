@@ -20,7 +20,7 @@ from judging.evaluators.contract import Evaluator, Finding, having_read
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from judging.models.evaluations import SETTLED
 from judging.studies.audit_kinds import EVALUATOR_ADDED
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import Run, RunStatus
 from runs.telemetry import counters
 
@@ -62,7 +62,7 @@ def version_of(evaluator: Evaluator) -> EvaluatorVersion:
             },
         )
         if is_new:
-            record_act(EVALUATOR_ADDED, about=version, words=f"{version.name} @{version.version}")
+            record_entry(EVALUATOR_ADDED, about=version, words=f"{version.name} @{version.version}")
     return version
 
 

@@ -18,7 +18,7 @@ from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import model_asked_by, usable_entry
 from judging.models import EvaluationBatch, EvaluatorVersion, Study
 from judging.studies.audit_kinds import EVALUATION_CANCELLED, EVALUATION_RESUMED, EVALUATION_STARTED
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import Run, RunStatus, User
 from runs.queue.paid_work_services import check_limits, limit_to_resume, under_way
 
@@ -118,7 +118,7 @@ def start_batch(
         add_items(batch, chosen or ())
         of = f"study {study.pk}" if study else f"{len(chosen or ())} runs"
         words = f"{version.name} @{version.version}, {of}"
-        record_act(EVALUATION_STARTED, about=batch, words=words, user=user)
+        record_entry(EVALUATION_STARTED, about=batch, words=words, user=user)
         if not is_told:
             transaction.on_commit(dispatch_batches)
     return batch
@@ -140,7 +140,7 @@ def cancel_batch(*, batch: EvaluationBatch) -> bool:
     with transaction.atomic():
         was_asked = EvaluationBatch.objects.request_cancel(batch.pk)
         if was_asked:
-            record_act(EVALUATION_CANCELLED, about=batch)
+            record_entry(EVALUATION_CANCELLED, about=batch)
     return was_asked
 
 
@@ -157,6 +157,6 @@ def resume_batch(*, batch: EvaluationBatch, max_cost: Decimal | None = None) -> 
     with transaction.atomic():
         resumed = EvaluationBatch.objects.resume(batch.pk, max_cost=limit)
         if resumed:
-            record_act(EVALUATION_RESUMED, about=batch)
+            record_entry(EVALUATION_RESUMED, about=batch)
             transaction.on_commit(dispatch_batches)
     return resumed

@@ -12,7 +12,7 @@ from judging.models import Study
 from judging.portability.judgements.data_tables import Contents, DataTable
 from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.studies.audit_kinds import STUDY_EXPORTED
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import Experiment
 from runs.models.audit_log import RUNS_EXPORTED
 from runs.models.parsing import read_number
@@ -75,5 +75,5 @@ def write_table(out: Path, table: DataTable, contents: Contents, of: Study | Exp
     except OSError as error:
         raise CommandError(f"{out} cannot be written: {error.strerror}") from None
     kind = STUDY_EXPORTED if isinstance(of, Study) else RUNS_EXPORTED
-    record_act(kind, about=of, words=of.name, after=f"{table.name}, {ending}")
+    record_entry(kind, about=of, words=of.name, after=f"{table.name}, {ending}")
     return f"{out}: {count} rows."

@@ -15,7 +15,7 @@ from django.shortcuts import get_object_or_404, render
 
 from judging.models import Study, StudyItem, Unblinding
 from judging.studies.audit_kinds import UNBLINDED
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.interface.fragments import AppRequest
 from runs.models import User
 from runs.models.visibility import run_policy
@@ -72,7 +72,7 @@ def record_unblinding(*, user: User, item: StudyItem, reason: str) -> None:
         user=user, item=item, defaults={"study_id": item.study_id, "reason": reason}
     )
     if is_new:
-        record_act(UNBLINDED, about=("run", item.run_id), words=reason, user=user)
+        record_entry(UNBLINDED, about=("run", item.run_id), words=reason, user=user)
 
 
 def record_unblindings(*, user: User, items: Iterable[StudyItem], reason: str) -> None:
@@ -99,7 +99,7 @@ def _record_new(user: User, items: Sequence[StudyItem], reason: str) -> None:
         ignore_conflicts=True,
     )
     for study, n in sorted(Counter(item.study_id for item in items).items()):
-        record_act(UNBLINDED, about=("study", study), words=reason, after=f"{n} runs", user=user)
+        record_entry(UNBLINDED, about=("study", study), words=reason, after=f"{n} runs", user=user)
 
 
 def record_closing(*, study: Study) -> None:

@@ -14,7 +14,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import User
 from runs.models.audit_log import ACCOUNT_MADE
 
@@ -99,5 +99,5 @@ def create_user(*, name: str, role: Role, password: str, for_demo: bool = False)
     user.full_clean()
     user.save()
     user.groups.add(Group.objects.get(name=role))
-    record_act(ACCOUNT_MADE, about=user, words=user.username, after=role)
+    record_entry(ACCOUNT_MADE, about=user, words=user.username, after=role)
     return user

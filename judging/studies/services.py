@@ -22,7 +22,7 @@ from judging.studies.audit_kinds import (
     STUDY_MADE,
 )
 from judging.studies.queue.assignment import lock_study
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import Run, RunStatus, User
 from runs.models.runs.queries import RunQuerySet
 from runs.models.visibility import visibility_of
@@ -86,7 +86,7 @@ def create_study(
         StudyItem(study=study, run_id=run_id, position=position)
         for position, run_id in enumerate(run_ids, start=1)
     )
-    record_act(STUDY_MADE, about=study, words=name, after=f"{len(run_ids)} runs", user=created_by)
+    record_entry(STUDY_MADE, about=study, words=name, after=f"{len(run_ids)} runs", user=created_by)
     if guidelines.strip():
         add_guideline(study=study, text=guidelines, author=created_by)
     return study
@@ -97,7 +97,7 @@ def add_guideline(*, study: Study, text: str, author: User | None) -> Guideline:
     """The next version of the guidelines. Labels keep the version they were made under."""
     Study.objects.select_for_update().get(pk=study.pk)
     newest = study.guidelines.aggregate(newest=Max("version"))["newest"] or 0
-    record_act(
+    record_entry(
         GUIDELINES_CHANGED,
         about=study,
         words=study.name,
@@ -126,7 +126,7 @@ def set_member(*, study: Study, user: User, part: StudyMember.Part) -> StudyMemb
         if was.exists() and study.unblinding_set.filter(user=user).exists():
             raise HasAdjudicatedError
     now = StudyMember.objects.filter(study=study, user=user, left_at=None).first()
-    record_act(
+    record_entry(
         MEMBER_SET,
         about=study,
         words=user.username,
@@ -150,7 +150,7 @@ def remove_member(*, study: Study, user: User) -> None:
     Assignment.objects.filter(item__study=study, user=user, state=Assignment.State.LEASED).update(
         leased_until=now
     )
-    record_act(MEMBER_REMOVED, about=study, words=user.username)
+    record_entry(MEMBER_REMOVED, about=study, words=user.username)
 
 
 @transaction.atomic
@@ -164,7 +164,7 @@ def close_study(*, study: Study) -> None:
         return
     list(study.items.select_for_update(no_key=True).order_by("pk").values_list("pk"))
     if Study.objects.filter(pk=study.pk).update(is_open=False):
-        record_act(STUDY_CLOSED, about=study, words=study.name)
+        record_entry(STUDY_CLOSED, about=study, words=study.name)
         record_closing(study=study)
 
 

@@ -1,16 +1,16 @@
-"""Writing down who did what."""
+"""Writing entries of the audit log."""
 
 from __future__ import annotations
 
 from django.db import models
 
-from runs.models import Act, User
-from runs.models.audit_log import DOWNLOADS, FILE_DOWNLOADED, ActKind
+from runs.models import AuditEntry, User
+from runs.models.audit_log import DOWNLOADS, FILE_DOWNLOADED, AuditKind
 from runs.telemetry.actors import acting
 
 
-def record_act(
-    kind: ActKind,
+def record_entry(
+    kind: AuditKind,
     *,
     about: models.Model | tuple[str, object] | None = None,
     words: str = "",
@@ -18,8 +18,8 @@ def record_act(
     after: str = "",
     user: User | None = None,
     via: str = "",
-) -> Act:
-    """The act, written down. Call it in the transaction of the act: both are kept or neither.
+) -> AuditEntry:
+    """Write an entry. Call it in the transaction of what it records: both are kept or neither.
 
     Args:
         about: what it was done to, or its kind and key, which alone are kept.
@@ -33,7 +33,7 @@ def record_act(
         now.kinds.append(kind.name)
     person = user or now.user
     about_kind, about_id = _kind_and_key(about)
-    return Act.objects.create(
+    return AuditEntry.objects.create(
         kind=kind.name,
         user_id=person.pk if person else None,
         name=person.username if person else _cut(now.name, 150),
@@ -49,9 +49,9 @@ def record_act(
 
 
 def record_download(*, name: str, path: str) -> None:
-    """A file that went out, unless the act of the same request says so already."""
+    """A file that went out, unless an entry of the same request says so already."""
     if not DOWNLOADS.intersection(acting().kinds):
-        record_act(FILE_DOWNLOADED, words=name, after=path)
+        record_entry(FILE_DOWNLOADED, words=name, after=path)
 
 
 def _kind_and_key(about: models.Model | tuple[str, object] | None) -> tuple[str, str]:

@@ -21,23 +21,23 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_safe
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.interface.fragments import AppRequest
 from runs.interface.spreadsheets import escape_formula
-from runs.models import Act, User
-from runs.models.audit_log import KINDS, LOG_DOWNLOADED, ActQuerySet
+from runs.models import AuditEntry, User
+from runs.models.audit_log import KINDS, LOG_DOWNLOADED, AuditEntryQuerySet
 from runs.models.parsing import read_number
 from runs.models.visibility import run_policy
 from webagent.trajectory.field_types import is_of_a_calendar
 
 PER_PAGE = 100
 DOWNLOADED = 100_000
-"""So many acts one download holds; `manage.py export_audit_log` has no end."""
+"""So many entries one download holds; `manage.py export_audit_log` has no end."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShownAct:
-    """One act as the viewer may read it."""
+class ShownEntry:
+    """One entry as the viewer may read it."""
 
     id: int
     at: str
@@ -53,8 +53,8 @@ class ShownAct:
     after: str
 
 
-class ActFilter(forms.Form):
-    """Which acts: by person, kind, object and time. What makes no sense filters nothing."""
+class AuditLogFilter(forms.Form):
+    """Which entries: by person, kind, object and time. What makes no sense filters nothing."""
 
     who = forms.CharField(label=pgettext_lazy("of an act", "who"), max_length=150, required=False)
     did = forms.ChoiceField(label=_("did what"), required=False)
@@ -77,8 +77,8 @@ class ActFilter(forms.Form):
         choices = [("", _("anything")), *((kind.name, kind.words) for kind in kinds)]
         self.fields["did"].choices = choices  # type: ignore[attr-defined]
 
-    def chosen(self, viewer: User) -> ActQuerySet:
-        """The acts asked for, of those that the viewer may know of; the newest first."""
+    def chosen(self, viewer: User) -> AuditEntryQuerySet:
+        """The entries asked for, of those that the viewer may know of; the newest first."""
         self.is_valid()
         wanted = {name: value for name, value in self.cleaned_data.items() if value}
         # No zone has the midnights at the ends of the calendar.
@@ -87,25 +87,25 @@ class ActFilter(forms.Form):
             for name, value in wanted.items()
             if not isinstance(value, date) or is_of_a_calendar(value)
         }
-        acts: ActQuerySet = Act.objects.all()
+        entries: AuditEntryQuerySet = AuditEntry.objects.all()
         if not reads_details(viewer):
             blinded = [kind.name for kind in KINDS.values() if kind.is_blinded]
             if wanted.get("did") in blinded:  # found by an index, where the other way reads all
-                acts = acts.filter(user=viewer)
+                entries = entries.filter(user=viewer)
             else:
-                acts = acts.exclude(~Q(user=viewer), kind__in=blinded)
+                entries = entries.exclude(~Q(user=viewer), kind__in=blinded)
         if who := wanted.get("who"):
-            # The person's acts under whatever name they had; names of commands are only names.
+            # The person's entries under whatever name they had; names of commands are only names.
             users = list(User.objects.filter(username=who).values_list("pk", flat=True))
-            acts = acts.filter(user__in=users) if users else acts.filter(name=who)
+            entries = entries.filter(user__in=users) if users else entries.filter(name=who)
         for name, column in (("did", "kind"), ("about", "about_kind"), ("about_id", "about_id")):
             if name in wanted:
-                acts = acts.filter(**{column: wanted[name].strip()})
+                entries = entries.filter(**{column: wanted[name].strip()})
         if since := wanted.get("since"):
-            acts = acts.filter(at__gte=_midnight(since))
+            entries = entries.filter(at__gte=_midnight(since))
         if until := wanted.get("until"):
-            acts = acts.filter(at__lt=_midnight(until) + timedelta(days=1)).latest_first()
-        return acts
+            entries = entries.filter(at__lt=_midnight(until) + timedelta(days=1)).latest_first()
+        return entries
 
 
 def _midnight(day: object) -> datetime:
@@ -113,36 +113,36 @@ def _midnight(day: object) -> datetime:
 
 
 def reads_details(user: User) -> bool:
-    """Whether words and changes are shown: not to whoever is blind on any run.
+    """Whether words and changes are shown: not to whoever is blinded to any run.
 
-    What acts are about may be told by them: the name of an experiment names its agent.
+    What entries are about may reveal the agent: that is often in the name of an experiment.
     """
     return run_policy().blind(user) is None
 
 
-def shown(acts: Iterable[Act], *, with_details: bool) -> Iterator[ShownAct]:
-    """The acts as rows, with words only where they may be read."""
-    for act in acts:
+def shown(entries: Iterable[AuditEntry], *, with_details: bool) -> Iterator[ShownEntry]:
+    """The entries as rows, with words only where they may be read."""
+    for entry in entries:
         hides = not with_details
-        yield ShownAct(
-            id=act.pk,
-            at=act.at.isoformat(timespec="seconds"),
-            who=act.name,
-            did=act.kind,
-            via=act.via,
-            address=act.address or "",
-            request_id=act.request_id,
-            about=act.about_kind,
-            about_id=act.about_id,
-            words="" if hides else act.words,
-            before="" if hides else act.before,
-            after="" if hides else act.after,
+        yield ShownEntry(
+            id=entry.pk,
+            at=entry.at.isoformat(timespec="seconds"),
+            who=entry.name,
+            did=entry.kind,
+            via=entry.via,
+            address=entry.address or "",
+            request_id=entry.request_id,
+            about=entry.about_kind,
+            about_id=entry.about_id,
+            words="" if hides else entry.words,
+            before="" if hides else entry.before,
+            after="" if hides else entry.after,
         )
 
 
-def as_csv(rows: Iterable[ShownAct]) -> Iterator[str]:
+def as_csv(rows: Iterable[ShownEntry]) -> Iterator[str]:
     """The rows as CSV, a line at a time, under a line of names."""
-    yield _csv_line(list(ShownAct.__slots__))
+    yield _csv_line(list(ShownEntry.__slots__))
     for row in rows:
         yield _csv_line([escape_formula(str(value)) for value in asdict(row).values()])
 
@@ -153,7 +153,7 @@ def _csv_line(cells: list[str]) -> str:
     return line.getvalue()
 
 
-def as_jsonl(rows: Iterable[ShownAct]) -> Iterator[str]:
+def as_jsonl(rows: Iterable[ShownEntry]) -> Iterator[str]:
     """The rows as JSON, one object a line."""
     for row in rows:
         yield json.dumps(asdict(row), ensure_ascii=False) + "\n"
@@ -164,44 +164,44 @@ WRITERS = {"csv": as_csv, "jsonl": as_jsonl}
 
 
 def page_context(query: Mapping[str, str], viewer: User) -> dict[str, object]:
-    """One page of the log: acts older than `before`, and the way to the next."""
-    form = ActFilter(query)
+    """One page of the log: entries older than `before`, and the way to the next."""
+    form = AuditLogFilter(query)
     with_details = reads_details(viewer)
     oldest = read_number(query.get("before", ""))
     found = list(form.chosen(viewer).before(oldest)[: PER_PAGE + 1])
-    acts = found[:PER_PAGE]
+    entries = found[:PER_PAGE]
     asked = {name: value for name, value in query.items() if value and name != "before"}
     return {
         "form": form,
-        "acts": acts,
+        "entries": entries,
         "with_details": with_details,
         "is_first": oldest is None,
         "asked": urlencode(asked),
-        "older": urlencode({**asked, "before": acts[-1].pk}) if len(found) > PER_PAGE else "",
+        "older": urlencode({**asked, "before": entries[-1].pk}) if len(found) > PER_PAGE else "",
     }
 
 
 CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
-may_read_acts = permission_required("runs.read_acts", raise_exception=True)
+may_read_audit_log = permission_required("runs.read_acts", raise_exception=True)
 
 
 @require_safe
-@may_read_acts
-def act_list(request: AppRequest) -> HttpResponse:
+@may_read_audit_log
+def audit_log(request: AppRequest) -> HttpResponse:
     """Who did what, the newest first, by person, kind, object and time."""
     return render(
-        request, "runs/accounts/act_list.html", page_context(request.GET.dict(), request.user)
+        request, "runs/accounts/audit_log.html", page_context(request.GET.dict(), request.user)
     )
 
 
 @require_safe
-@may_read_acts
-def act_file(request: AppRequest, ending: str) -> HttpResponseBase:
-    """The acts that the filters choose, as CSV or JSONL."""
-    acts = ActFilter(request.GET).chosen(request.user)[:DOWNLOADED]
-    rows = list(shown(acts.iterator(), with_details=reads_details(request.user)))
-    record_act(LOG_DOWNLOADED, after=f"{len(rows)} acts, {ending}")
+@may_read_audit_log
+def audit_log_file(request: AppRequest, ending: str) -> HttpResponseBase:
+    """The entries that the filters choose, as CSV or JSONL."""
+    entries = AuditLogFilter(request.GET).chosen(request.user)[:DOWNLOADED]
+    rows = list(shown(entries.iterator(), with_details=reads_details(request.user)))
+    record_entry(LOG_DOWNLOADED, after=f"{len(rows)} entries, {ending}")
     answer = StreamingHttpResponse(WRITERS[ending](rows), content_type=CONTENT_TYPES[ending])
     answer["Content-Disposition"] = f'attachment; filename="acts.{ending}"'
     answer["Cache-Control"] = "private, no-store"

@@ -20,7 +20,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import User
 from runs.models.audit_log import (
     LOCKED_OUT,
@@ -28,7 +28,7 @@ from runs.models.audit_log import (
     LOGGED_OUT,
     LOGIN_FAILED,
     PASSWORD_CHANGED,
-    ActKind,
+    AuditKind,
 )
 from runs.telemetry.actors import client_address
 
@@ -101,13 +101,13 @@ UNKNOWN = "an unknown name"
 
 @receiver(user_logged_in, dispatch_uid="runs.logged_in")
 def on_log_in(sender: object, user: User, **_: Any) -> None:
-    record_act(LOGGED_IN, about=user, words=user.username, user=user)
+    record_entry(LOGGED_IN, about=user, words=user.username, user=user)
 
 
 @receiver(user_logged_out, dispatch_uid="runs.logged_out")
 def on_log_out(sender: object, user: User | None, **_: Any) -> None:
     if user is not None:
-        record_act(LOGGED_OUT, about=user, words=user.username, user=user)
+        record_entry(LOGGED_OUT, about=user, words=user.username, user=user)
 
 
 @receiver(user_login_failed, dispatch_uid="runs.login_failed")
@@ -131,9 +131,9 @@ def on_lock_out(
         _record(LOCKED_OUT, username)
 
 
-def _record(kind: ActKind, username: object) -> None:
+def _record(kind: AuditKind, username: object) -> None:
     user = User.objects.filter(username=str(username)[:150]).first() if username else None
-    record_act(kind, about=user, words=user.username if user else UNKNOWN)
+    record_entry(kind, about=user, words=user.username if user else UNKNOWN)
 
 
 class WrittenDown:
@@ -151,7 +151,7 @@ class WrittenDown:
     def password_changed(self, password: str, user: User | None = None) -> None:
         """Write down whose it was, never which."""
         if user is not None:
-            record_act(PASSWORD_CHANGED, about=user, words=user.username)
+            record_entry(PASSWORD_CHANGED, about=user, words=user.username)
 
 
 class OwnPasswordForm(PasswordChangeForm):

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import ApiToken, Scope, User
 from runs.models.audit_log import TOKEN_MADE, TOKEN_REVOKED
@@ -73,7 +73,7 @@ def create_token(
         scopes=[scope.value for scope in Scope if scope in scopes],
         expires_at=timezone.now() + timedelta(days=days),
     )
-    record_act(TOKEN_MADE, about=token, words=_words(token), after=", ".join(token.scopes))
+    record_entry(TOKEN_MADE, about=token, words=_words(token), after=", ".join(token.scopes))
     return token, key
 
 
@@ -82,7 +82,7 @@ def revoke_token(*, token: ApiToken) -> bool:
     """Make the token open nothing from now on; False if it was revoked already."""
     revoked = ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now())
     if revoked:
-        record_act(TOKEN_REVOKED, about=token, words=_words(token))
+        record_entry(TOKEN_REVOKED, about=token, words=_words(token))
     return bool(revoked)
 
 

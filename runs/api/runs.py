@@ -35,7 +35,7 @@ class RunFilters(BaseModel):
     anomaly: Words = Field([], description="loop, false_completion or none")
     status: Words = []
     superseded: bool = Field(False, description="Also attempts that a later one replaced.")
-    archived: bool = Field(False, description="Runs that were put away, and no others.")
+    archived: bool = Field(False, description="Archived runs, and no others.")
 
 
 @router.get(

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.exports.services import ExportFormat, export_for
 from runs.interface.fragments import AppRequest
 from runs.models import Run, RunStatus
@@ -28,7 +28,7 @@ may_export = permission_required("runs.export_run", raise_exception=True)
 @require_safe
 @may_export
 def run_export(request: AppRequest, run_id: UUID) -> HttpResponseBase:
-    """The run as a zip; a blind one for whoever is blind on it."""
+    """The run as a zip; a blind one for whoever is blinded to it."""
     ended = Run.objects.filter(status__in=RunStatus.ended())
     run = get_object_or_404(ended.visible_to(request.user, [run_id]))
     format = _format(request.GET.get("format"))
@@ -66,7 +66,7 @@ def _download(
         messages.error(request, _("The export failed: %(why)s") % {"why": error})
         return redirect("runs:run_list")
     about, words = (("run", ids[0]), "") if len(ids) == 1 else (None, f"{len(ids)} runs")
-    record_act(RUNS_EXPORTED, about=about, words=words, after=format)
+    record_entry(RUNS_EXPORTED, about=about, words=words, after=format)
     file.seek(0)
     response = FileResponse(file, as_attachment=True, filename=name)
     response["Cache-Control"] = "private, no-store"

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import QuerySet
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.imports.kept_uploads import drop_upload, is_kept, keeping_upload
 from runs.imports.tasks import dispatch_imports
 from runs.models import ImportJob, User
@@ -60,7 +60,7 @@ def start_import(
             only_looks=only_looks,
             keeps_file=keeps_file and settings.ENV.UPLOAD_KEEP_DAYS > 0,
         )
-        record_act(IMPORT_STARTED, about=job, words=job.file_name, user=user)
+        record_entry(IMPORT_STARTED, about=job, words=job.file_name, user=user)
         transaction.on_commit(dispatch_imports)
     return job
 
@@ -83,7 +83,7 @@ def import_after_look(*, job: ImportJob, answers: Mapping[str, str]) -> None:
         ended_at=None,
     ):
         raise GoneError
-    record_act(IMPORT_STARTED, about=job, words=job.file_name)
+    record_entry(IMPORT_STARTED, about=job, words=job.file_name)
     transaction.on_commit(dispatch_imports)
 
 
@@ -96,7 +96,7 @@ def discard_after_look(*, job: ImportJob) -> None:
     with transaction.atomic():
         if not _looked_at(job).update(state=ImportJob.State.CANCELLED):
             raise GoneError
-        record_act(IMPORT_DISCARDED, about=job, words=job.file_name)
+        record_entry(IMPORT_DISCARDED, about=job, words=job.file_name)
     if not job.reads_again_id:
         drop_upload(job.path)
 
@@ -130,7 +130,7 @@ def read_again(*, job: ImportJob, user: User) -> ImportJob:
         only_looks=True,
         reads_again=first,
     )
-    record_act(UPLOAD_READ_AGAIN, about=reading, words=first.file_name)
+    record_entry(UPLOAD_READ_AGAIN, about=reading, words=first.file_name)
     transaction.on_commit(dispatch_imports)
     return reading
 
@@ -146,5 +146,5 @@ def delete_file(*, job: ImportJob) -> None:
         if not first.owns_kept_file or first.readings.active().exists():
             raise GoneError
         ImportJob.objects.filter(pk=first.pk).update(keeps_file=False)
-        record_act(UPLOAD_DELETED, about=first, words=first.file_name)
+        record_entry(UPLOAD_DELETED, about=first, words=first.file_name)
     drop_upload(first.path)

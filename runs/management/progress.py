@@ -20,7 +20,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.exports.services import ExportFormat, export_atif, export_runs
 from runs.models import Run
 from runs.models.audit_log import RUNS_EXPORTED
@@ -63,7 +63,7 @@ def export_with_progress(
             on_run = partial(_advance, progress, bar)
             if format == ExportFormat.ATIF:
                 n = export_atif(out, runs, blinding=blinding, on_run=on_run)
-                record_act(RUNS_EXPORTED, words=out.name, after=f"{n} runs, {format}")
+                record_entry(RUNS_EXPORTED, words=out.name, after=f"{n} runs, {format}")
                 return f"Wrote {n} runs as ATIF documents to {out}."
             manifest = export_runs(out, runs, blinding=blinding, on_run=on_run)
     except FileExistsError:
@@ -71,7 +71,7 @@ def export_with_progress(
     except (BlobError, OSError) as error:
         raise CommandError(str(error)) from error
     n_runs = manifest.files["runs.jsonl"].count if "runs.jsonl" in manifest.files else 0
-    record_act(RUNS_EXPORTED, words=out.name, after=f"{n_runs} runs, {format}")
+    record_entry(RUNS_EXPORTED, words=out.name, after=f"{n_runs} runs, {format}")
     counts = ", ".join(
         f"{file.count} {name.removesuffix('.jsonl')}" for name, file in manifest.files.items()
     )

@@ -1,6 +1,6 @@
 """What is stored of tasks, agents, runs and steps."""
 
-from runs.models.audit_log import Act
+from runs.models.audit_log import AuditEntry
 from runs.models.experiments import AgentConfiguration, Experiment, ExperimentState
 from runs.models.hints import Hint, HintChoice, HintLevel, HintRelatedness, HintSet
 from runs.models.imports import ImportJob, RunOfImport
@@ -12,20 +12,20 @@ from runs.models.people import ApiAnswer, ApiToken, Scope, User
 from runs.models.policies import RetryPolicy
 from runs.models.runs.run import Run
 from runs.models.runs.states import RunStatus
-from runs.models.space import DeletedRun, DoomedBlob, RunSpace, SpaceMeasurement
+from runs.models.space import DeletedRun, PendingDeletion, RunSpace, SpaceMeasurement
 from runs.models.steps import Attachment, Blob, Event, Step
 from runs.models.tasks import Task, TaskRevision, TaskSet
 from runs.models.workers import WorkerBeat
 
 __all__ = [
-    "Act",
+    "AuditEntry",
     "AgentConfiguration",
     "ApiAnswer",
     "ApiToken",
     "Attachment",
     "Blob",
     "DeletedRun",
-    "DoomedBlob",
+    "PendingDeletion",
     "Event",
     "Experiment",
     "ExperimentState",

@@ -1,6 +1,4 @@
-"""The log of acts: who did what.
-
-The kinds of acts that are written down, by name, with the words that the page says.
+"""The audit log: its entries, and their kinds by name with the words that the page shows.
 
 `judging.studies.audit_kinds` adds those of judging.
 """
@@ -18,14 +16,14 @@ from django.utils.translation import gettext_lazy as _
 from runs.models.people import User
 
 
-class ActQuerySet(models.QuerySet["Act"]):
-    """Acts, the newest first: by number, which is how most are found."""
+class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
+    """Entries, the newest first: by number, which is how most are found."""
 
-    def latest_first(self) -> ActQuerySet:
+    def latest_first(self) -> AuditEntryQuerySet:
         """By time, so that an index finds the last ones before a day."""
         return self.order_by("-at", "-pk")
 
-    def before(self, pk: int | None) -> ActQuerySet:
+    def before(self, pk: int | None) -> AuditEntryQuerySet:
         """Those that come after this one in their order; all where it is None."""
         if pk is None:
             return self
@@ -35,18 +33,18 @@ class ActQuerySet(models.QuerySet["Act"]):
         return self.filter(Q(at__lt=at) | Q(pk__lt=pk), at__lte=at)
 
     def update(self, **_: Any) -> NoReturn:
-        raise TypeError("an act never changes")
+        raise TypeError("an audit entry never changes")
 
     def delete(self) -> NoReturn:
-        raise TypeError("an act is never deleted")
+        raise TypeError("an audit entry is never deleted")
 
 
 @dataclass(frozen=True, slots=True)
-class ActKind:
-    """A kind of act: `name` is stored, `words` say it.
+class AuditKind:
+    """A kind of audit entry: `name` is stored, `words` say it.
 
     Attributes:
-        is_blinded: whoever is blinded to any run reads such acts of nobody but themselves.
+        is_blinded: whoever is blinded to any run reads such entries of nobody but themselves.
     """
 
     name: str
@@ -54,22 +52,22 @@ class ActKind:
     is_blinded: bool = False
 
 
-KINDS: dict[str, ActKind] = {}
+KINDS: dict[str, AuditKind] = {}
 
 
-def kind(name: str, words: str | Promise, *, is_blinded: bool = False) -> ActKind:
+def kind(name: str, words: str | Promise, *, is_blinded: bool = False) -> AuditKind:
     """A kind that the page knows.
 
     Raises:
         ValueError: the name is taken.
     """
     if name in KINDS:
-        raise ValueError(f"there is a kind of act of the name {name}")
-    return KINDS.setdefault(name, ActKind(name, words, is_blinded))
+        raise ValueError(f"there is a kind of audit entry of the name {name}")
+    return KINDS.setdefault(name, AuditKind(name, words, is_blinded))
 
 
 def words_of(name: str) -> str | Promise:
-    """What the page says of acts of this name; the name itself where the kind is gone."""
+    """What the page says of entries of this name; the name itself where the kind is gone."""
     known = KINDS.get(name)
     return known.words if known else name
 
@@ -109,11 +107,11 @@ MILESTONES_CHANGED = kind("task.milestones_changed", _("changed milestones"))
 POLICY_SAVED = kind("policy.saved", _("saved a retry policy"))
 
 
-class ActKeptError(TypeError):
-    """An act is written once and kept."""
+class AuditEntryKeptError(TypeError):
+    """An audit entry is written once and kept."""
 
 
-class Act(models.Model):
+class AuditEntry(models.Model):
     """One thing that somebody did. Rows are only ever added: the database refuses the rest.
 
     It names what it was done to instead of pointing there, so that it stays when that goes. It
@@ -138,9 +136,10 @@ class Act(models.Model):
     before = models.CharField(max_length=500, blank=True)
     after = models.CharField(max_length=500, blank=True)
 
-    objects = ActQuerySet.as_manager()
+    objects = AuditEntryQuerySet.as_manager()
 
     class Meta:
+        db_table = "runs_act"
         ordering = ["-pk"]
         indexes = [
             models.Index(fields=["user", "id"], name="acts_by_person"),
@@ -150,7 +149,7 @@ class Act(models.Model):
             models.Index(fields=["about_kind", "about_id", "id"], name="acts_by_object"),
             models.Index(fields=["at"], name="acts_by_time"),
         ]
-        permissions = [("read_acts", "Can read the log of who did what")]
+        permissions = [("read_acts", "Can read the audit log")]
         default_permissions = ()
 
     def __str__(self) -> str:
@@ -158,12 +157,12 @@ class Act(models.Model):
 
     def save(self, *args: object, **kwargs: object) -> None:
         if not self._state.adding:
-            raise ActKeptError("an act never changes")
+            raise AuditEntryKeptError("an audit entry never changes")
         super().save(*args, **kwargs)  # type: ignore[arg-type]
 
     def delete(self, *args: object, **kwargs: object) -> tuple[int, dict[str, int]]:
-        raise ActKeptError("an act is never deleted")
+        raise AuditEntryKeptError("an audit entry is never deleted")
 
     @property
-    def said(self) -> str | Promise:
+    def kind_words(self) -> str | Promise:
         return words_of(self.kind)

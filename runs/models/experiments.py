@@ -64,7 +64,7 @@ class Experiment(models.Model):
     max_bytes = models.BigIntegerField(null=True, blank=True)
     """The most bytes of files of its runs in the store; empty for any number."""
     keep_days = models.PositiveIntegerField(null=True, blank=True)
-    """Runs are put away so many days after they ended, and deleted later; empty for never."""
+    """Runs are archived so many days after they ended, and deleted later; empty for never."""
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -74,7 +74,7 @@ class Experiment(models.Model):
         ordering = ["-created_at"]
         verbose_name = _("experiment")
         indexes = [models.Index(fields=["-created_at", "-id"], name="experiment_newest")]
-        permissions = [("manage_space", "Can put away and delete runs, and set quotas")]
+        permissions = [("manage_space", "Can archive and delete runs, and set quotas")]
 
     def __str__(self) -> str:
         return self.name

@@ -1,4 +1,4 @@
-"""Finished runs, policies and hints never change, and acts never go: the database refuses it.
+"""Finished runs, policies and hints never change, and entries never go: the database refuses it.
 
 It does so on SQLite and PostgreSQL.
 
@@ -7,7 +7,7 @@ migration rebuilds a table, and because they name the columns of the models as t
 While migrations run there are none, so that a migration may correct data.
 
 On SQLite `REPLACE` deletes rows, and asks triggers only where a connection has them asked
-(`recursive_triggers`), as ours do; acts refuse it on any connection.
+(`recursive_triggers`), as ours do; entries refuse it on any connection.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db import connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from runs.models import (
-    Act,
+    AuditEntry,
     DeletedRun,
     Hint,
     HintChoice,
@@ -53,12 +53,12 @@ NOT_CONTENT = {
     "cancel_requested_at",
 }
 OF_HINTS: tuple[type[models.Model], ...] = (Hint, HintSet, HintChoice)
-GUARDED: tuple[type[models.Model], ...] = (Run, Step, RetryPolicy, Act, *OF_HINTS)
+GUARDED: tuple[type[models.Model], ...] = (Run, Step, RetryPolicy, AuditEntry, *OF_HINTS)
 MESSAGE = "a finished run never changes"
 MESSAGE_OF_POLICIES = "a policy never changes: save the next version"
 MESSAGE_OF_HINTS = "a hint never changes: have another one written"
 MESSAGE_OF_DELETIONS = "an ended run is deleted only once it is named among the deleted"
-MESSAGE_OF_ACTS = "an act never changes and is never deleted"
+AUDIT_LOG_MESSAGE = "an audit entry never changes and is never deleted"
 
 
 def install_guards(using: str = "default", **_: Any) -> None:
@@ -104,7 +104,7 @@ def _tables(connection: BaseDatabaseWrapper) -> set[str]:
 
 
 def _statements(connection: BaseDatabaseWrapper) -> list[str]:
-    runs, acts = Run._meta.db_table, Act._meta.db_table
+    runs, entries = Run._meta.db_table, AuditEntry._meta.db_table
     differs = "IS NOT" if connection.vendor == "sqlite" else "IS DISTINCT FROM"
     ended = ", ".join(f"'{status}'" for status in RunStatus.ended())
     run_changes = f"OLD.status IN ({ended}) AND ({_any_change(Run, NOT_CONTENT, differs)})"
@@ -127,7 +127,7 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
         (Step, goes_unnamed.format("run_id")),
     ]
     if connection.vendor == "sqlite":
-        is_there = f"EXISTS (SELECT 1 FROM {acts} WHERE id = NEW.id)"  # noqa: S608 (our own words)
+        is_there = f"EXISTS (SELECT 1 FROM {entries} WHERE id = NEW.id)"  # noqa: S608 (our own words)
         return (
             [
                 f"CREATE TRIGGER {_trigger_names(model)[1]} BEFORE DELETE ON {model._meta.db_table}"
@@ -140,15 +140,17 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
                 for model, change, message in refused
             ]
             + [
-                f"CREATE TRIGGER {name} BEFORE {event} ON {acts}"
-                f" BEGIN SELECT RAISE(ABORT, '{MESSAGE_OF_ACTS}'); END"
-                for name, event in zip(_trigger_names(Act), ("UPDATE", "DELETE"), strict=True)
+                f"CREATE TRIGGER {name} BEFORE {event} ON {entries}"
+                f" BEGIN SELECT RAISE(ABORT, '{AUDIT_LOG_MESSAGE}'); END"
+                for name, event in zip(
+                    _trigger_names(AuditEntry), ("UPDATE", "DELETE"), strict=True
+                )
             ]
             + [
                 # REPLACE deletes without asking the triggers of DELETE.
-                f"CREATE TRIGGER {replaced} BEFORE INSERT ON {acts} WHEN {is_there}"
-                f" BEGIN SELECT RAISE(ABORT, '{MESSAGE_OF_ACTS}'); END"
-                for replaced in _trigger_names(Act, connection.vendor)[2:]
+                f"CREATE TRIGGER {replaced} BEFORE INSERT ON {entries} WHEN {is_there}"
+                f" BEGIN SELECT RAISE(ABORT, '{AUDIT_LOG_MESSAGE}'); END"
+                for replaced in _trigger_names(AuditEntry, connection.vendor)[2:]
             ]
         )
     # A condition on a row of another table cannot stand in WHEN.
@@ -165,13 +167,13 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
             f" FOR EACH ROW EXECUTE FUNCTION {name}()",
         )
     ]
-    changes, goes = _trigger_names(Act)
+    changes, goes = _trigger_names(AuditEntry)
     of_acts = [
         f"CREATE OR REPLACE FUNCTION {changes}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        f" RAISE EXCEPTION '{MESSAGE_OF_ACTS}' USING ERRCODE = 'check_violation'; END $$",
-        f"CREATE TRIGGER {changes} BEFORE UPDATE OR DELETE ON {acts}"
+        f" RAISE EXCEPTION '{AUDIT_LOG_MESSAGE}' USING ERRCODE = 'check_violation'; END $$",
+        f"CREATE TRIGGER {changes} BEFORE UPDATE OR DELETE ON {entries}"
         f" FOR EACH ROW EXECUTE FUNCTION {changes}()",
-        f"CREATE TRIGGER {goes} BEFORE TRUNCATE ON {acts}"
+        f"CREATE TRIGGER {goes} BEFORE TRUNCATE ON {entries}"
         f" FOR EACH STATEMENT EXECUTE FUNCTION {changes}()",
     ]
     return (
@@ -203,8 +205,10 @@ def _trigger_name(model: type[models.Model]) -> str:
 
 def _trigger_names(model: type[models.Model], vendor: str = "") -> list[str]:
     """All triggers of a model; of some also those against their going and being replaced."""
-    goes = [f"{model._meta.db_table}_never_goes"] if model in (Act, Run, Step) else []
+    goes = [f"{model._meta.db_table}_never_goes"] if model in (AuditEntry, Run, Step) else []
     replaced = (
-        [f"{model._meta.db_table}_never_replaced"] if model is Act and vendor == "sqlite" else []
+        [f"{model._meta.db_table}_never_replaced"]
+        if model is AuditEntry and vendor == "sqlite"
+        else []
     )
     return [_trigger_name(model), *goes, *replaced]

@@ -72,11 +72,14 @@ class SpaceMeasurement(models.Model):
         return f"{self.day}: {self.stored}"
 
 
-class DoomedBlob(models.Model):
+class PendingDeletion(models.Model):
     """A blob that a deleted run referred to, to be looked at by the clean-up."""
 
     blob = models.OneToOneField(Blob, models.CASCADE, primary_key=True, related_name="+")
     since = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "runs_doomedblob"
 
     def __str__(self) -> str:
         return self.blob_id

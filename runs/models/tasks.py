@@ -173,7 +173,7 @@ class Task(models.Model):
     """One instruction with its start and its evaluation specification.
 
     `spec` is the benchmark's own evaluation, verbatim; it and `reference` hold the expected
-    answer and are never shown to a person who is blind on one of the task's runs.
+    answer and are never shown to a person who is blinded to one of the task's runs.
     """
 
     task_set = models.ForeignKey(TaskSet, models.PROTECT, related_name="tasks")

@@ -32,7 +32,7 @@ NO_DEVICES = ", ".join(
 class ActingMiddleware:
     """Everything done while a request is answered is done by whoever sent it.
 
-    The answer carries the request's id, which the log of acts and the log lines hold too.
+    The answer carries the request's id, which the audit log and the log lines hold too.
     """
 
     def __init__(self, get_response: GetResponse) -> None:

@@ -14,7 +14,7 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import Exists, OuterRef, ProtectedError, Q
 from django.utils import timezone
 
-from runs.models import Blob, DoomedBlob, Step
+from runs.models import Blob, PendingDeletion, Step
 from runs.storage.blobs import MissingBlobError, read_blob, storage_name
 from runs.storage.file_storage import StoredFile, blob_storage
 
@@ -189,7 +189,7 @@ def references() -> tuple[tuple[type[models.Model], str], ...]:
     return tuple(
         (model, field.name)
         for model in apps.get_models()
-        if model is not DoomedBlob
+        if model is not PendingDeletion
         for field in model._meta.concrete_fields
         if isinstance(field, models.ForeignKey) and field.related_model is Blob
     )

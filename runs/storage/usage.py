@@ -18,8 +18,8 @@ from runs.models import (
     Attachment,
     Blob,
     DeletedRun,
-    DoomedBlob,
     Experiment,
+    PendingDeletion,
     Run,
     RunSpace,
     RunStatus,
@@ -154,8 +154,8 @@ def deletion_row(run: Run, reason: str, user: User | None) -> DeletedRun:
 def mark_for_deletion(hashes: set[str]) -> None:
     """Have the files deleted, once nothing refers to them."""
     there = Blob.objects.filter(pk__among=sorted(hashes)).values_list("pk", flat=True)
-    rows = [DoomedBlob(blob_id=sha256, since=timezone.now()) for sha256 in sorted(there)]
-    DoomedBlob.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BLOBS_AT_ONCE)
+    rows = [PendingDeletion(blob_id=sha256, since=timezone.now()) for sha256 in sorted(there)]
+    PendingDeletion.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BLOBS_AT_ONCE)
 
 
 class QuotaError(Exception):

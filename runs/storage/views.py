@@ -28,7 +28,7 @@ ADDRESS_HOLDS_S = 300
 OF_ADDRESSES = f"private, max-age={ADDRESS_HOLDS_S // 2}"
 UNKNOWN = "application/octet-stream"
 BLIND_ROLES = ("goal_image",)
-"""Attachments that a person who is blind on the run may see: what the agent was told."""
+"""Attachments that a person who is blinded to the run may see: what the agent was told."""
 
 
 @require_safe

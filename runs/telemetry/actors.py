@@ -1,4 +1,4 @@
-"""Who is acting now: the person of the request, or the command, for the log of acts."""
+"""Who is acting now: the person of the request, or the command, for the audit log."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Acting:
     via: str = field(default="worker")
     name: str = ""
     kinds: list[str] = field(default_factory=list, compare=False)
-    """Of the acts written down while a request was answered."""
+    """Of the entries written while a request was answered."""
 
     @property
     def user(self) -> User | None:

@@ -192,7 +192,7 @@ def run_calls(request: AppRequest, run_id: UUID, index: int) -> HttpResponse:
 
 @require_safe
 def run_files(request: AppRequest, run_id: UUID) -> HttpResponse:
-    """Logs and other files of a run, as a fragment; for those who are not blind on it."""
+    """Logs and other files of a run, as a fragment; for those who are not blinded to it."""
     run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]))
     if hides_something(run):
         raise Http404

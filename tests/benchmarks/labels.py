@@ -31,7 +31,7 @@ from django.db import connection, models, transaction
 from django.utils import timezone
 
 from judging.models import Assignment, Dispute, Label, ReferenceVerdict, Study, StudyItem
-from runs.models import Act, Run, Step
+from runs.models import AuditEntry, Run, Step
 from tests.benchmarks.clock import tell
 from tests.benchmarks.crowds import Pieces, at_once
 from tests.faults.web import Web, session_of
@@ -251,7 +251,7 @@ def _statements(form: Form) -> Iterator[tuple[str, Sequence[Any]]]:
             )
         )
     yield _insert(
-        Act(
+        AuditEntry(
             kind="label_submitted",
             user_id=assignment.user_id,
             name="annotator",

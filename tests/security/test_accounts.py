@@ -17,7 +17,7 @@ from django.test import Client
 from django.urls import reverse
 
 from runs.accounts import log_in as log_in_limits
-from runs.models import Act, User
+from runs.models import AuditEntry, User
 from runs.telemetry.actors import client_address
 from tests.runs.factories import PASSWORD, make_user
 
@@ -116,11 +116,11 @@ def test_everybody_changes_their_own_password_and_it_is_written_down() -> None:
     words = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
     for wrong in ({"old_password": "no"}, {"new_password1": "1", "new_password2": "1"}):
         assert here.post(page, words | wrong).status_code == 200
-    assert not Act.objects.filter(kind="account.password_changed").exists()
+    assert not AuditEntry.objects.filter(kind="account.password_changed").exists()
     assert here.post(page, words)["Location"] == reverse("password_change_done")
     assert here.get(reverse("password_change_done")).status_code == 200
     assert elsewhere.get(page).status_code == 302
-    act = Act.objects.get(kind="account.password_changed")
+    act = AuditEntry.objects.get(kind="account.password_changed")
     assert (act.user, act.words) == (user, user.username)
     assert Client().login(username=user.username, password=new)
     assert Client().get(page).status_code == 302
@@ -198,7 +198,7 @@ def test_many_addresses_slow_a_name_down_and_lock_nobody_out(guarded) -> None:
     assert log_in("ann", "198.51.100.200").status_code == 302
     codes = tries(MOST_TRIES + 5, name="ann", address="198.51.100.{n}")
     assert codes == [200] * MOST_TRIES + [429] * 5
-    assert Act.objects.filter(kind="account.login_failed").count() == MOST_TRIES
+    assert AuditEntry.objects.filter(kind="account.login_failed").count() == MOST_TRIES
     refused = log_in("ann", "203.0.113.1")
     assert refused.status_code == 429
     assert 0 < int(refused["Retry-After"]) <= log_in_limits.PAUSE.total_seconds()

@@ -51,16 +51,16 @@ def _kill(pids: Iterable[int]) -> int:
     for pid in _pids():
         if stat := _stat(pid):
             children[int(stat[_PARENT])].add(pid)
-    doomed: set[int] = set()
+    pending: set[int] = set()
     waiting = set(pids)
     while waiting:
         pid = waiting.pop()
-        doomed.add(pid)
-        waiting |= children[pid] - doomed
-    for pid in doomed:
+        pending.add(pid)
+        waiting |= children[pid] - pending
+    for pid in pending:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
-    return len(doomed)
+    return len(pending)
 
 
 def _pids() -> list[int]:

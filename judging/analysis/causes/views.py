@@ -167,5 +167,5 @@ def cause_undo(request: AppRequest, study: Study, evaluator_id: int, cells: str)
         words = ngettext("%(n)s tag taken back.", "%(n)s tags taken back.", undone)
         messages.success(request, words % {"n": undone})
     else:
-        messages.info(request, _("There is nothing to take back."))
+        messages.info(request, _("Nothing to restore."))
     return redirect("judging:audit_cells", study.pk, evaluator_id, cells)

@@ -12,7 +12,7 @@ from judging.management.arguments import study_named
 from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.writing import write_report
 from judging.studies.audit_kinds import STUDY_EXPORTED
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.management.progress import progress_bar
 
 
@@ -49,5 +49,5 @@ class Command(BaseCommand):
                 count = write_report(file, chosen, choices, on_run=lambda: progress.advance(bar))
         except OSError as error:
             raise CommandError(f"{out} cannot be written: {error.strerror}") from None
-        record_act(STUDY_EXPORTED, about=chosen, words=chosen.name, after="report")
+        record_entry(STUDY_EXPORTED, about=chosen, words=chosen.name, after="report")
         self.stdout.write(f"{out}: {count} runs.")

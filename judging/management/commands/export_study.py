@@ -11,7 +11,7 @@ from judging.management.arguments import study_named
 from judging.models import Study
 from judging.portability.study_bundles.writing import write_study
 from judging.studies.audit_kinds import STUDY_EXPORTED
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.exports.services import ExportFormat, replacing
 from runs.management.progress import export_with_progress, progress_bar
 from runs.models import Run
@@ -64,6 +64,6 @@ def _bundle(study: Study, out: Path) -> str:
             head = write_study(file, study, on_run=lambda: shown.advance(bar))
     except (BlobError, OSError) as error:
         raise CommandError(str(error)) from error
-    record_act(STUDY_EXPORTED, about=study, words=study.name)
+    record_entry(STUDY_EXPORTED, about=study, words=study.name)
     counts = [f"{kept['count']} {name.removesuffix('.jsonl')}" for name, kept in head.files.items()]
     return f"Wrote {', '.join(counts)} to {out}."

@@ -24,7 +24,7 @@ from judging.studies.access import record_unblindings
 from judging.studies.audit_kinds import LABELS_IMPORTED
 from judging.studies.imported import Places, account_name, check_study_name
 from judging.studies.settlement import closing_row
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import Run, User
 from runs.models.visibility import run_policy
 from webagent.trajectory.bundles import InputError, Problem
@@ -70,7 +70,7 @@ def import_labels(
             _close(study, report)
             about = Study.objects.filter(name=study).first()
             told = f"{report.rows} rows"
-            record_act(LABELS_IMPORTED, about=about, words=study, after=told, user=user)
+            record_entry(LABELS_IMPORTED, about=about, words=study, after=told, user=user)
         if dry_run or report.bad:
             transaction.set_rollback(True)
     if user:

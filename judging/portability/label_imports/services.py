@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from judging.models import LabelImport
 from judging.portability.label_imports.importing import dispatch_label_imports
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.imports.kept_uploads import drop_upload, is_kept, keeping_upload
 from runs.models import User
 from runs.models.audit_log import IMPORT_DISCARDED, IMPORT_STARTED
@@ -40,7 +40,7 @@ def start_look(*, file: UploadedFile[Any], study: str, user: User) -> LabelImpor
             size=size,
             study_name=study,
         )
-        record_act(IMPORT_STARTED, about=sent, words=sent.file_name, user=user)
+        record_entry(IMPORT_STARTED, about=sent, words=sent.file_name, user=user)
         transaction.on_commit(dispatch_label_imports)
     return sent
 
@@ -74,7 +74,7 @@ def discard_after_look(*, sent: LabelImport) -> None:
     with transaction.atomic():
         if not _looked_at(sent).update(state=LabelImport.State.CANCELLED):
             return
-        record_act(IMPORT_DISCARDED, about=sent, words=sent.file_name)
+        record_entry(IMPORT_DISCARDED, about=sent, words=sent.file_name)
     drop_upload(sent.path)
 
 

@@ -22,7 +22,7 @@ from judging.portability.study_report.writing import write_report
 from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
 from judging.studies.audit_kinds import STUDY_EXPORTED
 from judging.studies.blinding import items_with_open_labels
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import User
 from runs.queue.leases import Hold, WorkLostError, sweep_work
 from runs.queue.messages import dispatch
@@ -155,6 +155,6 @@ def start_download(
         return there
     download = StudyDownload.objects.create(**wish)
     record_unblindings(user=user, items=study.items.all(), reason=f"{kind} of a study")
-    record_act(STUDY_EXPORTED, about=study, words=study.name, after=kind, user=user)
+    record_entry(STUDY_EXPORTED, about=study, words=study.name, after=kind, user=user)
     transaction.on_commit(dispatch_downloads)
     return download

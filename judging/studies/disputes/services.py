@@ -6,7 +6,7 @@ from django.utils import timezone
 from judging.models import Dispute, DisputeMessage, Label, ReferenceVerdict, StudyItem, StudyMember
 from judging.studies.audit_kinds import DISPUTE_DECIDED, DISPUTE_SETTLED
 from judging.studies.settlement import verdict_row
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import User
 
 Verdict = ReferenceVerdict.Verdict
@@ -136,7 +136,7 @@ def _end(
 ) -> ReferenceVerdict:
     dispute.version += 1
     dispute.save(update_fields=["version"])
-    record_act(
+    record_entry(
         DISPUTE_DECIDED if origin == Origin.ADJUDICATED else DISPUTE_SETTLED,
         about=("run", item.run_id),
         words=f"study {item.study_id}",

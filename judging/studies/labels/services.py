@@ -25,9 +25,9 @@ from judging.studies.labels.judgement import Submission, Tick, tick_fields
 from judging.studies.labels.state import LabelState, held_assignment, label_state_of
 from judging.studies.queue.assignment import add_active_time, is_annotator, lease_length
 from judging.studies.settlement import closing_row
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import User
-from runs.models.audit_log import ActKind
+from runs.models.audit_log import AuditKind
 
 
 class LabelRefusedError(Exception):
@@ -174,10 +174,10 @@ def _change(
     return label
 
 
-def _record(kind: ActKind, item: StudyItem, user: User, version: int | None = None) -> None:
+def _record(kind: AuditKind, item: StudyItem, user: User, version: int | None = None) -> None:
     """Says that, not what: that stands in the label and its history."""
     changes = {} if version is None else {"before": f"{version}", "after": f"{version + 1}"}
-    record_act(
+    record_entry(
         kind, about=("run", item.run_id), words=f"study {item.study_id}", user=user, **changes
     )
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 from pydantic import ValidationError
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.catalogue.milestones.definitions import (
     MOST,
     MilestoneFile,
@@ -85,7 +85,7 @@ def set_milestones(
         row.rule = one.rule.model_dump(exclude_none=True) if one.rule else None
         row.removed_at = None
         row.save()
-    record_act(MILESTONES_CHANGED, about=task, after=f"{len(milestones)} in force", user=user)
+    record_entry(MILESTONES_CHANGED, about=task, after=f"{len(milestones)} in force", user=user)
     transaction.on_commit(partial(announce_milestones, Task, task.pk))
     return True
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from pydantic import BaseModel, ConfigDict, StrictStr, TypeAdapter, ValidationError
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.catalogue.milestones.services import inherit_milestones
 from runs.catalogue.patches.changes import (
     Change,
@@ -106,7 +106,7 @@ def apply_patch(
                 return _already(there, parent, patch)
             report = _derive(parent, name, patch, skip_missing)
             after = f"{name}, {report.patched} tasks patched"
-            record_act(TASKS_PATCHED, about=parent, words=parent.name, before=base, after=after)
+            record_entry(TASKS_PATCHED, about=parent, words=parent.name, before=base, after=after)
             if is_dry_run:
                 raise _DryRunError
     except _DryRunError:
@@ -129,7 +129,7 @@ def take_back_patch(
     try:
         with transaction.atomic():
             report = _remove(patch, name)
-            record_act(PATCH_TAKEN_BACK, words=patch.head.task_set, before=name)
+            record_entry(PATCH_TAKEN_BACK, words=patch.head.task_set, before=name)
             if is_dry_run:
                 raise _DryRunError
     except _DryRunError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from django.db import transaction
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.catalogue.tasks.rows import task_columns, task_record
 from runs.models import Task, TaskSet
 from runs.models.audit_log import TASKS_IMPORTED
@@ -71,7 +71,7 @@ def import_tasks(
             raise TaskSetError(_told(differences, row))
         if report.new or report.filled:
             after = f"{report.new} new, {report.filled} filled"
-            record_act(TASKS_IMPORTED, about=row, words=str(row), after=after)
+            record_entry(TASKS_IMPORTED, about=row, words=str(row), after=after)
     return report
 
 

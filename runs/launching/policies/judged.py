@@ -29,7 +29,7 @@ class Judgements(Protocol):
     """Verdicts by run, and the studies that gather runs. `user` None sees everything."""
 
     def of(self, run_ids: Iterable[UUID], user: User | None) -> Mapping[UUID, Judged]:
-        """What the person may know of these runs; the caller leaves out what they are blind on."""
+        """What the person may know of these runs; the caller leaves out hidden ones."""
         ...
 
     def evaluators(self) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.models import RetryPolicy, User
 from runs.models.audit_log import POLICY_SAVED
 from webagent.recovery.retry_policy import PolicyBody
@@ -56,7 +56,7 @@ def _save(
         body_hash=body.content_hash,
         created_by=user,
     )
-    record_act(
+    record_entry(
         POLICY_SAVED,
         about=policy,
         words=name,

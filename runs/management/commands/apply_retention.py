@@ -24,10 +24,10 @@ class Command(BaseCommand):
         if dry_run:
             old, away = past_their_time(), Run.objects.filter(due())
             n = unkept(old).count()
-            self.stdout.write(f"To be put away: {n} runs, and those that only they repeat.")
+            self.stdout.write(f"To be archived: {n} runs, and those that only they repeat.")
             self.stdout.write(f"To be deleted: {unkept(away).count()} runs.")
             for words, n in kept_by(old | away):
                 self.stdout.write(f"Kept: {n} ({words}).")
             return
         done = apply_retention()
-        self.stdout.write(f"Put away: {done.archived} runs. Deleted: {done.deleted} runs.")
+        self.stdout.write(f"Archived: {done.archived} runs. Deleted: {done.deleted} runs.")

@@ -41,7 +41,7 @@ class Command(BaseCommand):
             return
         reason = options["reason"]
         archived = archive_runs(runs=runs, why=reason)
-        self.stdout.write(f"Put away: {_runs(archived)}.")
+        self.stdout.write(f"Archived: {_runs(archived)}.")
         gone = delete_archived(runs=runs, reason=reason, waits=not options["without_grace"])
         self.stdout.write(f"Deleted: {_runs(len(gone))}.")
 

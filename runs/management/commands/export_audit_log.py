@@ -1,4 +1,4 @@
-"""`manage.py export_audit_log FILE`: the log of acts as CSV or JSONL."""
+"""`manage.py export_audit_log FILE`: the audit log as CSV or JSONL."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.accounts.audit_log_pages import WRITERS, shown
-from runs.models import Act
+from runs.models import AuditEntry
 from runs.models.audit_log import LOG_DOWNLOADED
 
 
@@ -26,19 +26,19 @@ class Command(BaseCommand):
         write = WRITERS.get(file.suffix.removeprefix("."))
         if write is None:
             raise CommandError("the file's name must end in .csv or .jsonl")
-        acts = Act.objects.order_by("pk")
+        entries = AuditEntry.objects.order_by("pk")
         if since is not None:
             aware = since if timezone.is_aware(since) else timezone.make_aware(since)
-            acts = acts.filter(at__gte=aware)
+            entries = entries.filter(at__gte=aware)
         count = 0
         try:
             with file.open("w", newline="", encoding="utf-8") as out:
                 for count, line in enumerate(  # noqa: B007 (the last count is told)
-                    write(shown(acts.iterator(), with_details=True)), start=1
+                    write(shown(entries.iterator(), with_details=True)), start=1
                 ):
                     out.write(line)
         except OSError as error:
             raise CommandError(f"{file} cannot be written: {error.strerror}") from None
         n = count - (write is WRITERS["csv"])
-        record_act(LOG_DOWNLOADED, after=f"{n} acts, {file.suffix.removeprefix('.')}")
-        self.stdout.write(f"{n} acts are in {file}.")
+        record_entry(LOG_DOWNLOADED, after=f"{n} entries, {file.suffix.removeprefix('.')}")
+        self.stdout.write(f"{n} entries are in {file}.")

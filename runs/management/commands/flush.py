@@ -1,4 +1,4 @@
-"""`manage.py flush`: Django's own, on a database whose log of acts cannot be deleted."""
+"""`manage.py flush`: Django's own, on a database whose audit log cannot be deleted."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from runs.models.immutability import install_guards, remove_guards
 
 
 class Command(flush.Command):
-    """Empties every table, the log of acts too: the one way in which acts go."""
+    """Empties every table, the audit log too: the one way in which entries go."""
 
     def handle(self, **options: Any) -> None:
         using = options["database"]

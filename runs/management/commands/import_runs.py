@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from rich.progress import Progress
 
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.exports.run_bundles import is_stored
 from runs.imports.reports import ImportReport
 from runs.imports.storing import import_runs
@@ -67,7 +67,7 @@ class Command(BaseCommand):
                 _import(path, format, experiment, answers, report, progress)
             progress.add_task("thumbnails", total=None)
             make_thumbnails()
-        record_act(
+        record_entry(
             RUNS_IMPORTED,
             words=", ".join(path.name for path in paths),
             after=f"{len(report.imported)} new, {len(report.rejected)} rejected",

@@ -20,7 +20,7 @@ from runs.models import Experiment, RetryPolicy, Run
 
 
 class Command(BaseCommand):
-    """Whoever may give commands is blind on nothing."""
+    """Whoever may give commands is blinded to nothing."""
 
     help = "Queue the reruns that a policy asks for, and say why."
 

@@ -69,7 +69,7 @@ def _status_where_blind(condition: Q | None) -> Combinable:
 
 
 def shown_status_is(status: str) -> Q:
-    """Runs whose `shown_status` it is, of runs that some are blind on; asked of an index."""
+    """Runs whose `shown_status` it is, of runs that some are blinded to; asked of an index."""
     if status in BROKE:
         return Q(status=status, is_blind=False)
     if status == RunStatus.FINISHED:
@@ -161,7 +161,7 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         return self.filter(source_format="crosscheck-agent", status__in=ended)
 
     def not_archived(self) -> Self:
-        """Without runs that were put away."""
+        """Without runs that were archived."""
         return self.filter(archived_at=None)
 
     def latest_attempts(self) -> Self:

@@ -144,7 +144,7 @@ class Run(models.Model):
     """An attempt that a later one replaced; kept, and left out of lists by default."""
 
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
-    """When it was put away: left out of lists, still opened by its address, deleted later."""
+    """When it was archived: left out of lists, still opened by its address, deleted later."""
 
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -285,6 +285,6 @@ if TYPE_CHECKING:
 
 
 def hides_something(run: Run) -> bool:
-    """Whether the viewer that the run was read for is blind on it, or names are hidden."""
+    """Whether the viewer that the run was read for is blinded to it, or names are hidden."""
     shown = cast("ShownRun", run)
     return shown.is_blind or shown.is_anonymous

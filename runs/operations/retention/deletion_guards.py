@@ -1,4 +1,4 @@
-"""What keeps a run from being put away and deleted.
+"""What keeps a run from being archived and deleted.
 
 The app above adds its reasons (`runs.extension`). A run is told under the first reason that holds
 of it, those of studies before all others: a run to which anybody is blinded is kept by a study, and

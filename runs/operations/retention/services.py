@@ -13,8 +13,8 @@ from django.db.models import F, ProtectedError, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from runs.accounts.audit_log import record_act
-from runs.models import DeletedRun, DoomedBlob, Experiment, Run, RunStatus, User
+from runs.accounts.audit_log import record_entry
+from runs.models import DeletedRun, Experiment, PendingDeletion, Run, RunStatus, User
 from runs.models.audit_log import (
     EXPERIMENT_ARCHIVED,
     QUOTA_CHANGED,
@@ -40,10 +40,10 @@ def delete_runs(
     note: Noted,
     at_most: int | None = None,
 ) -> list[UUID]:
-    """Delete those of the runs that were put away and that nothing keeps; which ones went.
+    """Delete those of the runs that were archived and that nothing keeps; which ones went.
 
-    Some at a time, each with all its rows or not at all. Their files are doomed in the same
-    transaction, and go with `delete_doomed`, unless another run has them too.
+    Some at a time, each with all its rows or not at all. Their files become pending
+    deletions in the same transaction, and go with `delete_pending` unless another run has them.
 
     Args:
         note: writes down which ones went, in the transaction in which they go: whoever is killed
@@ -57,14 +57,14 @@ def delete_runs(
     return gone
 
 
-def delete_doomed(*, at_most: int | None = None) -> int:
-    """Delete doomed files that nothing refers to any more; how many rows and files went.
+def delete_pending(*, at_most: int | None = None) -> int:
+    """Delete pending files that nothing refers to any more; how many rows and files went.
 
     Those that are younger than the grace period may belong to what is being stored, and wait.
     """
     n_deleted = n_seen = 0
     before = timezone.now() - timedelta(seconds=settings.ENV.ORPHAN_GRACE_S)
-    old = DoomedBlob.objects.filter(blob__created_at__lt=before).order_by("pk")
+    old = PendingDeletion.objects.filter(blob__created_at__lt=before).order_by("pk")
     while at_most is None or n_seen < at_most:
         hashes = list(old.values_list("pk", flat=True)[:BLOBS_AT_ONCE])
         if not hashes:
@@ -77,7 +77,9 @@ def delete_doomed(*, at_most: int | None = None) -> int:
         )  # before their pictures go: whoever is killed then forgets none
         n_deleted += delete_unused(hashes, before=before)
         # What is still there is somebody else's and stays; thumbnails are looked at once more.
-        DoomedBlob.objects.filter(pk__in=[one for one in hashes if one not in thumbnails]).delete()
+        PendingDeletion.objects.filter(
+            pk__in=[one for one in hashes if one not in thumbnails]
+        ).delete()
     return n_deleted
 
 
@@ -113,7 +115,7 @@ def _delete_whole(ids: Sequence[UUID], reason: str, user: User | None) -> list[U
 
 RULE = "the rule of its experiment"
 AT_ONCE = 1000
-"""Runs that are put away or taken back in one transaction."""
+"""Runs that are archived or restored in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,35 +128,35 @@ class Applied:
 
 
 def archive_runs(*, runs: QuerySet[Run], why: str) -> int:
-    """Put away those of the runs that nothing keeps; how many.
+    """Archive those of the runs that nothing keeps; how many.
 
     An attempt that another one repeats goes with that one. Some at a time, each with its entry in
-    the log of acts: on SQLite nobody else writes meanwhile.
+    the audit log: on SQLite nobody else writes meanwhile.
     """
 
     @transaction.atomic
-    def put_away(ids: Sequence[UUID]) -> int:
+    def archive(ids: Sequence[UUID]) -> int:
         there = open_ones.filter(pk__among=ids)
         n = unkept(there).update(archived_at=timezone.now())
         if n:
-            record_act(EXPERIMENT_ARCHIVED, words=why, after=f"{n} runs")
+            record_entry(EXPERIMENT_ARCHIVED, words=why, after=f"{n} runs")
         return n
 
     n_archived = 0
     open_ones = runs.filter(archived_at=None, status__in=RunStatus.ended())
-    while n := _in_parts(unkept(open_ones), put_away):
+    while n := _in_parts(unkept(open_ones), archive):
         n_archived += n
     return n_archived
 
 
 def restore_runs(*, runs: QuerySet[Run], why: str) -> int:
-    """Take back what was put away; how many. Some at a time, as they were put away."""
+    """Restore archived runs; how many. Some at a time, as they were archived."""
 
     @transaction.atomic
     def take_back(ids: Sequence[UUID]) -> int:
         n = Run.objects.filter(pk__among=ids, archived_at__isnull=False).update(archived_at=None)
         if n:
-            record_act(EXPERIMENT_ARCHIVED, words=why, before=f"{n} runs", after="0 runs")
+            record_entry(EXPERIMENT_ARCHIVED, words=why, before=f"{n} runs", after="0 runs")
         return n
 
     return _in_parts(runs.filter(archived_at__isnull=False), take_back)
@@ -173,7 +175,7 @@ def delete_archived(
     waits: bool = True,
     at_most: int | None = None,
 ) -> list[UUID]:
-    """Delete runs that were put away for the grace period, and files that nobody else has.
+    """Delete runs that were archived for the grace period, and files that nobody else has.
 
     Args:
         waits: whether the grace period is kept.
@@ -182,23 +184,23 @@ def delete_archived(
 
     def note(gone: Sequence[UUID]) -> None:
         ids = ", ".join(str(run_id) for run_id in gone[:10])
-        record_act(RUNS_DELETED, words=reason, before=f"{len(gone)} runs: {ids}", user=user)
+        record_entry(RUNS_DELETED, words=reason, before=f"{len(gone)} runs: {ids}", user=user)
 
     going = runs.filter(due()) if waits else runs
     gone = delete_runs(going, reason=reason, user=user, note=note, at_most=at_most)
     if gone:
-        delete_doomed(at_most=at_most)
+        delete_pending(at_most=at_most)
     return gone
 
 
 def due() -> Q:
-    """Runs that were put away long enough ago to be deleted."""
+    """Archived runs long enough ago to be deleted."""
     grace = timedelta(days=settings.ENV.ARCHIVE_GRACE_DAYS)
     return Q(archived_at__isnull=False, archived_at__lte=timezone.now() - grace)
 
 
 def past_their_time() -> QuerySet[Run]:
-    """Runs that the rules of their experiments put away now, whatever keeps them."""
+    """Runs that the rules of their experiments archive now, whatever keeps them."""
     ruled = Experiment.objects.filter(keep_days__isnull=False)
     old = Q(pk__in=[])
     for experiment in ruled.only("keep_days"):
@@ -210,10 +212,10 @@ def past_their_time() -> QuerySet[Run]:
 
 
 def apply_retention() -> Applied:
-    """Put away what the rules say, and delete what was put away long enough ago. Often is fine."""
+    """Archive what the rules say, and delete what was archived long enough ago. Often is fine."""
     archived = archive_runs(runs=past_their_time(), why=RULE)
     deleted = delete_archived(runs=Run.objects.all(), reason="put away long enough")
-    return Applied(archived, len(deleted), delete_doomed())
+    return Applied(archived, len(deleted), delete_pending())
 
 
 @transaction.atomic
@@ -230,10 +232,10 @@ def set_limits(
         before, after = (
             f"{_limit(runs, 'runs')}, {_limit(size, 'bytes')}" for runs, size in quotas
         )
-        record_act(QUOTA_CHANGED, about=was, words=was.name, before=before, after=after)
+        record_entry(QUOTA_CHANGED, about=was, words=was.name, before=before, after=after)
     if was.keep_days != keep_days:
         days = _limit(was.keep_days, "days"), _limit(keep_days, "days")
-        record_act(RETENTION_CHANGED, about=was, words=was.name, before=days[0], after=days[1])
+        record_entry(RETENTION_CHANGED, about=was, words=was.name, before=days[0], after=days[1])
 
 
 def _limit(number: int | None, unit: str) -> str:

@@ -117,13 +117,13 @@ class Going:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """An experiment's runs: which could go, which are put away, what keeps the others."""
+    """An experiment's runs: which could go, which are archived, what keeps the others."""
 
     here: Going
     away: Going
     kept: list[tuple[str | Promise, int]]
     first_due: datetime | None
-    """When the first of those that are put away may be deleted."""
+    """When the first of those that are archived may be deleted."""
     due: int
     """How many of them may be by now."""
 
@@ -204,7 +204,7 @@ def retention_limits(request: AppRequest, experiment_id: int) -> HttpResponse:
 @require_POST
 @may_manage
 def retention_archive(request: AppRequest, experiment_id: int) -> HttpResponse:
-    """Put away all its runs that nothing keeps."""
+    """Archive all its runs that nothing keeps."""
     experiment = _experiment(request, experiment_id)
     n = archive_runs(runs=_runs(experiment), why=experiment.name)
     _say(request, n, ngettext("%(n)d run was archived.", "%(n)d runs were archived.", n))
@@ -214,7 +214,7 @@ def retention_archive(request: AppRequest, experiment_id: int) -> HttpResponse:
 @require_POST
 @may_manage
 def retention_restore(request: AppRequest, experiment_id: int) -> HttpResponse:
-    """Take all back that was put away."""
+    """Take all back that was archived."""
     experiment = _experiment(request, experiment_id)
     n = restore_runs(runs=_runs(experiment), why=experiment.name)
     _say(request, n, ngettext("%(n)d run is back.", "%(n)d runs are back.", n))
@@ -224,7 +224,7 @@ def retention_restore(request: AppRequest, experiment_id: int) -> HttpResponse:
 @require_POST
 @may_manage
 def retention_delete(request: AppRequest, experiment_id: int) -> HttpResponse:
-    """Delete what was put away for the grace period, as much as one can wait for."""
+    """Delete what was archived for the grace period, as much as one can wait for."""
     experiment = _experiment(request, experiment_id)
     form = DeletionForm(request.POST, experiment=experiment)
     if not form.is_valid():

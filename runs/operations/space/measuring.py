@@ -14,8 +14,8 @@ from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
 from runs.imports.thumbnailing import thumbnails_wait
-from runs.models import Blob, DoomedBlob, Run, RunSpace, SpaceMeasurement
-from runs.operations.retention.services import delete_doomed
+from runs.models import Blob, PendingDeletion, Run, RunSpace, SpaceMeasurement
+from runs.operations.retention.services import delete_pending
 from runs.queue.messages import ask_for
 from runs.queue.sweeping import swept
 from runs.storage.blob_checks import orphan_files
@@ -130,8 +130,8 @@ def _added() -> list[dict[str, Any]]:
 
 def _unused() -> dict[str, int]:
     """Files of deleted runs that the clean-up has not looked at yet."""
-    doomed = Blob.objects.filter(pk__in=DoomedBlob.objects.values("pk"))
-    return doomed.aggregate(n=Count("pk"), size=Coalesce(Sum(_stored()), 0))
+    pending = Blob.objects.filter(pk__in=PendingDeletion.objects.values("pk"))
+    return pending.aggregate(n=Count("pk"), size=Coalesce(Sum(_stored()), 0))
 
 
 def _orphans(n_files: int) -> dict[str, int] | None:
@@ -181,4 +181,4 @@ def ask_for_measurement() -> None:
 @swept
 def clean_up() -> None:
     """Files of deleted runs go once their grace period is over."""
-    delete_doomed(at_most=AT_A_SWEEP)
+    delete_pending(at_most=AT_A_SWEEP)

@@ -117,7 +117,7 @@ class RunFilter(AddressFilter):
     def filter_archived(
         self, queryset: RunQuerySet[Run], name: str, value: bool | None
     ) -> RunQuerySet[Run]:
-        """With the switch, what was put away alone; without it, it is left out before."""
+        """With the switch, what was archived alone; without it, it is left out before."""
         return queryset.filter(archived_at__isnull=False) if value else queryset
 
     def filter_anomaly(
@@ -148,7 +148,7 @@ class RunFilter(AddressFilter):
 
     @property
     def archived_query(self) -> str:
-        """The address that shows what was put away instead of the rest, or the rest again."""
+        """The address that shows what was archived instead of the rest, or the rest again."""
         return self.toggled("archived", "true")
 
     def chip_words(self, name: str, words: str) -> str:

@@ -195,7 +195,7 @@ def test_a_run_that_nobody_takes_makes_the_site_ill():
     assert health() == (200, "ok")
 
 
-@pytest.mark.parametrize("state", set(ExperimentState) - {ExperimentState.RUNNING})
+@pytest.mark.parametrize("state", sorted(set(ExperimentState) - {ExperimentState.RUNNING}))
 def test_runs_of_an_experiment_that_rests_may_wait(state: str):
     a_run_waits(experiment=Experiment.objects.create(name="Rests", state=state))
     workers_live()

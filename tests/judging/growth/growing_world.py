@@ -46,9 +46,9 @@ from judging.models import (
 )
 from judging.studies.accounts import Role
 from runs.models import (
-    Act,
     ApiAnswer,
     Attachment,
+    AuditEntry,
     Blob,
     DeletedRun,
     Event,
@@ -382,7 +382,7 @@ class GrowingWorld:
             self._store(
                 RunOfImport(job=job, id_in_file=str(place), run_id=run),
                 RunSpace(run_id=run, n_files=1, total=1000 + place),
-                Act(
+                AuditEntry(
                     kind="label.submitted" if place % 2 else "file.downloaded",
                     user=by,
                     name=by.username,

@@ -27,7 +27,7 @@ from judging.portability.judgements.label_files import import_labels
 from judging.portability.judgements.table_parquet import write_parquet
 from judging.portability.judgements.table_writing import DATA_FORMATS, write_csv, write_jsonl
 from judging.studies.services import close_study
-from runs.models import Act, Run
+from runs.models import AuditEntry, Run
 from tests.judging.factories import annotators_of, make_evaluation, make_label, make_study
 from tests.runs.factories import make_run, make_user
 
@@ -139,7 +139,7 @@ class TestOfStudies:
         evaluations = set(Evaluation.objects.values_list("evaluator", "run", "verdict", "score"))
         for name in ("labels", "reference_verdicts", "evaluations"):
             call_command("export_table", name, tmp_path / f"{name}.{ending}", study=str(study.pk))
-        told = Act.objects.filter(kind="study.exported", about_id=study.pk).order_by("pk")
+        told = AuditEntry.objects.filter(kind="study.exported", about_id=study.pk).order_by("pk")
         names = [f"{name}, {ending}" for name in ("labels", "reference_verdicts", "evaluations")]
         assert list(told.values_list("after", flat=True)) == names
         Evaluation.objects.all().delete()

@@ -22,7 +22,7 @@ from judging.portability.label_imports import importing as label_importing
 from judging.portability.label_imports.importing import carry_out, sweep_label_imports
 from judging.portability.label_imports.services import store_after_look
 from runs.imports.importing import sweep_imports
-from runs.models import Act, Run, User
+from runs.models import AuditEntry, Run, User
 from tests.judging.factories import annotators_of, make_label, make_study
 from tests.judging.portability.test_import_labels import said
 from tests.runs.factories import make_run, make_user
@@ -130,7 +130,7 @@ def test_a_look_stores_nothing_and_the_button_what_the_command_stores(
     assert not Label.objects.exists()
     assert not Evaluation.objects.exists()
     assert not User.objects.filter(username="bob").exists()
-    assert not Act.objects.filter(kind="label.imported").exists()
+    assert not AuditEntry.objects.filter(kind="label.imported").exists()
     page = page_of(client, sent)
     assert "Store 5 rows" in page
     assert page.index("the account of this name") < page.index("new; nobody can log in to it")
@@ -143,7 +143,7 @@ def test_a_look_stores_nothing_and_the_button_what_the_command_stores(
     page = page_of(client, sent)
     for name in ("audit", "study_detail"):
         assert reverse(f"judging:{name}", args=[study.pk]) in page
-    act = Act.objects.get(kind="label.imported")
+    act = AuditEntry.objects.get(kind="label.imported")
     assert (act.user_id, act.words, act.about_id) == (engineer.pk, STUDY, str(study.pk))
     assert Unblinding.objects.filter(user=engineer, study=study).count() == 2
     file = tmp_path / "labels.csv"

@@ -15,7 +15,7 @@ from django.core.management.base import CommandError
 from judging.models import DisputeMessage, StepComment, Study
 from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.writing import write_report
-from runs.models import Act
+from runs.models import AuditEntry
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,
@@ -155,4 +155,4 @@ def test_the_command_writes_once(study, tmp_path):
     with pytest.raises(CommandError, match="cannot be written"):
         call_command("export_report", str(study.pk), out=out)
     assert zipfile.is_zipfile(out)
-    assert Act.objects.get(kind="study.exported").after == "report"
+    assert AuditEntry.objects.get(kind="study.exported").after == "report"

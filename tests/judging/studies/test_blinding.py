@@ -1,4 +1,4 @@
-"""The rule of who is blind on which run, case by case."""
+"""The rule of who is blinded to which run, case by case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways of asking who is blind on which run agree, in worlds drawn by lot."""
+"""The ways of asking who is blinded to which run agree, in worlds drawn by lot."""
 
 from __future__ import annotations
 

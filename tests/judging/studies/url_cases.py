@@ -138,8 +138,8 @@ case("password_change_done")
 case("set_language", post=lambda _: {"language": "ja"})
 
 # Audit log
-case("runs:act_list", "did=label.submitted", "who=annotator", "about=run", "before=1000000")
-case("runs:act_file", ending=lambda _: ["csv", "jsonl"])
+case("runs:audit_log", "did=label.submitted", "who=annotator", "about=run", "before=1000000")
+case("runs:audit_log_file", ending=lambda _: ["csv", "jsonl"])
 
 # The administration pages, for those who reach them
 for bare in (

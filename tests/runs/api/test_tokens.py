@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from runs.accounts.tokens import create_token, revoke_token
-from runs.models import Act, ApiToken, Scope
+from runs.models import ApiToken, AuditEntry, Scope
 from tests.runs.api.asking import Caller, told
 from tests.runs.factories import make_run, make_user
 
@@ -27,7 +27,7 @@ def test_only_the_hash_of_a_key_is_kept() -> None:
     assert key.startswith(row["prefix"])
     assert len(key) - len(row["prefix"]) >= 35
     assert key[len(row["prefix"]) :] not in str(row)
-    acts = str(list(Act.objects.values()))
+    acts = str(list(AuditEntry.objects.values()))
     assert row["prefix"] in acts
     assert key not in acts
 

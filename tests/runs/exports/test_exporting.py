@@ -79,7 +79,7 @@ def wipe() -> None:
     User.objects.all().delete()
     DeletedRun.objects.all().delete()
     # The policies that come ready, and what nobody deletes.
-    ours = ("runs.WorkerBeat", "runs.RetryPolicy", "runs.Act")
+    ours = ("runs.WorkerBeat", "runs.RetryPolicy", "runs.AuditEntry")
     assert {name: n for name, n in rows().items() if n and name not in ours} == {}
 
 

@@ -88,7 +88,7 @@ def test_a_second_time_everything_is_already_there(store, capsys):
     code, report = import_json(capsys, AGENTLAB)
     assert (code, report["imported"]) == (0, [])
     assert report["already_there"] == first
-    before["runs.Act"] += 1  # that it was tried
+    before["runs.AuditEntry"] += 1  # that it was tried
     assert rows() == before
 
 

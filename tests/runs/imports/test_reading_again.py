@@ -18,7 +18,7 @@ from django.utils import timezone
 from judging.models import Study, StudyItem
 from runs.imports.importing import import_upload, sweep_imports
 from runs.imports.services import GoneError, delete_file, import_after_look, read_again
-from runs.models import Act, ImportJob, Run, RunOfImport
+from runs.models import AuditEntry, ImportJob, Run, RunOfImport
 from runs.storage.usage import named_deleted
 from tests.runs.factories import make_user
 from tests.runs.storage.stores import use_store
@@ -128,7 +128,7 @@ def test_what_nobody_understood_comes_in_without_a_new_upload(settings, monkeypa
     reading.refresh_from_db()
     assert stored(reading).report["counts"]["imported"] == 2
     assert Path(job.path).exists()
-    assert Act.objects.filter(kind="import.read_again").count() == 1
+    assert AuditEntry.objects.filter(kind="import.read_again").count() == 1
 
 
 def test_what_is_judged_stays_and_what_was_deleted_stays_out(settings, monkeypatch, capsys):

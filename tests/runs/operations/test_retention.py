@@ -1,4 +1,4 @@
-"""Runs are put away, taken back and deleted with the files that nobody else has."""
+"""Runs are archived, restored and deleted with the files that nobody else has."""
 
 import threading
 from dataclasses import replace
@@ -13,7 +13,16 @@ from django.utils import timezone
 from judging.models import FailureReview
 from runs.imports import storing
 from runs.imports.storing import import_bundle, import_runs
-from runs.models import Act, Blob, DeletedRun, DoomedBlob, Experiment, Run, RunStatus, Step
+from runs.models import (
+    AuditEntry,
+    Blob,
+    DeletedRun,
+    Experiment,
+    PendingDeletion,
+    Run,
+    RunStatus,
+    Step,
+)
 from runs.operations.retention import services
 from runs.operations.retention import services as retention
 from runs.operations.retention.deletion_guards import kept_by
@@ -21,7 +30,7 @@ from runs.operations.retention.services import (
     apply_retention,
     archive_runs,
     delete_archived,
-    delete_doomed,
+    delete_pending,
     restore_runs,
     set_limits,
 )
@@ -47,7 +56,7 @@ def all_runs(**fields: Any) -> Any:
     return Run.objects.filter(**fields)
 
 
-def put_away(*runs: Run, days: int = 31) -> None:
+def archive(*runs: Run, days: int = 31) -> None:
     archived_at = timezone.now() - timedelta(days=days)
     Run.objects.filter(pk__in=[run.pk for run in runs]).update(archived_at=archived_at)
 
@@ -106,21 +115,24 @@ class TestPuttingAway:
             make_run(steps=0)
         assert archive_runs(runs=all_runs(), why="a test") == 5
         assert restore_runs(runs=all_runs(), why="a test") == 5
-        acts = Act.objects.filter(kind="experiment.archived").order_by("pk")
+        acts = AuditEntry.objects.filter(kind="experiment.archived").order_by("pk")
         told = [act.before or act.after for act in acts]
         assert told == ["2 runs", "2 runs", "1 runs"] * 2
 
     def test_it_is_written_down(self):
         run = make_run()
         archive_runs(runs=all_runs(pk=run.pk), why="no longer needed")
-        put_away(run)
+        archive(run)
         delete_archived(runs=all_runs(), reason="no longer needed")
-        assert [act.kind for act in Act.objects.all()] == ["run.deleted", "experiment.archived"]
+        assert [act.kind for act in AuditEntry.objects.all()] == [
+            "run.deleted",
+            "experiment.archived",
+        ]
         row = DeletedRun.objects.get()
         assert (row.run_id, row.n_steps, row.reason) == (run.pk, 3, "no longer needed")
 
     def test_what_went_is_written_down_though_the_deleting_broke_off(self, monkeypatch):
-        put_away(make_run(steps=0), make_run(steps=0))
+        archive(make_run(steps=0), make_run(steps=0))
         delete_whole, calls = services._delete_whole, []
 
         def killed(*args):
@@ -134,14 +146,14 @@ class TestPuttingAway:
         with pytest.raises(KeyboardInterrupt):
             delete_archived(runs=all_runs(), reason="a test")
         went = DeletedRun.objects.get()
-        assert Act.objects.get(kind="run.deleted").before == f"1 runs: {went.run_id}"
+        assert AuditEntry.objects.get(kind="run.deleted").before == f"1 runs: {went.run_id}"
 
 
 class TestDeleting:
     def test_only_what_was_put_away_for_the_grace_period(self):
         old, fresh, here = make_run(), make_run(), make_run()
-        put_away(old)
-        put_away(fresh, days=29)
+        archive(old)
+        archive(fresh, days=29)
         assert delete_archived(runs=all_runs(), reason="a test") == [old.pk]
         assert gone(old, fresh, here) == [True, False, False]
 
@@ -151,7 +163,7 @@ class TestDeleting:
         first = make_run(steps=[{"screenshot": shared, "tree": tree}, {"screenshot": own}])
         first.attachments.create(role="log", blob=make_text("a log"))
         second = make_run(steps=[{"screenshot": shared, "tree": make_text("another")}])
-        put_away(first)
+        archive(first)
         delete_archived(runs=all_runs(), reason="a test")
         left = set(Blob.objects.values_list("pk", flat=True))
         assert shared.pk in left
@@ -159,30 +171,30 @@ class TestDeleting:
         assert left.isdisjoint({own.pk, own.thumbnail_id, tree.pk})
         assert len(files_in(store)) == len(left)
         assert damage() == []
-        assert not DoomedBlob.objects.exists()
+        assert not PendingDeletion.objects.exists()
         assert second
 
     def test_young_files_wait_for_the_grace_period(self, settings, store):
         settings.ENV = settings.ENV.model_copy(update={"ORPHAN_GRACE_S": 3600})
         run = make_run(steps=1)
-        put_away(run)
+        archive(run)
         delete_archived(runs=all_runs(), reason="a test")
-        assert (Blob.objects.count(), DoomedBlob.objects.count()) == (3, 2)
+        assert (Blob.objects.count(), PendingDeletion.objects.count()) == (3, 2)
         Blob.objects.update(created_at=timezone.now() - timedelta(hours=2))
-        delete_doomed()
+        delete_pending()
         # The files were written just now, as by somebody who stores the same again.
         assert (Blob.objects.count(), len(files_in(store))) == (0, 3)
 
     def test_a_run_that_came_to_be_judged_meanwhile_stays(self):
         run = make_run()
-        put_away(run)
+        archive(run)
         make_study(runs=[run])
         assert delete_archived(runs=all_runs(), reason="a test") == []
         assert gone(run) == [False]
 
     def test_one_whose_failure_people_described_meanwhile_stays_with_their_words(self, monkeypatch):
         run, other = make_run(steps=0), make_run(steps=0)
-        put_away(run, other)
+        archive(run, other)
         delete_whole = services._delete_whole
 
         def described_just_before(*args):
@@ -199,7 +211,7 @@ class TestDeleting:
         run, delete_unused = make_run(steps=1), blob_checks.delete_unused
         picture: Any = run.steps.get().screenshot
         both = Blob.objects.filter(pk__in=[picture.pk, picture.thumbnail_id])
-        put_away(run)
+        archive(run)
 
         def killed(hashes, *, before):
             delete_unused(hashes, before=before)
@@ -210,20 +222,20 @@ class TestDeleting:
             delete_archived(runs=all_runs(), reason="a test")
         assert [blob.pk for blob in both] == [picture.thumbnail_id]
         monkeypatch.undo()
-        delete_doomed()
+        delete_pending()
         assert not both.all().exists()
         assert len(files_in(store)) == Blob.objects.count()
 
     def test_a_picture_that_is_another_ones_thumbnail_goes_with_it(self):
         picture = make_picture("large", (640, 400))
         seen: list[dict[str, Any]] = [{"screenshot": picture}, {"screenshot": picture.thumbnail}]
-        put_away(make_run(steps=seen))
+        archive(make_run(steps=seen))
         delete_archived(runs=all_runs(), reason="a test")
         assert not Blob.objects.filter(pk__in=[picture.pk, picture.thumbnail_id]).exists()
 
     def test_so_many_that_one_can_wait_for_it(self, store):
         judged = make_run(steps=1)
-        put_away(judged, make_run(steps=1), make_run(steps=1))
+        archive(judged, make_run(steps=1), make_run(steps=1))
         make_study(runs=[judged])
         assert len(delete_archived(runs=all_runs(), reason="a test", at_most=1)) == 1
         assert len(delete_archived(runs=all_runs(), reason="a test", at_most=1)) == 1
@@ -231,7 +243,7 @@ class TestDeleting:
 
     def test_the_database_refuses_every_other_way(self):
         run = make_run(steps=2)
-        put_away(run)
+        archive(run)
         for rows in (Run.objects.filter(pk=run.pk), Step.objects.filter(run=run)):
             with pytest.raises(DatabaseError, match="deleted"), transaction.atomic():
                 rows.delete()
@@ -240,12 +252,12 @@ class TestDeleting:
 
     def test_one_that_was_deleted_and_came_again_is_guarded_again(self):
         run = make_run()
-        put_away(run)
+        archive(run)
         delete_archived(runs=all_runs(), reason="a test")
         again = make_run(id=run.pk)
         with pytest.raises(DatabaseError, match="deleted"), transaction.atomic():
             again.delete()
-        put_away(again)
+        archive(again)
         assert delete_archived(runs=all_runs(), reason="a test") == [run.pk]
 
     def test_commands(self, capsys):
@@ -271,7 +283,7 @@ def test_an_import_that_needs_what_is_being_deleted_stores_it_again(monkeypatch,
         written = write_blobs(*args)
         if not moments:
             moments.append(Blob.objects.count())
-            put_away(Run.objects.get(pk=first))
+            archive(Run.objects.get(pk=first))
             delete_archived(runs=all_runs(), reason="a test")
             assert Blob.objects.count() == 0
         return written
@@ -305,17 +317,17 @@ class TestRules:
         set_limits(experiment=experiment, max_runs=None, max_bytes=None, keep_days=7)
         call_command("apply_retention", "--dry-run")
         told = [
-            "To be put away: 1 runs, and those that only they repeat.",
+            "To be archived: 1 runs, and those that only they repeat.",
             "To be deleted: 0 runs.",
         ]
         why = "part of a study, with its labels and verdicts"
         assert capsys.readouterr().out.splitlines() == [*told, f"Kept: 1 ({why})."]
         assert apply_retention().archived == 1
         assert list(Run.objects.exclude(archived_at=None)) == [old]
-        put_away(old)
+        archive(old)
         assert apply_retention().deleted == 1
         assert gone(old, new, other) == [True, False, False]
-        assert Act.objects.filter(kind="retention.changed", after="7 days").exists()
+        assert AuditEntry.objects.filter(kind="retention.changed", after="7 days").exists()
 
 
 class TestQuotas:

@@ -1,4 +1,4 @@
-"""Pages on disk use, quotas, and what is put away; and the settings of where files lie."""
+"""Pages on disk use, quotas, and what is archived; and the settings of where files lie."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -234,7 +234,7 @@ class TestColumns:
 
 
 class TestBlinding:
-    """An engineer who annotates may list all runs, and is blind on those of the study."""
+    """An engineer who annotates may list all runs, and is blinded to those of the study."""
 
     @pytest.fixture
     def hidden(self) -> Run:

@@ -59,7 +59,7 @@ def zipped(folder: Path, target: Path) -> Path:
 
 
 def blind_text(bundle: RunBundle) -> str:
-    """All words that somebody blind on the run gets to see, blobs included."""
+    """All words that somebody blinded to the run gets to see, blobs included."""
     blind = Blinding().apply(bundle)
     words = [json.dumps(record.to_json(), ensure_ascii=False) for record in blind.records()]
     for blob in blind.blob_records():

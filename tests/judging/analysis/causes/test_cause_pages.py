@@ -189,7 +189,7 @@ class TestManyRuns:
         assert "4 tags taken back." in answer.content.decode()
         assert all(repair == "" for _, _, repair in current())
         again = client.post(address(world, "cause_undo", "fn"), {"batch": str(batch)}, follow=True)
-        assert "There is nothing to take back." in again.content.decode()
+        assert "Nothing to restore." in again.content.decode()
 
     @pytest.mark.parametrize("item", [[], ["x"], ["9" * 30], ["-1"]])
     def test_nothing_chosen_is_told(

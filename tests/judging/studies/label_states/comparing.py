@@ -21,7 +21,13 @@ OF_JUDGING = (
     *("judging:home", "judging:study_list", "judging:study_detail", "judging:annotate"),
     *("judging:dispute_list", "judging:dispute_detail", "judging:overruled"),
     *("judging:run_judgements", "judging:audit_home", "judging:label_import_list"),
-    *("runs:run_list", "runs:run_detail", "runs:act_list", "runs:act_file", "runs:retention"),
+    *(
+        "runs:run_list",
+        "runs:run_detail",
+        "runs:audit_log",
+        "runs:audit_log_file",
+        "runs:retention",
+    ),
     *("api:list_studies", "api:list_verdicts", "api:read_judgements"),
 )
 """Where labels, disputes and verdicts show first: read after every act."""

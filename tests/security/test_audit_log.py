@@ -23,9 +23,9 @@ from judging.studies.disputes.services import decide
 from judging.studies.labels.services import submit_label, undo_label
 from judging.studies.queue.assignment import take_up
 from judging.studies.services import add_guideline, close_study, remove_member
-from runs.accounts.audit_log import record_act
+from runs.accounts.audit_log import record_entry
 from runs.launching.policies.services import save_policy
-from runs.models import Act, ApiToken, User
+from runs.models import ApiToken, AuditEntry, User
 from runs.models.audit_log import KINDS, RUNS_EXPORTED
 from runs.telemetry.actors import Acting, acting_as, of_command
 from tests.judging.factories import (
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.django_db
 
 
 def told(*kinds: str) -> list[tuple[str, str, str, str, str]]:
-    acts = Act.objects.filter(kind__in=kinds) if kinds else Act.objects.all()
+    acts = AuditEntry.objects.filter(kind__in=kinds) if kinds else AuditEntry.objects.all()
     return [(a.kind, a.name, a.about_id, a.before, a.after) for a in acts.order_by("pk")]
 
 
@@ -54,7 +54,7 @@ def client_of(user: User) -> Client:
 
 
 def test_the_database_refuses_to_change_or_delete_an_act() -> None:
-    act = record_act(RUNS_EXPORTED, words="all of them")
+    act = record_entry(RUNS_EXPORTED, words="all of them")
     statements = ["UPDATE runs_act SET name = 'eve'", "DELETE FROM runs_act"]
     if connection.vendor == "postgresql":
         statements.append("TRUNCATE runs_act")
@@ -67,16 +67,16 @@ def test_the_database_refuses_to_change_or_delete_an_act() -> None:
             connection.cursor() as cursor,
         ):
             cursor.execute(statement)
-    assert Act.objects.get() == act
+    assert AuditEntry.objects.get() == act
 
 
 def test_so_does_the_code() -> None:
-    act = record_act(RUNS_EXPORTED)
+    act = record_entry(RUNS_EXPORTED)
     for attempt in (
         act.save,
         act.delete,
-        Act.objects.all().delete,
-        lambda: Act.objects.update(name="eve"),
+        AuditEntry.objects.all().delete,
+        lambda: AuditEntry.objects.update(name="eve"),
     ):
         with pytest.raises(TypeError):
             attempt()
@@ -157,14 +157,14 @@ def test_tokens_and_log_outs() -> None:
     token = ApiToken.objects.get()
     client.post(f"/tokens/{token.pk}/revoke/")
     client.post("/logout/")
-    acts = Act.objects.filter(name="eve", via="page").order_by("pk")
+    acts = AuditEntry.objects.filter(name="eve", via="page").order_by("pk")
     assert [(act.kind, act.about_id) for act in acts] == [
         ("token.made", str(token.pk)),
         ("token.revoked", str(token.pk)),
         ("account.logged_out", str(token.owner_id)),
     ]
     (key,) = set(re.findall(r"cck_[\w-]{20,}", page))
-    assert key not in str(Act.objects.values())
+    assert key not in str(AuditEntry.objects.values())
 
 
 def test_evaluators_and_what_they_are_asked() -> None:
@@ -194,29 +194,29 @@ def test_a_request_is_known_by_its_id_and_address(settings) -> None:
     client = client_of(make_user())
     forged = {"X-Request-ID": "not one of ours;", "X-Forwarded-For": "9.9.9.9"}
     answer = client.get("/acts.csv", headers=forged)
-    act = Act.objects.get(kind="log.downloaded")
+    act = AuditEntry.objects.get(kind="log.downloaded")
     assert (act.via, act.address) == ("page", "127.0.0.1")
     assert answer["X-Request-ID"] == act.request_id != forged["X-Request-ID"]
     settings.PROXIES = 1
     known = {"X-Request-ID": "0123456789abcdef", "X-Forwarded-For": "9.9.9.9, 203.0.113.7"}
     client.get("/acts.csv", headers=known)
-    latest = Act.objects.filter(kind="log.downloaded").first()
+    latest = AuditEntry.objects.filter(kind="log.downloaded").first()
     assert latest is not None
     assert (latest.address, latest.request_id) == ("203.0.113.7", "0123456789abcdef")
 
 
 def test_commands_and_workers_are_told_apart() -> None:
     with acting_as(of_command(["manage.py", "import_tasks"])):
-        record_act(RUNS_EXPORTED)
-    record_act(RUNS_EXPORTED)
+        record_entry(RUNS_EXPORTED)
+    record_entry(RUNS_EXPORTED)
     with acting_as(Acting(name="cron\0")):
-        record_act(RUNS_EXPORTED, words="x" * 300)
-    assert [act.via for act in Act.objects.order_by("pk")] == [
+        record_entry(RUNS_EXPORTED, words="x" * 300)
+    assert [act.via for act in AuditEntry.objects.order_by("pk")] == [
         "command import_tasks",
         "worker",
         "worker",
     ]
-    latest = Act.objects.first()
+    latest = AuditEntry.objects.first()
     assert latest is not None
     assert (len(latest.words), latest.name) == (200, "cron\ufffd")
 
@@ -238,7 +238,7 @@ def test_accounts_and_roles_changed_by_an_administrator() -> None:
     client.post(f"/admin/auth/group/{engineer.pk}/change/", {"name": "engineer"})
     chosen = {"_selected_action": [Group.objects.create(name="guest").pk], "post": "yes"}
     client.post("/admin/auth/group/", chosen | {"action": "delete_selected"})
-    acts = Act.objects.filter(name="root", kind__regex="^(account.[cp]|role)").order_by("pk")
+    acts = AuditEntry.objects.filter(name="root", kind__regex="^(account.[cp]|role)").order_by("pk")
     said = [(act.kind, act.words, act.before, act.after) for act in acts]
     assert [(kind, words) for kind, words, _, _ in said] == [
         ("account.changed", "mallory"),
@@ -249,7 +249,7 @@ def test_accounts_and_roles_changed_by_an_administrator() -> None:
     assert (said[3][3], Group.objects.filter(name="guest").exists()) == ("deleted", False)
     assert ("groups: annotator" in said[0][2], "groups: engineer" in said[0][3]) == (True, True)
     assert "can view audit" in said[2][2].lower() or "run" in said[2][2]
-    assert secret not in str(Act.objects.values())
+    assert secret not in str(AuditEntry.objects.values())
 
 
 def test_log_ins_and_failures(settings) -> None:
@@ -261,7 +261,7 @@ def test_log_ins_and_failures(settings) -> None:
         client.post("/login/", {"username": name, "password": word})
     for _ in range(6):
         client.post("/login/", {"username": "ann", "password": "wrong"})
-    acts = Act.objects.filter(kind__regex="^account.(log|lock)").order_by("pk")
+    acts = AuditEntry.objects.filter(kind__regex="^account.(log|lock)").order_by("pk")
     assert [(act.kind, act.words) for act in acts] == [
         ("account.logged_in", "ann"),
         ("account.login_failed", "ann"),
@@ -269,7 +269,7 @@ def test_log_ins_and_failures(settings) -> None:
         ("account.login_failed", "ann"),
         ("account.locked_out", "ann"),
     ]
-    assert "mistake" not in str(Act.objects.values())
+    assert "mistake" not in str(AuditEntry.objects.values())
 
 
 @pytest.mark.parametrize("role", ["annotator", "adjudicator"])
@@ -282,7 +282,7 @@ def test_the_page_filters_and_goes_on_by_key(django_assert_max_num_queries) -> N
     person = make_user("engineer", "eve")
     client = client_of(person)
     for n in range(250):
-        record_act(RUNS_EXPORTED, about=("run", n % 2), words=f"export {n}", user=person)
+        record_entry(RUNS_EXPORTED, about=("run", n % 2), words=f"export {n}", user=person)
     with django_assert_max_num_queries(12):
         page = client.get("/acts/?did=run.exported&about=run&about_id=1").content.decode()
     assert [n for n in range(250) if f"export {n}<" in page] == list(range(51, 250, 2))
@@ -290,7 +290,7 @@ def test_the_page_filters_and_goes_on_by_key(django_assert_max_num_queries) -> N
     rest = client.get(f"/acts/{older}").content.decode()
     assert [n for n in range(250) if f"export {n}<" in rest] == list(range(1, 51, 2))
     none = client.get("/acts/?who=nobody&until=2020-01-01").content.decode()
-    assert "No such act" in none
+    assert "No entries" in none
     odd = "/acts/?since=yesterday&before=9999999999999999999999&did=zz&who=%00"
     assert client.get(odd).status_code == 200
 
@@ -305,7 +305,7 @@ def test_days_at_the_ends_of_the_calendar_filter_nothing(zone: str, settings) ->
 
 def test_the_file_holds_what_the_filters_choose() -> None:
     client = client_of(make_user("engineer", "eve"))
-    record_act(RUNS_EXPORTED, words="=cmd|' /C calc'!A0", after="\uff1d1+1")
+    record_entry(RUNS_EXPORTED, words="=cmd|' /C calc'!A0", after="\uff1d1+1")
     answer = client.get("/acts.csv?did=run.exported")
     rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
     assert [(row["words"], row["after"]) for row in rows] == [("'=cmd|' /C calc'!A0", "'\uff1d1+1")]
@@ -319,7 +319,7 @@ def test_every_file_that_goes_out_is_written_down() -> None:
     task_set = make_task().task_set
     client.get(f"/tasks/sets/{task_set.pk}/milestones.json")
     client.get("/acts/")
-    act = Act.objects.get(kind__endswith="downloaded")
+    act = AuditEntry.objects.get(kind__endswith="downloaded")
     assert (act.name, act.after) == ("eve", f"/tasks/sets/{task_set.pk}/milestones.json")
     assert "milestones" in act.words
 
@@ -328,7 +328,7 @@ def test_who_is_blind_on_a_run_reads_no_details() -> None:
     study = make_study(runs=1, name="study of zq-agent")
     blind = annotators_of(study)[0]
     blind.groups.add(Group.objects.get(name="engineer"))
-    record_act(RUNS_EXPORTED, words="zq-agent", before="zq-before", after="zq-after")
+    record_entry(RUNS_EXPORTED, words="zq-agent", before="zq-before", after="zq-after")
     client = client_of(blind)
     for path in ("/acts/", "/acts.csv", "/acts.jsonl"):
         answer = client.get(path)
@@ -360,10 +360,10 @@ def test_who_is_blinded_reads_of_nobody_elses_labels_and_disputes() -> None:
 
 def test_the_command_writes_all_of_it(tmp_path) -> None:
     for n in range(3):
-        record_act(RUNS_EXPORTED, words=f"export {n}")
+        record_entry(RUNS_EXPORTED, words=f"export {n}")
     file = tmp_path / "acts.jsonl"
     call_command("export_audit_log", str(file), stdout=(out := io.StringIO()))
-    assert "3 acts" in out.getvalue()
+    assert "3 entries" in out.getvalue()
     assert [json.loads(line)["words"] for line in file.read_text().splitlines()] == [
         "export 0",
         "export 1",
@@ -375,9 +375,9 @@ def test_the_command_writes_all_of_it(tmp_path) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_flushing_is_the_one_way_in_which_acts_go() -> None:
-    record_act(RUNS_EXPORTED)
+    record_entry(RUNS_EXPORTED)
     call_command("flush", interactive=False, verbosity=0)
-    assert not Act.objects.exists()
-    record_act(RUNS_EXPORTED)
+    assert not AuditEntry.objects.exists()
+    record_entry(RUNS_EXPORTED)
     with pytest.raises(IntegrityError), connection.cursor() as cursor:
         cursor.execute("DELETE FROM runs_act")
