@@ -6,10 +6,10 @@ import sys
 
 from django.core.management import execute_from_command_line
 
-from runs.management.databases import told_to_migrate
+from runs.management.databases import migration_hint
 from runs.telemetry.actors import acting_as, of_command
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webagent.settings.local")
-    with acting_as(of_command(sys.argv)), told_to_migrate(sys.argv):
+    with acting_as(of_command(sys.argv)), migration_hint(sys.argv):
         execute_from_command_line(sys.argv)

@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from tests.webagent.llm.stub import LLMStub, running_stub
 from tests.webagent.llm.stub_models import ENVIRONMENT, stub_registry
-from webagent.llm.client import Client, Patience
+from webagent.llm.client import Client, RetryLimits
 
 # The same examples every time, and no deadline: how long one takes tells of the machine.
 settings.register_profile("suite", settings.get_profile("ci"), max_examples=50)
@@ -47,6 +47,6 @@ def llm_stub() -> Iterator[LLMStub]:
 @pytest.fixture
 def llm_client(llm_stub: LLMStub) -> Iterator[Client]:
     """A client whose models (`stub_models.NAMES`) are the stub; it tries twice, without waiting."""
-    patience = Patience(max_tries=2, first_delay_s=0.0)
+    patience = RetryLimits(max_tries=2, first_delay_s=0.0)
     with Client(stub_registry(llm_stub), environment=ENVIRONMENT, patience=patience) as client:
         yield client

@@ -34,7 +34,7 @@ def logged_with(**facts: object) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        error.add_note(" ".join(f"{name}={fact}" for name, fact in _told(facts).items()))
+        error.add_note(" ".join(f"{name}={fact}" for name, fact in _as_values(facts).items()))
         raise
     finally:
         _known.reset(token)
@@ -42,10 +42,10 @@ def logged_with(**facts: object) -> Iterator[None]:
 
 def facts_now() -> dict[str, object]:
     """The facts of this moment."""
-    return _told(_known.get())
+    return _as_values(_known.get())
 
 
-def _told(facts: Facts) -> dict[str, object]:
+def _as_values(facts: Facts) -> dict[str, object]:
     asked = {name: fact() if callable(fact) else fact for name, fact in facts.items()}
     return {name: fact for name, fact in asked.items() if fact is not None}
 

@@ -14,7 +14,7 @@ from judging.evaluators.registry import REGISTRY
 from judging.models import Evaluation, Label, ReferenceVerdict, Study
 from judging.studies.blinding import items_with_open_labels
 from judging.studies.protocols import DEFAULT_CAUSES, cause_choices
-from runs.launching.policies.judged import Judged
+from runs.launching.policies.judged import RunVerdicts
 from runs.models import Run, User
 
 MOST_STUDIES = 300
@@ -25,14 +25,14 @@ DECIDED = (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED)
 class RerunFacts:
     """The judgements behind `runs.launching.policies.judged.Judgements`."""
 
-    def of(self, run_ids: Iterable[UUID], user: User | None) -> Mapping[UUID, Judged]:
+    def of(self, run_ids: Iterable[UUID], user: User | None) -> Mapping[UUID, RunVerdicts]:
         """Verdicts and marked causes by run. Runs of which nothing is said are missing."""
         ids = list(run_ids)
         references = _references(ids)
         evaluators = _evaluations(ids)
         causes = _causes(ids, user)
         return {
-            run_id: Judged(
+            run_id: RunVerdicts(
                 reference=references.get(run_id),
                 evaluators=evaluators.get(run_id, {}),
                 causes=frozenset(causes.get(run_id, ())),

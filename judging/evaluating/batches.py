@@ -25,7 +25,7 @@ from judging.evaluators.registry import UnknownEvaluatorError, evaluator_of, usa
 from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem, JudgeReply
 from runs.models import Run
 from runs.queue.paid_work import Watcher, Worker, WorkRefusedError
-from runs.queue.steps import patiently
+from runs.queue.steps import retry_write
 from webagent.llm.budget import ReplyCache
 from webagent.llm.interface import LanguageModel, Reply, Usage
 from webagent.llm.registry import ModelEntry
@@ -48,14 +48,14 @@ class StoredReplies:
         found = JudgeReply.objects.filter(pk=key)
         if self._since is not None:
             found = found.filter(created_at__gte=self._since)
-        stored = patiently(found.values_list("reply", flat=True).first)
+        stored = retry_write(found.values_list("reply", flat=True).first)
         return None if stored is None else _reply(stored)
 
     def put(self, key: str, reply: Reply) -> None:
         """Keep it. It was paid, so this waits for a database that is away."""
         stored = asdict(reply) | {"cost": None if reply.cost is None else str(reply.cost)}
         row = JudgeReply(key=key, reply=stored, created_at=timezone.now())
-        patiently(
+        retry_write(
             partial(
                 JudgeReply.objects.bulk_create,
                 [row],

@@ -26,8 +26,8 @@ from runs.models import Milestone, Run, Step
 from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.milestones.checks import ReportedCheck, Rule
 from webagent.milestones.definition import Definition, digest_of, weights_of
+from webagent.milestones.findings import CheckedSteps, Progress, find_milestones, track
 from webagent.milestones.findings import Finding as MilestoneFinding
-from webagent.milestones.findings import Looked, Progress, find_milestones, track
 from webagent.milestones.seen import looks, reported_milestones
 from webagent.placeholders import placeholders
 from webagent.trajectory.records import BlobRecord, StepRecord
@@ -208,7 +208,7 @@ def _reporting_milestones(runs: Iterable[UUID]) -> set[UUID]:
     return set(found.values_list("run", flat=True).distinct())
 
 
-def _finding(milestones: Sequence[Definition], found: Looked, *, n_steps: int) -> Finding:
+def _finding(milestones: Sequence[Definition], found: CheckedSteps, *, n_steps: int) -> Finding:
     findings = [one for one in found.findings if one.name not in found.unseen]
     names = {one.name for one in findings}
     if not names:

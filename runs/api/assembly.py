@@ -146,7 +146,7 @@ class Api(NinjaAPI):
             **options,
         )
         for kind in (Problem, ValidationError, HttpError, Http404, Exception):
-            self.add_exception_handler(kind, _told)
+            self.add_exception_handler(kind, _problem_answer)
 
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
@@ -207,7 +207,7 @@ def _unknown_address() -> HttpResponse:
     return Problem(404, "There is nothing of this name that you may see.").response()
 
 
-def _told(request: HttpRequest, error: Any) -> HttpResponse:
+def _problem_answer(request: HttpRequest, error: Any) -> HttpResponse:
     """The answer that says what an endpoint, or what stands before it, raised."""
     match error:
         case Problem():

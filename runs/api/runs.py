@@ -48,7 +48,7 @@ def list_runs(request: ApiRequest, paging: Paged, filters: Annotated[RunFilters,
     known_only(request, Paging, RunFilters)
     visibility = visibility_of(request.user)
     runs = Run.objects.visible_with(visibility)
-    found = filtered(RunFilter(_given(request), queryset=runs, visibility=visibility))
+    found = filtered(RunFilter(_filter_values(request), queryset=runs, visibility=visibility))
 
     def rows_of(keys: list[UUID]) -> RunQuerySet[Run]:
         return Run.objects.visible_to(request.user, keys).for_list()
@@ -117,7 +117,7 @@ def run_of(request: ApiRequest, run_id: UUID) -> Run:
     return run
 
 
-def _given(request: HttpRequest) -> Any:
+def _filter_values(request: HttpRequest) -> Any:
     """The query without what is of the page alone; verdicts have a scope of their own."""
     given = request.GET.copy()
     for name in set(given) - set(RunFilters.model_fields):

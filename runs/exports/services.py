@@ -52,7 +52,7 @@ def export_runs(
         FileExistsError: the folder holds something already.
         BlobError: a blob is missing in the store.
     """
-    bundles = _told(bundles_of(runs.order_by("pk")), on_run)
+    bundles = _counted(bundles_of(runs.order_by("pk")), on_run)
     if target.suffix != ".zip":
         return write_folder(target, bundles, blinding=blinding)
     with replacing(target) as unfinished:
@@ -72,7 +72,7 @@ def export_atif(
         FileExistsError: the folder holds something already.
         BlobError: a blob is missing in the store.
     """
-    bundles = _told(bundles_of(runs.order_by("pk")), on_run)
+    bundles = _counted(bundles_of(runs.order_by("pk")), on_run)
     if target.suffix != ".zip":
         return write_atif(target, bundles, blinding=blinding)
     with replacing(target) as unfinished, unfinished.open("wb") as file:
@@ -129,7 +129,7 @@ def _as_shown(
     return bundle
 
 
-def _told(bundles: Iterator[RunBundle], on_run: OnRun | None) -> Iterator[RunBundle]:
+def _counted(bundles: Iterator[RunBundle], on_run: OnRun | None) -> Iterator[RunBundle]:
     for bundle in bundles:
         yield bundle
         if on_run:

@@ -17,7 +17,7 @@ from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import ImportJob
 from runs.models.leased_work import WorkState
-from runs.queue.leases import Hold, WorkLostError, sweep_work
+from runs.queue.leases import WorkLease, WorkLostError, sweep_work
 from runs.queue.workers import is_stopping
 from runs.storage.blobs import import_bounds
 from runs.storage.file_storage import StoreUnavailableError
@@ -46,7 +46,7 @@ def import_upload(job_id: UUID) -> bool:
     job = ImportJob.objects.claim(job_id, lease_s=settings.ENV.LEASE_S)
     if job is None:
         return False
-    hold = Hold(job)
+    hold = WorkLease(job)
     with hold.kept():
         try:
             state, changes = _carry_out(job, hold)
@@ -67,7 +67,7 @@ def sweep_imports() -> None:
     drop_unneeded()
 
 
-def _carry_out(job: ImportJob, hold: Hold) -> tuple[WorkState, dict[str, object]]:
+def _carry_out(job: ImportJob, hold: WorkLease) -> tuple[WorkState, dict[str, object]]:
     """State and last changes of the look or the import. Raises WorkLostError."""
     report = ImportReport(is_reading_again=bool(job.reads_again_id))
     try:
@@ -99,7 +99,7 @@ def _carry_out(job: ImportJob, hold: Hold) -> tuple[WorkState, dict[str, object]
     return WorkState.FINISHED, done
 
 
-def _look(job: ImportJob, source: RunSource, hold: Hold) -> dict[str, object]:
+def _look(job: ImportJob, source: RunSource, hold: WorkLease) -> dict[str, object]:
     """The changes that a first look brings. Raises WorkLostError."""
 
     def note(found: Survey) -> None:
@@ -112,7 +112,7 @@ def _look(job: ImportJob, source: RunSource, hold: Hold) -> dict[str, object]:
     return {"survey": told, "n_done": found.n_done, "problem": ""}
 
 
-def _import(job: ImportJob, hold: Hold, source: RunSource, report: ImportReport) -> None:
+def _import(job: ImportJob, hold: WorkLease, source: RunSource, report: ImportReport) -> None:
     """Store all runs, noting each in the report. Raises WorkLostError."""
     try:
         for item in _stored(job, source):

@@ -52,7 +52,7 @@ SHOWN_AS_IT_IS = ("migrate", "--traceback")
 
 
 @contextmanager
-def told_to_migrate(arguments: Sequence[str]) -> Iterator[None]:
+def migration_hint(arguments: Sequence[str]) -> Iterator[None]:
     """One plain line and an exit code of 1, where missing tables or columns broke the command.
 
     Args:

@@ -55,7 +55,7 @@ class KnowledgeEntryQuerySet(models.QuerySet["KnowledgeEntry"]):
         covered = covered.exclude(Exists(allowed.order_by().filter(pk=OuterRef("run"))))
         return self.exclude(Exists(covered))
 
-    def told(self) -> Self:
+    def for_agents(self) -> Self:
         """Those that agents read, in their order."""
         return self.filter(is_enabled=True).order_by("position")
 

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.parsing import read_number
-from webagent.recovery.policy import Answer, RecoveryPolicy
+from webagent.recovery.policy import AnomalyResponse, RecoveryPolicy
 from webagent.recovery.retry_policy import (
     WORTH_RETRYING,
     Infrastructure,
@@ -110,7 +110,11 @@ READY: dict[str, tuple[str, PolicyBody]] = {
     ),
     "Stop when looping": (
         "A run that goes round in circles ends, which saves the steps that it had left.",
-        PolicyBody(recovery=RecoveryPolicy(on_loop=Answer.STOP, on_false_completion=Answer.STOP)),
+        PolicyBody(
+            recovery=RecoveryPolicy(
+                on_loop=AnomalyResponse.STOP, on_false_completion=AnomalyResponse.STOP
+            )
+        ),
     ),
     "Only infrastructure": (
         "Runs that the infrastructure breaks are tried again; agents are left alone.",

@@ -61,7 +61,7 @@ class HeaderMiddleware:
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        self.said = {
+        self.headers = {
             "Content-Security-Policy": build_policy(),
             "Permissions-Policy": NO_DEVICES,
             "Cross-Origin-Resource-Policy": "same-origin",
@@ -74,7 +74,7 @@ class HeaderMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        for name, value in self.said.items():
+        for name, value in self.headers.items():
             response.headers.setdefault(name, value)
         return response
 

@@ -165,7 +165,7 @@ class WorkLostError(Exception):
     """The lease ran out and another worker has the work now. Stop, and write nothing."""
 
 
-class Hold:
+class WorkLease:
     """The right to write to claimed work, until its token is stale.
 
     Its writes raise WorkLostError where it is, and have written nothing then.

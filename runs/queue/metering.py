@@ -20,7 +20,7 @@ LONGEST_STREAK = 20
 
 
 @dataclass(slots=True)
-class Asking:
+class MeteredModel:
     """What became of the requests for one piece of work, such as one run."""
 
     is_void: bool = False
@@ -85,9 +85,9 @@ class Meter:
         return self._last_failure if self._streak >= LONGEST_STREAK else ""
 
     @contextmanager
-    def asking(self) -> Iterator[Asking]:
+    def asking(self) -> Iterator[MeteredModel]:
         """What becomes of this thread's requests meanwhile."""
-        self._here.asking = asking = Asking()
+        self._here.asking = asking = MeteredModel()
         try:
             yield asking
         finally:
@@ -112,7 +112,7 @@ class Meter:
         return reply
 
     def _note_failure(self, failure: ModelFailure) -> None:
-        asking: Asking | None = getattr(self._here, "asking", None)
+        asking: MeteredModel | None = getattr(self._here, "asking", None)
         is_refused = failure.kind is FailureKind.OUT_OF_BUDGET
         is_hopeless = failure.kind in HOPELESS
         if asking is not None and (is_refused or is_hopeless):

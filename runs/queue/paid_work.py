@@ -21,10 +21,10 @@ from runs.catalogue.agents.language_models import (
 )
 from runs.models import PaidWork
 from runs.models.leased_work import WorkState as State
-from runs.queue.crews import Alone, Threads
-from runs.queue.leases import Hold, WorkLostError
-from runs.queue.metering import Asking, Meter
-from runs.queue.steps import patiently
+from runs.queue.concurrency import AtOnce, InTurn
+from runs.queue.leases import WorkLease, WorkLostError
+from runs.queue.metering import Meter, MeteredModel
+from runs.queue.steps import retry_write
 from runs.queue.workers import is_stopping
 from webagent.llm.budget import Budget, ReplyCache
 from webagent.llm.client import Client
@@ -68,10 +68,10 @@ class _Result(Generic[Done]):
     """What came of one item, and what became of its requests to the model."""
 
     done: Done
-    asking: Asking
+    asking: MeteredModel
 
 
-Crew: TypeAlias = Alone[Item, _Result[Done]] | Threads[Item, _Result[Done]]
+Crew: TypeAlias = InTurn[Item, _Result[Done]] | AtOnce[Item, _Result[Done]]
 
 
 class Worker(ABC, Generic[WorkT, Item, Done]):
@@ -87,7 +87,7 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
     def __init__(self, work: WorkT, watcher: Watcher[WorkT] | None = None) -> None:
         self.work = work
         self._watcher = watcher or Watcher()
-        self._hold = Hold(work)
+        self._hold = WorkLease(work)
         self._meter: Meter | None = None
         self._at_a_time = 0
         self._before = (work.n_unpriced, work.input_tokens, work.output_tokens)
@@ -154,12 +154,12 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
         """Why the work has to stop; None when it is through and has ended."""
         try:
             if self.work.n_total is None:
-                patiently(self._choose)
+                retry_write(self._choose)
             with self._asked_model() as model:
                 self.prepare(model)
                 stop = self._do_items()
             if stop is None:
-                patiently(self._finish)
+                retry_write(self._finish)
         except (WorkLostError, DatabaseError):
             raise  # The sweep has it taken up again.
         except (WorkRefusedError, ModelUnavailableError) as error:
@@ -210,19 +210,19 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
                     break
                 self._keep(self._gather(crew))
         # What was spent on items that came to nothing was spent all the same.
-        patiently(lambda: self._hold.renew(**self._costs()))
+        retry_write(lambda: self._hold.renew(**self._costs()))
         return stop
 
     def _crew(self) -> AbstractContextManager[Crew[Item, Done]]:
         if self._meter is None:
-            return Alone(self._do, at_a_time=self.at_once_without_model)
+            return InTurn(self._do, at_a_time=self.at_once_without_model)
         if self._at_a_time == 1:
-            return Alone(self._do, at_a_time=1)
-        return Threads(self._do, size=self._at_a_time)
+            return InTurn(self._do, at_a_time=1)
+        return AtOnce(self._do, size=self._at_a_time)
 
     def _do(self, item: Item) -> _Result[Done]:
         if self._meter is None:
-            return _Result(self.do(item), Asking())
+            return _Result(self.do(item), MeteredModel())
         with self._meter.asking() as asking:
             done = self.do(item)
         return _Result(done, asking)
@@ -247,7 +247,7 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
         if self._meter is not None and self._meter.is_out_of_budget:
             return Stop(State.STOPPED_BY_BUDGET)
         if time.monotonic() - self._looked_at > LOOK_EVERY_S:
-            patiently(self._look)
+            retry_write(self._look)
         return Stop(State.CANCELLED) if self._is_cancelled else None
 
     def _look(self) -> None:
@@ -258,7 +258,7 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
     def _keep(self, results: list[_Result[Done]]) -> None:
         done = [each.done for each in results if not each.asking.is_void]
         if done:
-            patiently(lambda: self._store(done))
+            retry_write(lambda: self._store(done))
             self._watcher.on_progress(self.work)
 
     @transaction.atomic

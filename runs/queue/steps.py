@@ -81,13 +81,13 @@ class StepStore:
         """
         if record.index < len(self.steps):
             self.steps[record.index] = record
-            patiently(lambda: self._restate(record))
+            retry_write(lambda: self._restate(record))
             return
         self._write(blobs, {blob.sha256: blob.media_type for blob in blobs_of(record)})
         writing, self._writing = self._writing, Writing()
         batch = writing.finished()
         self.steps.append(record)
-        patiently(lambda: self._store(record, batch))
+        retry_write(lambda: self._store(record, batch))
         self._stored |= writing.begun
         if self._on_step is not None:
             self._on_step(record)
@@ -121,7 +121,7 @@ AWAY = (OperationalError, InterfaceError, InternalError)
 """The last is what a process hears that froze in a transaction till the server ended it."""
 
 
-def patiently(write: Callable[[], T]) -> T:
+def retry_write(write: Callable[[], T]) -> T:
     """What the write returns, tried again while the database is away, for as long as a lease.
 
     The write must be a transaction that is safe to repeat.
@@ -184,7 +184,7 @@ class Heartbeat:
         """
         if self.is_lost:
             raise LeaseLostError(f"run {self._lease.run_id} was taken away")
-        self.is_cancelled = self.is_cancelled or patiently(self._lease.is_to_cancel)
+        self.is_cancelled = self.is_cancelled or retry_write(self._lease.is_to_cancel)
         return self.is_cancelled or is_stopping()
 
     def _renew(self) -> None:

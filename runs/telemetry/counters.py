@@ -14,7 +14,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from webagent.llm.failures import Tried, watch
+from webagent.llm.failures import RequestAttempt, watch
 from webagent.trajectory.records import RunRecord
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -79,7 +79,7 @@ def count_attempt(status: str, record: RunRecord) -> None:
     attempts.labels(status, record.end_reason or "", blamed or "").inc()
 
 
-def count_try(tried: Tried) -> None:
+def count_try(tried: RequestAttempt) -> None:
     """One try at a request to a language model."""
     llm_tries.labels(tried.model, tried.result).inc()
     llm_retries.labels(tried.model).inc(tried.is_retry)

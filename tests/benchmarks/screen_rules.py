@@ -24,7 +24,7 @@ from playwright.sync_api import BrowserContext, Page
 from tests.benchmarks.page_screen import read_page
 from webagent.agents.screen.looking import Read, reader_of
 from webagent.agents.screen.scripted import ScreenScripted
-from webagent.agents.screen.settings import SightSettings
+from webagent.agents.screen.settings import VisionSettings
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import start_playwright, stop_playwright
 from webagent.environment.browsergym_environment import LocalSite
@@ -71,7 +71,7 @@ def attempt(page: Page, task: str, seed: int, read: Callable[[Page], Read]) -> T
     made = _CLASSES[task](seed=seed, base_url=BASE_URL)
     page.set_default_timeout(10_000)
     goal, _info = made.setup(page)
-    agent = ScreenScripted(SightSettings(), read(page))
+    agent = ScreenScripted(VisionSettings(), read(page))
     actions, decisions = action_set(), []
     raw = 0.0
     for _step in range(MAX_STEPS):
@@ -159,7 +159,7 @@ def main() -> None:
     seeds = range(int(first), int(last or first) + 1)
     if given.misses:
         given.misses.mkdir(parents=True, exist_ok=True)
-    by_picture = reader_of(SightSettings(ocr=given.ocr))
+    by_picture = reader_of(VisionSettings(ocr=given.ocr))
     run(
         given.tasks.split(","),
         seeds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.webagent.moody_site import MoodySite, MoodyTask
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
-from webagent.environment.browsergym_task import Patience
+from webagent.environment.browsergym_task import RetryWaits
 from webagent.environment.registry import register_suite
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 
@@ -29,7 +29,7 @@ def environment(
         settings=settings,
         delay_s=0.1,
         step_timeout_s=step_timeout_s,
-        patience=Patience(tries=1, first_wait_s=0.05),
+        patience=RetryWaits(tries=1, first_wait_s=0.05),
     )
 
 

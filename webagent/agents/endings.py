@@ -23,7 +23,7 @@ _PLACES = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RunEnd:
     """How a run came to its end. `error_kind` is the provider's own word for its failure.
 
     `retry_after_s` is how long the site asks to stay away before the next attempt.
@@ -40,13 +40,13 @@ class Ending:
 class Broken(Exception):
     """The run cannot go on; carries how it ends, and what the agent did until then."""
 
-    def __init__(self, ending: Ending, decision: Decision | None = None) -> None:
+    def __init__(self, ending: RunEnd, decision: Decision | None = None) -> None:
         super().__init__(ending.reason)
         self.ending = ending
         self.decision = decision or Decision(action=None)
 
 
-CANCELLED = Ending(Outcome.INCOMPLETE, EndReason.CANCELLED)
+CANCELLED = RunEnd(Outcome.INCOMPLETE, EndReason.CANCELLED)
 
 
 def claim(result: StepResult | None) -> Outcome:
@@ -56,9 +56,9 @@ def claim(result: StepResult | None) -> Outcome:
     return Outcome.SUCCESS if result is not None and result.reward > 0 else Outcome.FAILURE
 
 
-def environment_failed(failure: EnvironmentFailure) -> Ending:
+def environment_failed(failure: EnvironmentFailure) -> RunEnd:
     """The ending of a run whose environment failed: an error, never a failure of the agent."""
-    return Ending(
+    return RunEnd(
         Outcome.ERROR,
         EndReason.EXCEPTION,
         _error(failure, ErrorOrigin.ENVIRONMENT, failure.fault),
@@ -67,13 +67,13 @@ def environment_failed(failure: EnvironmentFailure) -> Ending:
     )
 
 
-def agent_failed(failure: AgentFailure, result: StepResult | None) -> Ending:
+def agent_failed(failure: AgentFailure, result: StepResult | None) -> RunEnd:
     """The ending of a run whose agent could not decide; at the end of its means it has failed."""
     if isinstance(failure, OutOfBudget):
-        return Ending(claim(result), EndReason.COST_LIMIT)
+        return RunEnd(claim(result), EndReason.COST_LIMIT)
     if isinstance(failure, OutOfCompletions):
-        return Ending(claim(result), EndReason.MESSAGE_LIMIT)
-    return Ending(
+        return RunEnd(claim(result), EndReason.MESSAGE_LIMIT)
+    return RunEnd(
         Outcome.ERROR,
         EndReason.EXCEPTION,
         _error(failure, failure.origin, failure.fault),
@@ -82,10 +82,10 @@ def agent_failed(failure: AgentFailure, result: StepResult | None) -> Ending:
     )
 
 
-def errored(error: Exception, origin: ErrorOrigin) -> Ending:
+def errored(error: Exception, origin: ErrorOrigin) -> RunEnd:
     """The ending of a run that an exception broke."""
     fault = Fault.HARNESS if origin is ErrorOrigin.HARNESS else None
-    return Ending(Outcome.ERROR, EndReason.EXCEPTION, _error(error, origin, fault))
+    return RunEnd(Outcome.ERROR, EndReason.EXCEPTION, _error(error, origin, fault))
 
 
 def _error(error: Exception, origin: ErrorOrigin, fault: Fault | None) -> ErrorRecord:

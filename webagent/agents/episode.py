@@ -12,14 +12,14 @@ from webagent.agents.agent import Agent, AgentFailure, Remembering
 from webagent.agents.endings import (
     CANCELLED,
     Broken,
-    Ending,
+    RunEnd,
     Spending,
     agent_failed,
     claim,
     environment_failed,
     errored,
 )
-from webagent.agents.recovering import Recovery, Way
+from webagent.agents.recovering import Recovery, WayBack
 from webagent.agents.replaying import Replay
 from webagent.environment.interface import Environment, EnvironmentFailure, take_step
 from webagent.trajectory.live import Decision, Observation, StepResult
@@ -67,7 +67,7 @@ class Episode:
         self.result: StepResult | None = None
         self.claimed_success: bool | None = None
 
-    def play(self, seed: int) -> Ending:
+    def play(self, seed: int) -> RunEnd:
         """How it ended, with every step recorded."""
         self._seed = seed
         try:
@@ -81,11 +81,11 @@ class Episode:
             ending = broken.ending
         return ending
 
-    def _step(self, before: Observation) -> Ending | None:
+    def _step(self, before: Observation) -> RunEnd | None:
         """Take one step; the ending if it was the last."""
         started_at = datetime.now(UTC)
         result: StepResult | None = None
-        ending: Ending | None = None
+        ending: RunEnd | None = None
         executed = True
         try:
             decision = self._decide(before)
@@ -106,7 +106,7 @@ class Episode:
         ending = ending or self._ending(decision, result)
         way = self._judge(before, decision, result, ending)
         if way is not None and way.end is not None:
-            ending = Ending(claim(self.result), way.end)
+            ending = RunEnd(claim(self.result), way.end)
         goes_back = ending is None and way is not None and way.keep is not None
         record = self._recorder.step(
             before,
@@ -132,8 +132,8 @@ class Episode:
         before: Observation,
         decision: Decision,
         result: StepResult | None,
-        ending: Ending | None,
-    ) -> Way | None:
+        ending: RunEnd | None,
+    ) -> WayBack | None:
         if self.recovery is None or result is None:
             return None
         return self.recovery.judge(
@@ -144,7 +144,7 @@ class Episode:
             steps_left=self._max_steps - self._decided,
         )
 
-    def _go_back(self, way: Way) -> Ending | None:
+    def _go_back(self, way: WayBack) -> RunEnd | None:
         """Undo what led into the anomaly, and let another agent go on from there."""
         recovery, recorder = self.recovery, self._recorder
         assert recovery is not None  # noqa: S101 (mypy; a way comes from it)
@@ -168,7 +168,7 @@ class Episode:
             )
         self.last = replayed.seen
         if divergence is not None:
-            return Ending(claim(self.result), EndReason.REPLAY_DIVERGED)
+            return RunEnd(claim(self.result), EndReason.REPLAY_DIVERGED)
         if self.result is not None:
             # After a fresh start nothing of what was reached before is left.
             nothing = replace(self.result, observation=replayed.seen, reward=0.0, raw_reward=None)
@@ -186,26 +186,26 @@ class Episode:
         if isinstance(agent, Remembering):
             self._as_agent(lambda: agent.resume_from(history))
 
-    def _ending(self, decision: Decision, result: StepResult | None) -> Ending | None:
+    def _ending(self, decision: Decision, result: StepResult | None) -> RunEnd | None:
         outcome = claim(result or self.result)
         if result is not None and result.terminated:
             gave_up = result.gave_up
-            return Ending(outcome, EndReason.AGENT_GAVE_UP if gave_up else EndReason.TASK_ENDED)
+            return RunEnd(outcome, EndReason.AGENT_GAVE_UP if gave_up else EndReason.TASK_ENDED)
         if decision.gave_up:
-            return Ending(outcome, EndReason.AGENT_GAVE_UP)
+            return RunEnd(outcome, EndReason.AGENT_GAVE_UP)
         if decision.finished or result is None:
-            return Ending(outcome, EndReason.AGENT_STOPPED)
+            return RunEnd(outcome, EndReason.AGENT_STOPPED)
         if result.truncated or self._decided >= self._max_steps:
-            return Ending(outcome, EndReason.MAX_STEPS)
+            return RunEnd(outcome, EndReason.MAX_STEPS)
         if (spent := self.spending.end) is not None:
-            return Ending(outcome, spent)
+            return RunEnd(outcome, spent)
         return self._interrupted()
 
-    def _interrupted(self) -> Ending | None:
+    def _interrupted(self) -> RunEnd | None:
         if self._should_stop():
             return CANCELLED
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            return Ending(claim(self.result), EndReason.TIME_LIMIT)
+            return RunEnd(claim(self.result), EndReason.TIME_LIMIT)
         return None
 
     def _decide(self, before: Observation) -> Decision:

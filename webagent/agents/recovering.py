@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from webagent.agents.agent import Agent
 from webagent.recovery.anomalies import Anomaly, Screens, Watch, what_was_done
-from webagent.recovery.policy import Answer, Otherwise, RecoveryPolicy, Writes
+from webagent.recovery.policy import AnomalyResponse, Fallback, RecoveryPolicy, RepeatedWrites
 from webagent.trajectory.actions import action_kind, parse_browsergym_actions
 from webagent.trajectory.live import Decision, Observation, StepResult, Taken
 from webagent.trajectory.records import EndReason, EventKind, EventRecord, Json, StepRecord
@@ -36,7 +36,7 @@ class PathStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class WayBack:
     """What follows on an anomaly: back to where `keep` steps were done, the end, or neither."""
 
     anomaly: Anomaly
@@ -109,7 +109,7 @@ class Recovery:
         *,
         is_over: bool,
         steps_left: int,
-    ) -> Way | None:
+    ) -> WayBack | None:
         """What follows on the step that was just taken; None if nothing is wrong.
 
         Args:
@@ -122,7 +122,7 @@ class Recovery:
         anomaly = self._watch.see(index, did, kinds)
         if anomaly is None:
             return None
-        way = Way(anomaly, "run_ended") if is_over else self._way(anomaly)
+        way = WayBack(anomaly, "run_ended") if is_over else self._way(anomaly)
         self._anomalies += 1
         self._note_anomaly(way, steps_left)
         if way.keep is None:
@@ -146,7 +146,7 @@ class Recovery:
         self._end_switch()
         return True
 
-    def cut(self, way: Way, at: int) -> tuple[PathStep, ...]:
+    def cut(self, way: WayBack, at: int) -> tuple[PathStep, ...]:
         """The steps that are undone; the way is as long as the recovery keeps it.
 
         Args:
@@ -231,23 +231,23 @@ class Recovery:
             "steps_saved_at_most": self._saved,
         }
 
-    def _way(self, anomaly: Anomaly) -> Way:
+    def _way(self, anomaly: Anomaly) -> WayBack:
         policy = self.policy
         is_loop = anomaly.kind == "loop"
-        if (policy.on_loop if is_loop else policy.on_false_completion) is Answer.STOP:
-            return Way(anomaly, "stopped", end=EndReason.HARNESS_LOOP_STOP)
-        ends = policy.otherwise is Otherwise.STOP
+        if (policy.on_loop if is_loop else policy.on_false_completion) is AnomalyResponse.STOP:
+            return WayBack(anomaly, "stopped", end=EndReason.HARNESS_LOOP_STOP)
+        ends = policy.otherwise is Fallback.STOP
         if self._recoveries >= policy.recoveries:
-            return Way(anomaly, "spent", end=EndReason.RECOVERY_EXHAUSTED if ends else None)
+            return WayBack(anomaly, "spent", end=EndReason.RECOVERY_EXHAUSTED if ends else None)
         before = sum(step.index < anomaly.first for step in self.path)
         keep = max(0, before - policy.steps_before)
         writes = tuple(step.index for step in self.path[:keep] if step.record.write_like)
-        if writes and policy.writes is Writes.REFUSE:
+        if writes and policy.writes is RepeatedWrites.REFUSE:
             end = EndReason.RECOVERY_REFUSED if ends else None
-            return Way(anomaly, "refused", end=end, writes=writes)
-        return Way(anomaly, "recovered", keep=keep, writes=writes)
+            return WayBack(anomaly, "refused", end=end, writes=writes)
+        return WayBack(anomaly, "recovered", keep=keep, writes=writes)
 
-    def _note_anomaly(self, way: Way, steps_left: int) -> None:
+    def _note_anomaly(self, way: WayBack, steps_left: int) -> None:
         detail: dict[str, JsonValue] = {
             "period": way.anomaly.period,
             "answer": way.answer,

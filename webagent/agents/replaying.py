@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeVar
 
-from webagent.agents.endings import Broken, Ending
+from webagent.agents.endings import Broken, RunEnd
 from webagent.agents.recovering import Divergence, PathStep
 from webagent.environment.interface import Environment, take_step
 from webagent.recovery.policy import RecoveryPolicy
@@ -32,7 +32,7 @@ class Replayed:
 
     seen: Observation
     result: StepResult | None
-    ending: Ending | None = None
+    ending: RunEnd | None = None
     divergence: Divergence | None = None
 
 
@@ -46,7 +46,7 @@ class Replay:
         policy: RecoveryPolicy,
         *,
         ask: Ask,
-        interrupted: Callable[[], Ending | None],
+        interrupted: Callable[[], RunEnd | None],
     ) -> None:
         self._environment = environment
         self._recorder = recorder

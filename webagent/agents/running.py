@@ -10,7 +10,7 @@ from decimal import Decimal
 from pydantic import JsonValue
 
 from webagent.agents.agent import Agent
-from webagent.agents.endings import Ending, Spending, environment_failed
+from webagent.agents.endings import RunEnd, Spending, environment_failed
 from webagent.agents.episode import Episode
 from webagent.agents.recovering import Recovery
 from webagent.environment.browser import BrowserSettings
@@ -174,7 +174,7 @@ def _with_spending(record: RunRecord, spending: Spending) -> RunRecord:
     return record.model_copy(update={"extra": {**(record.extra or {}), **extra} or None})
 
 
-def _ended(record: RunRecord, ending: Ending) -> RunRecord:
+def _ended(record: RunRecord, ending: RunEnd) -> RunRecord:
     """The record with its end. A run that broke has no reward: nothing was judged."""
     ended_at = datetime.now(UTC)
     extra: dict[str, JsonValue] = dict(record.extra or {})

@@ -25,7 +25,7 @@ from typing import Any, Self, TypeVar
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import driver_answers, start_driver, stop_playwright
 from webagent.environment.browsergym_session import BrowserGymSession
-from webagent.environment.browsergym_task import Patience, TaskEntrypoint
+from webagent.environment.browsergym_task import RetryWaits, TaskEntrypoint
 from webagent.environment.interface import EnvironmentFailure
 from webagent.environment.own_thread import OwnThread, StillRunning
 from webagent.trajectory.faults import Fault
@@ -139,7 +139,7 @@ class BrowserGymEnvironment:
         delay_s: float = 0.5,
         reset_timeout_s: float = 90.0,
         step_timeout_s: float = 60.0,
-        patience: Patience | None = None,
+        patience: RetryWaits | None = None,
         chat_window: bool = False,
     ) -> None:
         self._entrypoint = entrypoint
@@ -152,7 +152,7 @@ class BrowserGymEnvironment:
         self._delay_s = delay_s
         self._reset_timeout_s = reset_timeout_s
         self._step_timeout_s = step_timeout_s
-        self._patience = patience or Patience()
+        self._patience = patience or RetryWaits()
         self._chat_window = chat_window
         self._site_retries = 0
         self._sites: list[LocalSite] = []

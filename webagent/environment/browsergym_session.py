@@ -20,7 +20,7 @@ from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import start_playwright, stop_playwright
 from webagent.environment.browsergym_observation import live_observation
 from webagent.environment.browsergym_task import (
-    Patience,
+    RetryWaits,
     SiteWaits,
     TaskEntrypoint,
     WatchedTask,
@@ -75,7 +75,7 @@ class BrowserGymSession:
         hosts: Hosts,
         *,
         delay_s: float,
-        patience: Patience,
+        patience: RetryWaits,
         chat_window: bool,
     ) -> None:
         self._hosts = hosts

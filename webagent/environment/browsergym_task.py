@@ -17,7 +17,7 @@ from webagent.trajectory.records import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RetryWaits:
     """How often and how long a page of the task's own site is waited for within one attempt.
 
     Short on purpose: what takes longer is for the next attempt, which starts afresh.
@@ -59,7 +59,7 @@ class SiteWaits:
         time.sleep(seconds)
 
 
-def settle(watch: NetworkWatch, patience: Patience, waits: SiteWaits) -> None:
+def settle(watch: NetworkWatch, patience: RetryWaits, waits: SiteWaits) -> None:
     """Load the broken pages again until they are well or patience ends."""
     tried = 0
     while broken := [page for page in watch.broken() if page.may_pass]:
@@ -101,7 +101,7 @@ TaskEntrypoint = Callable[..., Any]
 class WatchedTask:
     """The four methods that BrowserGym calls, around those of the task itself."""
 
-    def __init__(self, task: Any, hosts: Hosts, patience: Patience, waits: SiteWaits) -> None:
+    def __init__(self, task: Any, hosts: Hosts, patience: RetryWaits, waits: SiteWaits) -> None:
         self._task = task
         self._hosts = hosts
         self._patience = patience

@@ -27,7 +27,7 @@ class Exclusion(StrEnum):
     NO_DELAY = "no_delay"
 
 
-class Steps(StrEnum):
+class StepsNeeded(StrEnum):
     """How often the page must be looked at to finish a task."""
 
     ONE = "one"
@@ -187,7 +187,7 @@ GROUPS = {"one-step": ONE_STEP, "many-step": MANY_STEP, "all": (*ONE_STEP, *MANY
 _REASONS = {
     name: why for group in (EXCLUDED, OUTSIDE) for why, names in group.items() for name in names
 }
-_STEPS = dict.fromkeys(ONE_STEP, Steps.ONE) | dict.fromkeys(MANY_STEP, Steps.MANY)
+_STEPS = dict.fromkeys(ONE_STEP, StepsNeeded.ONE) | dict.fromkeys(MANY_STEP, StepsNeeded.MANY)
 
 
 class UnknownSuiteTask(LookupError):
@@ -199,7 +199,7 @@ def short_name(task_name: str) -> str:
     return task_name.removeprefix(f"{TASK_SET}.")
 
 
-def steps_of(task_name: str) -> Steps | None:
+def steps_of(task_name: str) -> StepsNeeded | None:
     """Whether the task takes one look or several; None for those that are left out."""
     return _STEPS.get(short_name(task_name))
 

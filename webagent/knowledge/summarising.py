@@ -175,7 +175,7 @@ def summarise(
         if not progress.bad or asked.asks >= max_asks:
             break
         progress.n_redone += len(progress.bad)
-        asked.object_to([_told(rejected) for rejected in progress.bad], "again")
+        asked.object_to([_reason_text(rejected) for rejected in progress.bad], "again")
     return _summarised(progress, known, asked.asks)
 
 
@@ -209,7 +209,7 @@ def _sort(entries: Sequence[_Entry], literals: Literals, progress: _Progress) ->
             progress.good.append(entry)
 
 
-def _told(rejected: Rejected) -> str:
+def _reason_text(rejected: Rejected) -> str:
     sources = ", ".join(map(str, rejected.entry.sources))
     return f"The entry with the sources {sources} has {'; '.join(map(str, rejected.leaks))}."
 

@@ -12,7 +12,7 @@ from webagent.llm.interface import Message, Request, TextPart, Usage
 from webagent.llm.registry import ModelEntry, SchemaMode
 from webagent.llm.wire import (
     JsonObject,
-    Said,
+    RawReply,
     Shape,
     Stop,
     base64_of,
@@ -120,7 +120,7 @@ def _message(message: Message) -> JsonObject:
     return {"role": message.role, "content": blocks}
 
 
-def read(content: bytes | JsonObject, name: str) -> Said:
+def read(content: bytes | JsonObject, name: str) -> RawReply:
     """What a whole message says; the input of a forced tool is its text, as JSON.
 
     Raises:
@@ -133,7 +133,7 @@ def read(content: bytes | JsonObject, name: str) -> Said:
         for block in message.content
         if block.type == "tool_use"
     ]
-    return Said(
+    return RawReply(
         text=inputs[0] if inputs else "".join(texts),
         model=message.model,
         usage=_usage(message.usage),
@@ -159,7 +159,7 @@ def _usage(usage: _Usage) -> Usage:
     )
 
 
-def read_stream(events: Iterable[JsonObject], name: str) -> Said:
+def read_stream(events: Iterable[JsonObject], name: str) -> RawReply:
     """What a streamed message says at its end.
 
     Raises:
@@ -179,7 +179,7 @@ def read_stream(events: Iterable[JsonObject], name: str) -> Said:
         inputs.append(event.delta.partial_json)
         reason = event.delta.stop_reason or reason
         if event.type == "message_stop":
-            return Said(
+            return RawReply(
                 text="".join(inputs) or "".join(texts),
                 model=model,
                 usage=_usage(_Usage.model_validate(usage)),

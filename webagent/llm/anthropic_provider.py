@@ -31,7 +31,7 @@ from webagent.llm.failures import (
 from webagent.llm.interface import Reply, Request
 from webagent.llm.registry import ModelEntry
 from webagent.llm.transport import http_client
-from webagent.llm.wire import Said, Shape, events_of, read_shape, reply_of, tables_of
+from webagent.llm.wire import RawReply, Shape, events_of, read_shape, reply_of, tables_of
 
 
 class AnthropicProvider:
@@ -64,7 +64,7 @@ class AnthropicProvider:
             seconds=self._clock() - begun,
         )
 
-    def _ask(self, request: Request) -> tuple[Said, httpx2.Headers]:
+    def _ask(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
         body = anthropic_messages.body(request, self._entry)
         create = self._sdk.messages.with_raw_response.create
         model, most = self._entry.model, request.max_tokens

@@ -10,7 +10,7 @@ from typing import Protocol
 from webagent.llm.budget import cache_key, cost_of
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request
 from webagent.llm.registry import ModelEntry
-from webagent.llm.wire import Said, Shape, reply_of
+from webagent.llm.wire import RawReply, Shape, reply_of
 
 MAX_RESULT_BYTES = 1024**3
 Outcome = Reply | ModelFailure
@@ -55,7 +55,7 @@ def requests_by_key(requests: Sequence[Request], entry: ModelEntry) -> dict[str,
     return {cache_key(request, entry): request for request in requests}
 
 
-def outcome_of(entry: ModelEntry, read: Callable[[], Said], request_id: str) -> Outcome:
+def outcome_of(entry: ModelEntry, read: Callable[[], RawReply], request_id: str) -> Outcome:
     """The reply as it would have come on its own, at the price of a batch."""
     try:
         reply = reply_of(read(), entry.name, request_id=request_id)

@@ -17,13 +17,13 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from webagent.llm.budget import Budget, ReplyCache, Reservation, cache_key, cost_of, most_cost
-from webagent.llm.failures import Tried, tell
+from webagent.llm.failures import RequestAttempt, tell
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request, Usage
 from webagent.llm.registry import ModelEntry, ProviderName, Registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RetryLimits:
     """How often and how long one request is tried.
 
     No try begins after `max_seconds`; the last one may still take its entry's `timeout_s`.
@@ -123,7 +123,7 @@ class Client:
         *,
         budget: Budget | None = None,
         cache: ReplyCache | None = None,
-        patience: Patience | None = None,
+        patience: RetryLimits | None = None,
         environment: Mapping[str, str] = os.environ,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -132,7 +132,7 @@ class Client:
         self.registry = registry
         self._budget = budget
         self._cache = cache
-        self._patience = patience or Patience()
+        self._patience = patience or RetryLimits()
         self._clock = clock
         self._sleep = sleep
         self._chance = chance
@@ -215,7 +215,7 @@ class Client:
 
     def _ask_watched(self, lane: _Lane, request: Request, is_retry: bool) -> Reply:
         begun = self._clock()
-        about = partial(Tried, model=lane.entry.name, is_retry=is_retry)
+        about = partial(RequestAttempt, model=lane.entry.name, is_retry=is_retry)
         try:
             reply = self._ask_once(lane, request)
         except ModelFailure as failure:

@@ -207,7 +207,7 @@ def _moment(value: str | None) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class RequestAttempt:
     """One try. `result` is "ok" or the kind of failure; `cost` None where nobody knows it."""
 
     model: str
@@ -218,16 +218,16 @@ class Tried:
     cost: Decimal | None
 
 
-_watchers: list[Callable[[Tried], None]] = []
+_watchers: list[Callable[[RequestAttempt], None]] = []
 
 
-def watch(watcher: Callable[[Tried], None]) -> None:
+def watch(watcher: Callable[[RequestAttempt], None]) -> None:
     """From now on tell this watcher, in the thread that asked; it must not raise."""
     if watcher not in _watchers:
         _watchers.append(watcher)
 
 
-def tell(tried: Tried) -> None:
+def tell(tried: RequestAttempt) -> None:
     """Tell every watcher."""
     for watcher in _watchers:
         watcher(tried)

@@ -12,7 +12,7 @@ from webagent.llm.registry import ModelEntry, SchemaMode
 from webagent.llm.wire import (
     CachedTokens,
     JsonObject,
-    Said,
+    RawReply,
     Shape,
     Stop,
     clean,
@@ -102,7 +102,7 @@ def _message(message: Message) -> JsonObject:
     }
 
 
-def read(content: bytes | JsonObject, name: str) -> Said:
+def read(content: bytes | JsonObject, name: str) -> RawReply:
     """What a whole completion says.
 
     Raises:
@@ -110,7 +110,7 @@ def read(content: bytes | JsonObject, name: str) -> Said:
     """
     completion = read_shape(_Completion, content, name)
     choice = completion.choices[0]
-    return _said(
+    return _raw_reply(
         choice.message.content or "",
         choice.message.refusal or "",
         choice.finish_reason,
@@ -119,7 +119,7 @@ def read(content: bytes | JsonObject, name: str) -> Said:
     )
 
 
-def read_stream(chunks: Iterable[JsonObject], name: str) -> Said:
+def read_stream(chunks: Iterable[JsonObject], name: str) -> RawReply:
     """What a streamed completion says at its end.
 
     Raises:
@@ -138,13 +138,15 @@ def read_stream(chunks: Iterable[JsonObject], name: str) -> Said:
             reason = choice.finish_reason or reason
     if reason is None:
         raise cut_stream(name)
-    return _said("".join(text), "".join(refusal), reason, model, usage)
+    return _raw_reply("".join(text), "".join(refusal), reason, model, usage)
 
 
-def _said(text: str, refusal: str, reason: str | None, model: str, usage: _Usage | None) -> Said:
+def _raw_reply(
+    text: str, refusal: str, reason: str | None, model: str, usage: _Usage | None
+) -> RawReply:
     counted = usage or _Usage()
     details = counted.prompt_tokens_details or CachedTokens()
-    return Said(
+    return RawReply(
         text=refusal or text,
         model=model,
         usage=Usage(

@@ -33,7 +33,7 @@ from webagent.llm.failures import (
 from webagent.llm.interface import ModelFailure, Reply, Request
 from webagent.llm.registry import Api, ModelEntry
 from webagent.llm.transport import http_client
-from webagent.llm.wire import JsonObject, Said, Shape, events_of, read_shape, reply_of
+from webagent.llm.wire import JsonObject, RawReply, Shape, events_of, read_shape, reply_of
 
 
 class OpenAIProvider:
@@ -67,7 +67,7 @@ class OpenAIProvider:
             seconds=self._clock() - begun,
         )
 
-    def _ask_responses(self, request: Request) -> tuple[Said, httpx2.Headers]:
+    def _ask_responses(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
         body = openai_responses.body(request, self._entry)
         create = self._sdk.responses.with_raw_response.create
         if self._entry.streaming:
@@ -79,7 +79,7 @@ class OpenAIProvider:
         whole = create(model=self._entry.model, extra_body=body)
         return openai_responses.read(whole.content, self._entry.name, self._key), whole.headers
 
-    def _ask_chat(self, request: Request) -> tuple[Said, httpx2.Headers]:
+    def _ask_chat(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
         body = openai_chat.body(request, self._entry)
         create = self._sdk.chat.completions.with_raw_response.create
         model = self._entry.model
@@ -249,7 +249,7 @@ class OpenAIBatches:
         if answer.status_code != 200:
             return line.custom_id, self._failed(answer)
 
-        def read() -> Said:
+        def read() -> RawReply:
             if self._entry.api is Api.CHAT:
                 return openai_chat.read(answer.body, name)
             return openai_responses.read(answer.body, name, self._key)

@@ -12,7 +12,7 @@ from webagent.llm.registry import ModelEntry, SchemaMode
 from webagent.llm.wire import (
     CachedTokens,
     JsonObject,
-    Said,
+    RawReply,
     Shape,
     Stop,
     clean,
@@ -107,7 +107,7 @@ def _message(message: Message) -> JsonObject:
     }
 
 
-def read(content: bytes | JsonObject, name: str, key: str | None) -> Said:
+def read(content: bytes | JsonObject, name: str, key: str | None) -> RawReply:
     """What a whole response says.
 
     Raises:
@@ -127,7 +127,7 @@ def read(content: bytes | JsonObject, name: str, key: str | None) -> Said:
         stop = Stop.REFUSED if reason == "content_filter" else Stop.LENGTH
     if refusal:
         stop, text = Stop.REFUSED, refusal
-    return Said(text=text, model=response.model, usage=usage, stop=stop)
+    return RawReply(text=text, model=response.model, usage=usage, stop=stop)
 
 
 def _usage(usage: _Usage) -> Usage:
@@ -140,7 +140,7 @@ def _usage(usage: _Usage) -> Usage:
     )
 
 
-def read_stream(events: Iterable[JsonObject], name: str, key: str | None) -> Said:
+def read_stream(events: Iterable[JsonObject], name: str, key: str | None) -> RawReply:
     """What a streamed response says at its end.
 
     Raises:

@@ -32,7 +32,7 @@ class Stop(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class RawReply:
     """A whole reply, whatever protocol it came by."""
 
     text: str
@@ -134,7 +134,7 @@ def merged(extra: Mapping[str, object], ours: Mapping[str, object]) -> JsonObjec
     return result
 
 
-def reply_of(said: Said, name: str, *, request_id: str, seconds: float = 0.0) -> Reply:
+def reply_of(said: RawReply, name: str, *, request_id: str, seconds: float = 0.0) -> Reply:
     """The reply, without its cost, if the model came to the end of it.
 
     Raises:
@@ -146,7 +146,7 @@ def reply_of(said: Said, name: str, *, request_id: str, seconds: float = 0.0) ->
     )
 
 
-def _held_to_its_end(said: Said, name: str) -> Said:
+def _held_to_its_end(said: RawReply, name: str) -> RawReply:
     """The reply, if the model came to the end of it.
 
     Raises:

@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from webagent.milestones.seen import Seen, plain, plain_name
+from webagent.milestones.seen import StepView, plain, plain_name
 from webagent.trajectory.axtree import Node
 from webagent.trajectory.records import ActionRecord
 
@@ -57,15 +57,15 @@ class UrlCheck(_Check):
     kind: Literal["url"] = "url"
     pattern: Pattern
 
-    def can_see(self, seen: Seen) -> bool:
+    def can_see(self, seen: StepView) -> bool:
         """Whether there is an address."""
         return seen.url is not None
 
-    def finds(self, seen: Seen) -> bool | None:
+    def finds(self, seen: StepView) -> bool | None:
         """Whether the address fits."""
         return fits(_plain_url(self.pattern), _plain_url(seen.url or ""))
 
-    def evidence(self, seen: Seen) -> str:
+    def evidence(self, seen: StepView) -> str:
         """What was found, in words."""
         return f"the address is {(seen.url or '')[:MAX_CHARS]}"
 
@@ -79,15 +79,15 @@ class TextCheck(_Check):
     kind: Literal["text"] = "text"
     text: Pattern
 
-    def can_see(self, seen: Seen) -> bool:
+    def can_see(self, seen: StepView) -> bool:
         """Whether there is a page."""
         return seen.tree is not None
 
-    def finds(self, seen: Seen) -> bool | None:
+    def finds(self, seen: StepView) -> bool | None:
         """Whether the words are there."""
         return fits(f"*{plain_name(self.text)}*", seen.text)
 
-    def evidence(self, seen: Seen) -> str:
+    def evidence(self, seen: StepView) -> str:
         """What was found, in words."""
         return f"the page says “{self.text}”"
 
@@ -121,11 +121,11 @@ class ElementCheck(_Check):
         """A state passes; having been there does not."""
         return self.state != "present"
 
-    def can_see(self, seen: Seen) -> bool:
+    def can_see(self, seen: StepView) -> bool:
         """Whether there is a page."""
         return seen.tree is not None
 
-    def finds(self, seen: Seen) -> bool | None:
+    def finds(self, seen: StepView) -> bool | None:
         """Whether the element is so; None where a page does not show it at all.
 
         An element of another page keeps the state in which it was last seen.
@@ -135,7 +135,7 @@ class ElementCheck(_Check):
             return bool(found)
         return any(self._is_so(node) for node in found) if found else None
 
-    def evidence(self, seen: Seen) -> str:
+    def evidence(self, seen: StepView) -> str:
         """What was found, in words."""
         node = next(node for node in seen.nodes if self._is_meant(node) and self._is_so(node))
         called = f"{node.role} “{node.name[:MAX_CHARS]}”"
@@ -180,15 +180,15 @@ class ActionCheck(_Check):
             raise ValueError("an action needs a name, a target or a text")
         return self
 
-    def can_see(self, seen: Seen) -> bool:
+    def can_see(self, seen: StepView) -> bool:
         """Whether an action is known."""
         return bool(seen.actions)
 
-    def finds(self, seen: Seen) -> bool | None:
+    def finds(self, seen: StepView) -> bool | None:
         """Whether the agent did it."""
         return any(self._is_meant(action) for action in seen.actions)
 
-    def evidence(self, seen: Seen) -> str:
+    def evidence(self, seen: StepView) -> str:
         """What was found, in words."""
         action = next(action for action in seen.actions if self._is_meant(action))
         called = action.target.text if action.target else None
@@ -219,15 +219,15 @@ class ReportedCheck(_Check):
         """A report can be taken back."""
         return True
 
-    def can_see(self, seen: Seen) -> bool:
+    def can_see(self, seen: StepView) -> bool:
         """Whether the environment said anything of this milestone."""
         return self.name in seen.reported
 
-    def finds(self, seen: Seen) -> bool | None:
+    def finds(self, seen: StepView) -> bool | None:
         """What the environment said."""
         return seen.reported.get(self.name)
 
-    def evidence(self, seen: Seen) -> str:
+    def evidence(self, seen: StepView) -> str:
         """What was found, in words."""
         return "the environment reported it"
 

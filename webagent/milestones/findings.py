@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from webagent.milestones.checks import Rule
 from webagent.milestones.definition import Definition
-from webagent.milestones.seen import Seen
+from webagent.milestones.seen import StepView
 
 OUT_OF_ORDER = "reached before a milestone that has to come first"
 
@@ -138,7 +138,7 @@ def _progress(by_step: tuple[float, ...]) -> Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class CheckedSteps:
     """What the checks found, and which milestones they had nothing to look at for."""
 
     findings: tuple[Finding, ...]
@@ -157,7 +157,7 @@ class _Watch:
     evidence: str = ""
     shown_at: int | None = None
 
-    def look(self, seen: Seen, *, may_begin: bool) -> None:
+    def look(self, seen: StepView, *, may_begin: bool) -> None:
         reached = self.rule.reached_when
         can_see = reached.can_see(seen)
         self.was_seen = self.was_seen or can_see
@@ -173,7 +173,7 @@ class _Watch:
                 self.shown_at = seen.step if seen.shown_at is None else seen.shown_at
             self.spans.append((seen.step, None))
 
-    def _is_lost(self, seen: Seen) -> bool:
+    def _is_lost(self, seen: StepView) -> bool:
         lost, reached = self.rule.lost_when, self.rule.reached_when
         if lost is not None:
             return lost.can_see(seen) and bool(lost.finds(seen))
@@ -201,7 +201,7 @@ class _Watch:
         )
 
 
-def find_milestones(milestones: Sequence[Definition], looks: Iterable[Seen]) -> Looked:
+def find_milestones(milestones: Sequence[Definition], looks: Iterable[StepView]) -> CheckedSteps:
     """What the steps show of the milestones that have a rule; the others are left out.
 
     Ordered milestones begin to count once all ordered ones before them were reached, those
@@ -218,7 +218,7 @@ def find_milestones(milestones: Sequence[Definition], looks: Iterable[Seen]) -> 
             watch.look(seen, may_begin=all(other.spans for other in before))
     # What was reached and lost within one step was not: nothing may follow on it.
     found = in_order([watch.finding for watch in watches], [watch.milestone for watch in watches])
-    return Looked(
+    return CheckedSteps(
         found,
         tuple(watch.milestone.name for watch in watches if not watch.was_seen),
     )

@@ -15,7 +15,7 @@ TreeText = Callable[[BlobRecord], str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class StepView:
     """One look at a run: a page, or what an action did.
 
     Attributes:
@@ -50,7 +50,7 @@ class Seen:
         return plain(" ".join(words))
 
 
-def looks(steps: Sequence[StepRecord], tree_text: TreeText) -> Iterator[Seen]:
+def looks(steps: Sequence[StepRecord], tree_text: TreeText) -> Iterator[StepView]:
     """The steps as a row of looks: before, action, and after where that was kept.
 
     A rollback begins a new branch, on which the page is a fresh start; trees are read one by one.
@@ -62,7 +62,7 @@ def looks(steps: Sequence[StepRecord], tree_text: TreeText) -> Iterator[Seen]:
         came_of = steps[place - 1].index if place and not is_fresh else step.index
         shown = _page(came_of, step.before, tree_text, is_fresh_start=is_fresh)
         yield replace(shown, shown_at=step.index)
-        yield Seen(
+        yield StepView(
             step=step.index,
             actions=tuple(action for action in step.actions if action.name is not None),
             reported=reported_milestones(step),
@@ -92,9 +92,9 @@ def plain_name(name: str) -> str:
 
 def _page(
     step: int, seen: Observation | None, tree_text: TreeText, *, is_fresh_start: bool = False
-) -> Seen:
+) -> StepView:
     tree = tree_text(seen.a11y_tree) if seen is not None and seen.a11y_tree is not None else None
-    return Seen(
+    return StepView(
         step=step,
         url=seen.url if seen is not None else None,
         tree=tree or None,

@@ -11,7 +11,7 @@ from typing import Literal
 
 from PIL import Image, ImageChops
 
-from webagent.recovery.policy import Answer, RecoveryPolicy, Waiting
+from webagent.recovery.policy import AnomalyResponse, RecoveryPolicy, WaitingSteps
 from webagent.trajectory.actions import ActionKind, action_kind
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.images import FORMATS, look_at_image
@@ -187,7 +187,7 @@ class Watch:
             did: equal for steps that did the same on the same page.
             kinds: of the calls in its action.
         """
-        if self._policy.waiting is Waiting.EXEMPT and _all_in(kinds, ActionKind.WAIT):
+        if self._policy.waiting is WaitingSteps.EXEMPT and _all_in(kinds, ActionKind.WAIT):
             return None
         self._seen.append((number, did))
         if not _all_in(kinds, ActionKind.WAIT, ActionKind.MESSAGE):
@@ -202,14 +202,14 @@ class Watch:
         self._idle.clear()
 
     def _false_completion(self) -> Anomaly | None:
-        if self._policy.on_false_completion is Answer.IGNORE:
+        if self._policy.on_false_completion is AnomalyResponse.IGNORE:
             return None
         if len(self._idle) < self._policy.false_completions:
             return None
         return Anomaly("false_completion", self._idle[0], self._seen[-1][0], 1)
 
     def _loop(self) -> Anomaly | None:
-        if self._policy.on_loop is Answer.IGNORE:
+        if self._policy.on_loop is AnomalyResponse.IGNORE:
             return None
         span = loop_at_end([did for _, did in self._seen], self._settings)
         if span is None:

@@ -10,7 +10,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
-class Answer(StrEnum):
+class AnomalyResponse(StrEnum):
     """What follows when an anomaly is noticed."""
 
     RECOVER = "recover"
@@ -18,21 +18,21 @@ class Answer(StrEnum):
     IGNORE = "ignore"
 
 
-class Waiting(StrEnum):
+class WaitingSteps(StrEnum):
     """Whether steps that only wait count for the detectors, or are passed over."""
 
     COUNTS = "counts"
     EXEMPT = "exempt"
 
 
-class Writes(StrEnum):
+class RepeatedWrites(StrEnum):
     """What to do where a replay would repeat an action that looks like a write."""
 
     REFUSE = "refuse"
     CONTINUE = "continue"
 
 
-class Otherwise(StrEnum):
+class Fallback(StrEnum):
     """What follows where a recovery is wanted and cannot be had."""
 
     STOP = "stop"
@@ -100,17 +100,17 @@ class RecoveryPolicy(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    on_loop: Answer = Answer.RECOVER
+    on_loop: AnomalyResponse = AnomalyResponse.RECOVER
     loop_shortest: int = Field(15, ge=2, le=1000)
     loop_longest: int = Field(25, ge=2, le=1000)
-    on_false_completion: Answer = Answer.RECOVER
+    on_false_completion: AnomalyResponse = AnomalyResponse.RECOVER
     false_completions: int = Field(11, ge=2, le=1000)
-    waiting: Waiting = Waiting.COUNTS
+    waiting: WaitingSteps = WaitingSteps.COUNTS
     steps_before: int = Field(5, ge=0, le=1000)
     other_steps: int = Field(10, ge=0, le=1000)
     recoveries: int = Field(2, ge=0, le=100)
-    writes: Writes = Writes.REFUSE
-    otherwise: Otherwise = Otherwise.STOP
+    writes: RepeatedWrites = RepeatedWrites.REFUSE
+    otherwise: Fallback = Fallback.STOP
     settle_tries: int = Field(3, ge=0, le=100)
     settle_ms: int = Field(1000, ge=1, le=60_000)
 
@@ -123,7 +123,10 @@ class RecoveryPolicy(BaseModel):
     @property
     def may_recover(self) -> bool:
         """Whether anything can lead to a recovery."""
-        return self.recoveries > 0 and Answer.RECOVER in (self.on_loop, self.on_false_completion)
+        return self.recoveries > 0 and AnomalyResponse.RECOVER in (
+            self.on_loop,
+            self.on_false_completion,
+        )
 
     def in_words(self, *, ends_at_first_message: bool = False) -> tuple[Clause, ...]:
         """The policy as sentences in reading order.
@@ -139,14 +142,14 @@ class RecoveryPolicy(BaseModel):
                 {"at_least": self.false_completions},
             ),
         ]
-        if ends_at_first_message and self.on_false_completion is not Answer.IGNORE:
-            exempt = self.waiting is Waiting.EXEMPT
+        if ends_at_first_message and self.on_false_completion is not AnomalyResponse.IGNORE:
+            exempt = self.waiting is WaitingSteps.EXEMPT
             clauses.append(Clause(ClauseKey.NOTE_NEVER if exempt else ClauseKey.NOTE_ONLY_WAITING))
         clauses.append(Clause(ClauseKey(f"waiting_{self.waiting}")))
         return (*clauses, *self._recovering())
 
     def _recovering(self) -> tuple[Clause, ...]:
-        if Answer.RECOVER not in (self.on_loop, self.on_false_completion):
+        if AnomalyResponse.RECOVER not in (self.on_loop, self.on_false_completion):
             return ()
         otherwise = Clause(ClauseKey(f"otherwise_{self.otherwise}"))
         if not self.recoveries:

@@ -53,7 +53,7 @@ class Sentence(StrEnum):
     NO_RERUNS = "no_reruns"
 
 
-class Part(StrEnum):
+class Section(StrEnum):
     """The parts of a policy, in reading order."""
 
     INFRASTRUCTURE = "infrastructure"
@@ -72,17 +72,17 @@ class PolicyClause:
 
 def clauses(
     body: PolicyBody, *, ends_at_first_message: bool = False
-) -> dict[Part, tuple[PolicyClause, ...]]:
+) -> dict[Section, tuple[PolicyClause, ...]]:
     """The sentences of each part.
 
     Args:
         ends_at_first_message: of the environment, see `RecoveryPolicy.in_words`.
     """
     return {
-        Part.INFRASTRUCTURE: _infrastructure(body),
-        Part.RECOVERY: _recovery(body, ends_at_first_message=ends_at_first_message),
-        Part.LIMITS: _limits(body),
-        Part.RERUNS: _reruns(body),
+        Section.INFRASTRUCTURE: _infrastructure(body),
+        Section.RECOVERY: _recovery(body, ends_at_first_message=ends_at_first_message),
+        Section.LIMITS: _limits(body),
+        Section.RERUNS: _reruns(body),
     }
 
 

@@ -39,7 +39,7 @@ class RunFacts:
     causes: frozenset[str] = frozenset()
 
 
-class Answer(StrEnum):
+class RuleOutcome(StrEnum):
     """What becomes of a run under a policy."""
 
     RERUN = "rerun"
@@ -54,7 +54,7 @@ class Answer(StrEnum):
 class Decision:
     """`rule` is the one that fires, or the first that fits and is used up."""
 
-    answer: Answer
+    answer: RuleOutcome
     rule: RerunRule | None = None
 
 
@@ -70,12 +70,12 @@ def decide(
     fits = [rule for rule in rules if applies(rule, facts)]
     for rule in fits:
         if made.get(rule.key, 0) < rule.at_most:
-            return Decision(Answer.RERUN, rule)
+            return Decision(RuleOutcome.RERUN, rule)
     if fits:
-        return Decision(Answer.USED_UP, fits[0])
+        return Decision(RuleOutcome.USED_UP, fits[0])
     if any(applies(rule, facts) is None for rule in rules):
-        return Decision(Answer.NO_VERDICT)
-    return Decision(Answer.NO_RULE)
+        return Decision(RuleOutcome.NO_VERDICT)
+    return Decision(RuleOutcome.NO_RULE)
 
 
 def applies(rule: RerunRule, facts: RunFacts) -> bool | None:

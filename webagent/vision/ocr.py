@@ -120,9 +120,9 @@ class Tesseract:
                 f" {_OR}"
             ) from None
         except subprocess.CalledProcessError as error:
-            raise _broken(_said(error.output)) from error
+            raise _broken(_message_of(error.output)) from error
         except SystemExit as error:  # how pytesseract refuses a version that it cannot read
-            raise _broken(_said(str(error))) from error
+            raise _broken(_message_of(str(error))) from error
         if LANGUAGE not in languages:
             raise OcrUnavailable(
                 "Tesseract has no data to read English with. Install it (`apt install"
@@ -141,7 +141,7 @@ class Tesseract:
                 timeout=TESSERACT_LIMIT_S,
             )
         except self._pytesseract.TesseractError as error:
-            raise _broken(_said(error.message)) from error
+            raise _broken(_message_of(error.message)) from error
         except RuntimeError as error:  # how pytesseract tells that the time is over
             said = f"it did not end within {TESSERACT_LIMIT_S} seconds"
             raise _broken(said) from error
@@ -155,7 +155,7 @@ def _broken(said: str) -> OcrUnavailable:
     )
 
 
-def _said(output: bytes | str) -> str:
+def _message_of(output: bytes | str) -> str:
     """The last words of a program that failed, in one line."""
     text = output.decode("utf-8", "replace") if isinstance(output, bytes) else output
     return " ".join(text.split())[-MOST_SAID:].rstrip(".") or "it ended without a word"

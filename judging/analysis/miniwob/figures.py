@@ -22,7 +22,7 @@ from runs.models import Run
 from webagent.environment.miniwob_suite import (
     TASK_SET,
     Exclusion,
-    Steps,
+    StepsNeeded,
     short_name,
     steps_of,
 )
@@ -61,7 +61,7 @@ class TaskFigures:
     """Of the successes, added up."""
 
     @property
-    def steps(self) -> Steps | None:
+    def steps(self) -> StepsNeeded | None:
         return steps_of(self.task)
 
     def share(self, rule: Rule) -> Share:
@@ -124,7 +124,7 @@ class SuiteFigures:
         """Those that were run although they are left out by default."""
         return Group([each for each in self.tasks if each.steps is None])
 
-    def of(self, steps: Steps) -> Group:
+    def of(self, steps: StepsNeeded) -> Group:
         return Group([each for each in self.tasks if each.steps is steps])
 
     def at(self, task: str) -> TaskFigures | None:

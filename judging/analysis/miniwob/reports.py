@@ -41,7 +41,13 @@ from judging.analysis.reports.showing import Shown, decimals, percent, percent_e
 from judging.statistics.figures import Interval
 from judging.statistics.proportions import Share
 from runs.models import Run
-from webagent.environment.miniwob_suite import EXCLUDED, TASK_SET, Steps, exclusion_of, steps_of
+from webagent.environment.miniwob_suite import (
+    EXCLUDED,
+    TASK_SET,
+    StepsNeeded,
+    exclusion_of,
+    steps_of,
+)
 
 OWN, PUBLISHED = "own runs", "published"
 _EXCLUDED = "excluded"
@@ -78,7 +84,7 @@ def _show_origin(origin: str) -> Shown:
 
 
 def _show_steps(key: str) -> Shown:
-    return Shown(str(steps_words(Steps(key) if key in set(Steps) else None)))
+    return Shown(str(steps_words(StepsNeeded(key) if key in set(StepsNeeded) else None)))
 
 
 _ORIGIN = text("origin", _("figures"), show=_show_origin)
@@ -160,7 +166,7 @@ def rates_by_steps(facts: Facts) -> Report:
         [OWN, one.name, name, rule.value, *_rate(group, rule), group.mean_steps(rule)]
         for one in suite.configurations
         for name, group in [
-            *((steps.value, one.of(steps)) for steps in Steps),
+            *((steps.value, one.of(steps)) for steps in StepsNeeded),
             (_EXCLUDED, one.excluded),
         ]
         if group.tasks
@@ -170,8 +176,8 @@ def rates_by_steps(facts: Facts) -> Report:
         [PUBLISHED, each.name, steps.value, Rule.POSITIVE.value, *(rate, None, None, mean_steps)]
         for each in published.STEPS
         for steps, rate, mean_steps in (
-            (Steps.ONE, each.one, None),
-            (Steps.MANY, each.many, each.mean_steps),
+            (StepsNeeded.ONE, each.one, None),
+            (StepsNeeded.MANY, each.many, each.mean_steps),
         )
     )
     return Report(

@@ -18,7 +18,7 @@ from judging.studies.imported import StudyNameError
 from runs.imports.kept_uploads import drop_upload, kept_upload
 from runs.models import User
 from runs.models.leased_work import WorkState
-from runs.queue.leases import Hold, WorkLostError, sweep_work
+from runs.queue.leases import WorkLease, WorkLostError, sweep_work
 from runs.queue.messages import dispatch
 from runs.queue.sweeping import swept
 from runs.queue.workers import is_stopping
@@ -57,7 +57,7 @@ def carry_out(import_id: UUID) -> bool:
     sent = LabelImport.objects.claim(import_id, lease_s=settings.ENV.LEASE_S)
     if sent is None:
         return False
-    hold = Hold(sent)
+    hold = WorkLease(sent)
     with hold.kept():
         try:
             _count_rows(sent, hold)
@@ -117,7 +117,7 @@ def _carry_out(sent: LabelImport) -> tuple[WorkState, dict[str, Any]]:
     return WorkState.FINISHED, done
 
 
-def _count_rows(sent: LabelImport, hold: Hold) -> None:
+def _count_rows(sent: LabelImport, hold: WorkLease) -> None:
     """Say how many rows there are, while others can see it. Raises WorkLostError."""
     with suppress(FileNotFoundError), kept_upload(sent.path) as path, path.open("rb") as file:
         hold.renew(n_total=sum(1 for _ in read_rows(file)), n_done=0)

@@ -24,7 +24,7 @@ from judging.studies.audit_kinds import STUDY_EXPORTED
 from judging.studies.blinding import items_with_open_labels
 from runs.accounts.audit_log import record_entry
 from runs.models import User
-from runs.queue.leases import Hold, WorkLostError, sweep_work
+from runs.queue.leases import WorkLease, WorkLostError, sweep_work
 from runs.queue.messages import dispatch
 from runs.queue.sweeping import swept
 from runs.storage.blobs import BlobBatch
@@ -46,7 +46,7 @@ def carry_out(download_id: UUID) -> bool:
     download = StudyDownload.objects.claim(download_id, lease_s=settings.ENV.LEASE_S)
     if download is None:
         return False
-    hold = Hold(download)
+    hold = WorkLease(download)
     with hold.kept():
         try:
             _make(download, hold)
@@ -71,7 +71,7 @@ def sweep_downloads() -> None:
     StudyDownload.objects.filter(ended_at__lt=long_ago).delete()
 
 
-def _make(download: StudyDownload, hold: Hold) -> None:
+def _make(download: StudyDownload, hold: WorkLease) -> None:
     user = _who_may(download)
     hold.renew(n_total=download.study.items.count(), n_done=0)
     n_done = 0

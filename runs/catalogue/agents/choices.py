@@ -23,7 +23,7 @@ from webagent.agents.generic.settings import AgentSettings
 from webagent.agents.registry import agent_kinds
 from webagent.agents.screen.agent import NAME as SCREEN
 from webagent.agents.screen.scripted import NAME as SCREEN_SCRIPTED
-from webagent.agents.screen.settings import ScreenSettings, SightSettings
+from webagent.agents.screen.settings import ScreenSettings, VisionSettings
 from webagent.recovery.retry_policy import AgentChoice
 from webagent.trajectory.canonical import hashed_json
 
@@ -32,7 +32,7 @@ MAX_VALUE = 60
 _SETTINGS: Mapping[str, type[BaseModel]] = {
     GENERIC: AgentSettings,
     SCREEN: ScreenSettings,
-    SCREEN_SCRIPTED: SightSettings,
+    SCREEN_SCRIPTED: VisionSettings,
 }
 
 
@@ -40,14 +40,14 @@ def agent_in_words(agent: AgentChoice | None) -> str:
     """Its name and what was set otherwise than by default; “the same agent” for None."""
     if agent is None:
         return str(SAME_AGENT)
-    settings = said_settings(agent.name, agent.config)
+    settings = shown_settings(agent.name, agent.config)
     model = settings.pop("model", None)
     name = f"{agent.name} · {value_in_words(model)}" if model else agent.name
     said = [setting_in_words(key, value) for key, value in sorted(settings.items())]
     return f"{name} ({', '.join(said)})" if said else name
 
 
-def said_settings(name: str, config: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def shown_settings(name: str, config: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """What of the configuration is set otherwise than by default."""
     defaults = _defaults(name)
     return {

@@ -160,7 +160,7 @@ def task_milestones_import(request: AppRequest, task_id: int) -> HttpResponse:
     form = MilestoneFileForm(request.POST, request.FILES)
     stored = take_file(form=form, tasks=tasks, user=request.user, task_set=task.task_set, only=task)
     if stored is not None:
-        _tell(request, stored)
+        _add_messages(request, stored)
         return redirect("runs:task_detail", task.pk)
     context = edit_context(task, milestone_forms(definitions_of(task)), form)
     return render(request, "runs/catalogue/milestones.html", context, status=422)
@@ -186,7 +186,7 @@ def set_milestones_page(request: AppRequest, set_id: int) -> HttpResponse:
         tasks = edited_tasks(request.user).filter(task_set=task_set)
         stored = take_file(form=form, tasks=tasks, user=request.user, task_set=task_set)
         if stored is not None:
-            _tell(request, stored)
+            _add_messages(request, stored)
             return redirect("runs:set_milestones", task_set.pk)
     context = set_context(task_set, request.user, form)
     return render(
@@ -226,7 +226,7 @@ def _save(request: AppRequest, task: Task, rows: MilestoneFormSet) -> bool:
     return True
 
 
-def _tell(request: AppRequest, stored: Stored) -> None:
+def _add_messages(request: AppRequest, stored: Stored) -> None:
     messages.success(
         request,
         _("Tasks with other milestones now: %(changed)s. With the same: %(same)s.")

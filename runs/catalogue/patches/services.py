@@ -185,7 +185,7 @@ def _derive(parent: TaskSet, version: str, patch: TaskPatch, skip_missing: bool)
     if entries and not skip_missing:
         problems.append(f"the set holds no task {', '.join(list(entries)[:SHOWN_PROBLEMS])}")
     if problems:
-        raise TaskPatchError(_told(f"the patch does not fit {parent}:", problems))
+        raise TaskPatchError(_problems_text(f"the patch does not fit {parent}:", problems))
     return report
 
 
@@ -284,7 +284,7 @@ def _remove(patch: TaskPatch, version: str) -> PatchReport:
         if not _restores(revision):
             problems.append(f"task {revision.task.external_id} differs from its original")
     if problems:
-        raise TaskPatchError(_told("taking the changes back does not restore:", problems))
+        raise TaskPatchError(_problems_text("taking the changes back does not restore:", problems))
     task_set.tasks.all().delete()
     task_set.delete()
     return report
@@ -312,7 +312,7 @@ def _users(task_set: TaskSet) -> list[str]:
     return users
 
 
-def _told(title: str, problems: list[str]) -> str:
+def _problems_text(title: str, problems: list[str]) -> str:
     shown = [f"  {problem}" for problem in problems[:SHOWN_PROBLEMS]]
     more = len(problems) - SHOWN_PROBLEMS
     return "\n".join([title, *shown, *([f"  and {more} more"] if more > 0 else [])])

@@ -20,7 +20,7 @@ from webagent.sequence_matching import Compared
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-class Part(StrEnum):
+class DiffKind(StrEnum):
     """Where a piece of text stands."""
 
     SAME = "same"
@@ -28,32 +28,32 @@ class Part(StrEnum):
     ADDED = "added"
 
 
-class Piece(NamedTuple):
+class DiffPiece(NamedTuple):
     """Some words that both texts hold, or one of them alone."""
 
-    part: Part
+    part: DiffKind
     text: str
 
 
-def word_diff(before: str, after: str) -> Compared[Piece]:
+def word_diff(before: str, after: str) -> Compared[DiffPiece]:
     """The pieces that the two texts are made of, in order.
 
     Same and removed ones joined are the text before, same and added ones the text after. What
     would take too long to compare counts as different.
     """
     if before == after:
-        return Compared([Piece(Part.SAME, before)] if before else [])
+        return Compared([DiffPiece(DiffKind.SAME, before)] if before else [])
     old, new = _WORD.findall(before), _WORD.findall(after)
     compared = sequence_matching.pieces(old, new)
-    pieces: Compared[Piece] = Compared(is_whole=compared.is_whole)
+    pieces: Compared[DiffPiece] = Compared(is_whole=compared.is_whole)
     for tag, from_old, to_old, from_new, to_new in compared:
         words, others = "".join(old[from_old:to_old]), "".join(new[from_new:to_new])
-        pieces += [Piece(Part.SAME, words)] if tag == "equal" else _pieces(words, others)
+        pieces += [DiffPiece(DiffKind.SAME, words)] if tag == "equal" else _pieces(words, others)
     return pieces
 
 
-def _pieces(before: str, after: str) -> list[Piece]:
-    both = [Piece(Part.REMOVED, before), Piece(Part.ADDED, after)]
+def _pieces(before: str, after: str) -> list[DiffPiece]:
+    both = [DiffPiece(DiffKind.REMOVED, before), DiffPiece(DiffKind.ADDED, after)]
     return [piece for piece in both if piece.text]
 
 
@@ -80,8 +80,8 @@ class Difference(NamedTuple):
     """One place that a patch changed, before and after, word by word."""
 
     place: str
-    before: list[Piece]
-    after: list[Piece]
+    before: list[DiffPiece]
+    after: list[DiffPiece]
     is_whole: bool
     """Whether all was compared; else what is left counts as different."""
 
@@ -120,8 +120,8 @@ def differences(before: Task, after: Task, revision: TaskRevision) -> list[Diffe
         found.append(
             Difference(
                 path.removeprefix("/").replace("/", " › "),
-                [piece for piece in pieces if piece.part is not Part.ADDED],
-                [piece for piece in pieces if piece.part is not Part.REMOVED],
+                [piece for piece in pieces if piece.part is not DiffKind.ADDED],
+                [piece for piece in pieces if piece.part is not DiffKind.REMOVED],
                 pieces.is_whole,
             )
         )

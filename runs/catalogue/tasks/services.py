@@ -68,7 +68,7 @@ def import_tasks(
             if len(differences) > SHOWN_DIFFERENCES:
                 break
         if differences:
-            raise TaskSetError(_told(differences, row))
+            raise TaskSetError(_differences_text(differences, row))
         if report.new or report.filled:
             after = f"{report.new} new, {report.filled} filled"
             record_entry(TASKS_IMPORTED, about=row, words=str(row), after=after)
@@ -158,7 +158,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 120 else f"{text[:119]}…"
 
 
-def _told(differences: list[str], task_set: TaskSet) -> str:
+def _differences_text(differences: list[str], task_set: TaskSet) -> str:
     shown = differences[:SHOWN_DIFFERENCES]
     more = len(differences) - len(shown)
     return "\n".join(

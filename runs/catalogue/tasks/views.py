@@ -36,7 +36,7 @@ REVISIONS_PER_PAGE = 25
 MOST_VERSIONS = 50
 
 
-class Patched(NamedTuple):
+class PatchedTask(NamedTuple):
     """One patched task with what changed; without differences where it is sealed."""
 
     task: Task
@@ -45,7 +45,7 @@ class Patched(NamedTuple):
     differences: list[Difference]
 
 
-class Share(NamedTuple):
+class CountedShare(NamedTuple):
     """A share of the tasks of a set, and the filter that shows them."""
 
     words: str
@@ -128,7 +128,7 @@ def _unsealed(task: Task) -> dict[str, Any]:
 
 def _counts(
     tasks: Any, field: str, task_set: TaskSet, name: str, words: Mapping[str, Any]
-) -> list[Share]:
+) -> list[CountedShare]:
     rows = (
         tasks.order_by()
         .exclude(Q(**{field: None}) | Q(**{field: ""}))
@@ -137,27 +137,32 @@ def _counts(
         .order_by("-n", field)
     )
     return [
-        Share(str(words.get(value, value)), n, urlencode({"task_set": task_set.pk, name: value}))
+        CountedShare(
+            str(words.get(value, value)), n, urlencode({"task_set": task_set.pk, name: value})
+        )
         for value, n in rows[:MOST_VERSIONS]
     ]
 
 
-def _site_counts(tasks: Any, task_set: TaskSet) -> list[Share]:
+def _site_counts(tasks: Any, task_set: TaskSet) -> list[CountedShare]:
     """How many tasks go to each site; one that goes to several counts at each."""
     found: Counter[str] = Counter()
     for first, sites, n in tasks.order_by().values_list("site", "sites").annotate(n=Count("pk")):
         for site in {*sites, first} - {""}:
             found[site] += n
     most = sorted(found.items(), key=lambda row: (-row[1], row[0]))[:MOST_VERSIONS]
-    return [Share(site, n, urlencode({"task_set": task_set.pk, "site": site})) for site, n in most]
+    return [
+        CountedShare(site, n, urlencode({"task_set": task_set.pk, "site": site}))
+        for site, n in most
+    ]
 
 
 def _revisions(patched: Any, page: str) -> Any:
-    """A page of the patched tasks that are not sealed, by id: `Patched` each."""
+    """A page of the patched tasks that are not sealed, by id: `PatchedTask` each."""
     rows = patched.select_related("revision", "original", "task_set").in_order()
     shown: Any = Paginator(rows, REVISIONS_PER_PAGE).get_page(page)
     shown.object_list = [
-        Patched(
+        PatchedTask(
             task,
             str(task.revision.get_category_display()),
             task.revision.why,

@@ -212,5 +212,5 @@ def hint_facts(run: Run, user: User) -> dict[str, object]:
 
 def _open_sources(run_ids: set[UUID], user: User) -> set[UUID]:
     runs = Run.objects.visible_to(user, run_ids).not_blind().not_anonymous().order_by()
-    told = runs.exclude(Task.objects.is_sealed(user, "task"))
-    return set(told.values_list("pk", flat=True))
+    open_runs = runs.exclude(Task.objects.is_sealed(user, "task"))
+    return set(open_runs.values_list("pk", flat=True))

@@ -171,7 +171,7 @@ def _notes_of(job: LearningJob) -> _Notes:
 def _notes(set_id: int, content_hash: str) -> _Notes:  # noqa: ARG001 (tells contents apart)
     """Kept for the groups that follow."""
     raw = KnowledgeSet.objects.get(pk=set_id)
-    entries = tuple(entry_of(row) for row in raw.entries.told())
+    entries = tuple(entry_of(row) for row in raw.entries.for_agents())
     runs = KnowledgeSource.objects.filter(entry__knowledge_set=raw).values_list("run", flat=True)
     logs = list(logs_of(sorted(set(runs))))
     return _Notes(
@@ -200,7 +200,7 @@ def _summarised_set(
     rejected: Sequence[Mapping[str, Any]],
 ) -> KnowledgeSet:
     made = _new_set(job, raw.name, raw.site, Kind.SUMMARISED, parent=raw)
-    known = list(raw.entries.told().values_list("pk", flat=True))
+    known = list(raw.entries.for_agents().values_list("pk", flat=True))
     sources = _sources_of(raw)
     entries = []
     for entry in [*(each.model_dump() for each in good), *rejected]:

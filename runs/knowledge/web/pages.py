@@ -11,7 +11,7 @@ from uuid import UUID
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch, Q, QuerySet
 
-from runs.catalogue.agents.choices import said_settings, value_in_words
+from runs.catalogue.agents.choices import shown_settings, value_in_words
 from runs.catalogue.tasks.offered import task_set_choices
 from runs.interface.filters import distinct_values
 from runs.interface.paging import BoundedPaginator
@@ -239,7 +239,7 @@ def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
     newest = runs.order_by("-created_at", "-pk").values_list("agent", flat=True)[:LOOKED_AT]
     last = next((generic[agent] for agent in newest if agent in generic), None)
     if last is not None:
-        config = said_settings(last.name, last.config)
+        config = shown_settings(last.name, last.config)
         config.pop(HINTS, None)
     config[KNOWLEDGE_KEY] = str(knowledge_set)
     if knowledge_set.n_tokens > BUDGET:

@@ -77,7 +77,7 @@ def estimate_summary(*, knowledge_set: KnowledgeSet, model: str) -> Estimate:
         UnfitEntryError: it may not be asked of one of the entries.
     """
     entry = usable_entry(model)
-    entries = [entry_of(row) for row in knowledge_set.entries.told()]
+    entries = [entry_of(row) for row in knowledge_set.entries.for_agents()]
     wording = load_wording()
     requests = [
         summarising.summary_request(

@@ -58,7 +58,7 @@ def _as_stored(row: KnowledgeEntry) -> Entry:
 
 def recount(knowledge_set: KnowledgeSet) -> KnowledgeSet:
     """Bring hash, number and length in line with the entries, and store them."""
-    told = [_as_stored(row) for row in knowledge_set.entries.told()]
+    told = [_as_stored(row) for row in knowledge_set.entries.for_agents()]
     knowledge_set.content_hash = hash_of(told)
     knowledge_set.n_entries = len(told)
     knowledge_set.n_tokens = count_tokens(framed("\n".join(entry.text for entry in told)))
@@ -93,7 +93,7 @@ def _snapshot(words: str) -> dict[str, JsonValue]:
             % {"name": words, "known": known or "–"}
         )
     try:
-        told = [entry_of(row) for row in found[0].entries.told()]
+        told = [entry_of(row) for row in found[0].entries.for_agents()]
     except UnfitEntryError as error:
         raise UnknownKnowledgeError(str(error)) from None
     if not told:

@@ -28,7 +28,7 @@ from runs.models import Attachment, Event, HintChoice, Run, RunStatus
 from runs.models.policies import body_of, policy_record
 from runs.queue.attempts import announce, follow_up
 from runs.queue.leases import Lease, LeaseLostError, claim, claim_next
-from runs.queue.steps import Heartbeat, StepStore, patiently
+from runs.queue.steps import Heartbeat, StepStore, retry_write
 from runs.queue.workers import is_stopping
 from runs.storage.blobs import known_hashes
 from runs.storage.records import attachment_rows, event_rows, run_columns
@@ -55,7 +55,7 @@ from webagent.trajectory.records import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class RunTerms:
     """What `run_episode` is to know."""
 
     recovery: RecoveryPolicy | None
@@ -66,7 +66,7 @@ class Terms:
     max_cost: Decimal | None
 
 
-def terms_of(run: Run) -> Terms:
+def terms_of(run: Run) -> RunTerms:
     """The terms of one run; its agents are new, for this run.
 
     Raises:
@@ -75,7 +75,7 @@ def terms_of(run: Run) -> Terms:
     body = body_of(run.policy) if run.policy else PolicyBody()
     limits, asked = body.run, run.max_steps or DEFAULT_MAX_STEPS
     longest = float(settings.ENV.RUN_TIME_LIMIT_S)
-    return Terms(
+    return RunTerms(
         recovery=body.recovery,
         other_agent=None if body.other_agent is None else chosen_agent(body.other_agent),
         max_steps=min(asked, limits.steps or asked),
@@ -142,7 +142,7 @@ def _carry_out(
             lease.start()
             steps = StepStore(lease, on_step)
             record = _play(run, steps, heartbeat, should_stop)
-        patiently(lambda: _end(run, lease, record, steps))
+        retry_write(lambda: _end(run, lease, record, steps))
         count_attempt(_status(record), record)
     except LeaseLostError as lost:
         logger.warning("Stopped: %s.", lost)

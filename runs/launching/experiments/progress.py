@@ -18,7 +18,7 @@ MOST_PICTURES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class CurrentRun:
     """A run under way, and the file of its last picture."""
 
     run: ShownRun
@@ -37,7 +37,7 @@ class Progress:
     """Of those done, how many ended in an error that nobody tries again."""
     cancelled: int = 0
     left_s: float | None = None
-    now: list[Now] = field(default_factory=list)
+    now: list[CurrentRun] = field(default_factory=list)
 
     @property
     def total(self) -> int:
@@ -119,7 +119,7 @@ def _count(progress: Progress, status: str, outcome: str | None, n: int) -> None
         progress.errors += n if outcome == Run.Outcome.ERROR else 0
 
 
-def _under_way(runs: QuerySet[Run]) -> list[Now]:
+def _under_way(runs: QuerySet[Run]) -> list[CurrentRun]:
     last_picture = (
         Step.objects.filter(run=OuterRef("pk"), screenshot__isnull=False)
         .order_by("-index")
@@ -132,7 +132,7 @@ def _under_way(runs: QuerySet[Run]) -> list[Now]:
         .order_by("claimed_at", "pk")[:MOST_PICTURES]
     )
     # The picture is annotated by the query above.
-    return [Now(cast("ShownRun", run), run.last_picture) for run in found]
+    return [CurrentRun(cast("ShownRun", run), run.last_picture) for run in found]
 
 
 def _time_left(progress: Progress, runs: QuerySet[Run]) -> float | None:

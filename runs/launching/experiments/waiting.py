@@ -13,7 +13,7 @@ from runs.catalogue.sites import unready_sites
 from runs.models import Experiment, ExperimentState, Run, RunStatus, Task
 from runs.queue.attempts import announce
 from runs.queue.leases import Lease
-from runs.queue.steps import patiently
+from runs.queue.steps import retry_write
 from runs.queue.sweeping import swept
 
 
@@ -52,9 +52,9 @@ def put_off_until_ready(run: Run, lease: Lease) -> bool:
     waited_s = (timezone.now() - run.waits_since).total_seconds() if run.waits_since else 0.0
     if waited_s < settings.ENV.SITE_PATIENCE_S:
         logger.warning("Run %s waits: %s.", run.pk, why)
-        patiently(lambda: lease.put_off(settings.ENV.SITE_WAIT_S))
+        retry_write(lambda: lease.put_off(settings.ENV.SITE_WAIT_S))
     else:
-        patiently(lambda: _give_up(run, lease, f"Not ready after {waited_s:.0f} s: {why}"))
+        retry_write(lambda: _give_up(run, lease, f"Not ready after {waited_s:.0f} s: {why}"))
     return True
 
 

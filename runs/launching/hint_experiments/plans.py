@@ -57,7 +57,7 @@ class TaskHint:
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class PickedHint:
     """A condition with the hint of each task, in the order of the tasks."""
 
     condition: Condition
@@ -66,7 +66,7 @@ class Picked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundHint:
     """The tasks that have a source at every relatedness, with it, and those that have not."""
 
     tasks: tuple[Task, ...]
@@ -89,8 +89,8 @@ class HintPlan:
     plan: Plan
     job: LearningJob
     base: AgentRecord
-    conditions: tuple[Picked, ...]
-    found: Found
+    conditions: tuple[PickedHint, ...]
+    found: FoundHint
 
     @property
     def n_runs(self) -> int:
@@ -126,7 +126,7 @@ class HintPool:
         """Source tasks with a hint of every level."""
         return len(self._keys)
 
-    def find(self, tasks: Sequence[Task], relatednesses: Sequence[Relatedness]) -> Found:
+    def find(self, tasks: Sequence[Task], relatednesses: Sequence[Relatedness]) -> FoundHint:
         """The sources of these tasks. A task that lacks one anywhere is compared nowhere."""
         chosen = {
             each: [self._sources.choose(described(task), each) for task in tasks]
@@ -137,7 +137,7 @@ class HintPool:
             for place in range(len(tasks))
             if all(chosen[each][place] is not None for each in relatednesses)
         ]
-        return Found(
+        return FoundHint(
             tasks=tuple(tasks[place] for place in whole),
             sources={
                 each: tuple(
@@ -155,7 +155,7 @@ class HintPool:
             },
         )
 
-    def picked(self, found: Found) -> tuple[Picked, ...]:
+    def picked(self, found: FoundHint) -> tuple[PickedHint, ...]:
         """Every level at every relatedness."""
         return tuple(
             self._picked(Condition(level, relatedness), found)
@@ -163,14 +163,14 @@ class HintPool:
             for relatedness in found.sources
         )
 
-    def _picked(self, condition: Condition, found: Found) -> Picked:
+    def _picked(self, condition: Condition, found: FoundHint) -> PickedHint:
         choices = tuple(
             TaskHint(
                 self._hints[self._keys[chosen.place]][condition.level], chosen.score, chosen.n_tied
             )
             for _task, chosen in found.sources[condition.relatedness]
         )
-        return Picked(condition, _set_key(condition, found.tasks, choices), choices)
+        return PickedHint(condition, _set_key(condition, found.tasks, choices), choices)
 
 
 def plan_hints(plan: Plan, pool: HintPool, relatednesses: Sequence[Relatedness]) -> HintPlan:
@@ -238,7 +238,7 @@ def launch_hint_experiment(*, plan: HintPlan, token: UUID, user: User | None) ->
     )
 
 
-def _store_set(picked: Picked, tasks: Sequence[Task], job: LearningJob) -> None:
+def _store_set(picked: PickedHint, tasks: Sequence[Task], job: LearningJob) -> None:
     condition = picked.condition
     hint_set, is_new = HintSet.objects.get_or_create(
         key=picked.key,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class RunVerdicts:
     """Verdicts on one run: True is a success; what has no verdict is None or missing."""
 
     reference: bool | None = None
@@ -28,7 +28,7 @@ class Judged:
 class Judgements(Protocol):
     """Verdicts by run, and the studies that gather runs. `user` None sees everything."""
 
-    def of(self, run_ids: Iterable[UUID], user: User | None) -> Mapping[UUID, Judged]:
+    def of(self, run_ids: Iterable[UUID], user: User | None) -> Mapping[UUID, RunVerdicts]:
         """What the person may know of these runs; the caller leaves out hidden ones."""
         ...
 

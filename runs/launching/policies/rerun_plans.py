@@ -22,7 +22,7 @@ from runs.catalogue.agents.runnable import (
     policy_problem,
     problem_of,
 )
-from runs.launching.policies.judged import Judged, judgements
+from runs.launching.policies.judged import RunVerdicts, judgements
 from runs.launching.reruns.services import MAX_NEW_RUNS, RerunError
 from runs.models import Event, RetryPolicy, Run, RunStatus, User
 from runs.models.policies import body_of
@@ -39,7 +39,7 @@ MOST_RUNS = 2000
 """So many runs are looked at in one dry run."""
 
 
-class Answer(StrEnum):
+class PlanOutcome(StrEnum):
     """What becomes of a run under the policy."""
 
     RERUN = "rerun"
@@ -68,7 +68,7 @@ class Planned:
     """
 
     run: ShownRun
-    answer: Answer
+    answer: PlanOutcome
     last: Run | None = None
     rule: RerunRule | None = None
     made: int = 0
@@ -86,10 +86,10 @@ class RerunPlan:
     @property
     def reruns(self) -> list[Planned]:
         """The rows whose rule fires."""
-        return [row for row in self.rows if row.answer is Answer.RERUN]
+        return [row for row in self.rows if row.answer is PlanOutcome.RERUN]
 
     @property
-    def counts(self) -> Counter[Answer]:
+    def counts(self) -> Counter[PlanOutcome]:
         """How many rows have each answer."""
         return Counter(row.answer for row in self.rows)
 
@@ -126,21 +126,23 @@ def _row(
     user: User | None,
 ) -> Planned:
     if _is_hidden(run, user):
-        return Planned(run, Answer.HIDDEN)
+        return Planned(run, PlanOutcome.HIDDEN)
     if last is None:
-        return Planned(run, Answer.REPLACED)
+        return Planned(run, PlanOutcome.REPLACED)
     if last.pk != run.pk and last.pk in elsewhere:
-        return Planned(run, Answer.ELSEWHERE)
+        return Planned(run, PlanOutcome.ELSEWHERE)
     if last.is_active:
-        return Planned(run, Answer.MOVING, last)
+        return Planned(run, PlanOutcome.MOVING, last)
     made = known.made.get(last.root, Counter())
     decision = decide(body.reruns, known.facts(last), made)
     rule = decision.rule
-    row = Planned(run, Answer(decision.answer.value), last, rule, made[rule.key] if rule else 0)
-    if row.answer is not Answer.RERUN or rule is None:
+    row = Planned(
+        run, PlanOutcome(decision.answer.value), last, rule, made[rule.key] if rule else 0
+    )
+    if row.answer is not PlanOutcome.RERUN or rule is None:
         return row
     why = problem_of(last, rule.agent) or policy_problem(body)
-    return Planned(run, Answer.CANNOT, last, rule, row.made, why) if why else row
+    return Planned(run, PlanOutcome.CANNOT, last, rule, row.made, why) if why else row
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ class _Known:
     """What the rules may ask of some runs, read in a few queries."""
 
     anomalies: Mapping[UUID, set[str]]
-    judged: Mapping[UUID, Judged]
+    judged: Mapping[UUID, RunVerdicts]
     made: Mapping[UUID, Counter[str]]
     """Reruns by family and rule. What was cancelled is no rerun."""
 
@@ -162,7 +164,7 @@ class _Known:
         return cls(anomalies, judgements().of(ids, user), _made([run.root for run in runs]))
 
     def facts(self, run: Run) -> RunFacts:
-        judged = self.judged.get(run.pk, Judged())
+        judged = self.judged.get(run.pk, RunVerdicts())
         kinds = self.anomalies.get(run.pk, set())
         return RunFacts(
             outcome=Outcome(run.outcome),

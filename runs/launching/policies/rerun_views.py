@@ -24,8 +24,8 @@ from runs.launching.experiments.plans import Plan
 from runs.launching.policies.judged import judgements
 from runs.launching.policies.rerun_plans import (
     MOST_RUNS,
-    Answer,
     Planned,
+    PlanOutcome,
     RerunPlan,
     launch_by_policy,
     plan_reruns,
@@ -157,15 +157,15 @@ def estimate_reruns(plan: RerunPlan, user: User | None) -> Estimate | None:
 
 
 WORDS = {
-    Answer.RERUN: gettext_lazy("would be rerun"),
-    Answer.USED_UP: gettext_lazy("rerun as often as the rule allows"),
-    Answer.NO_RULE: gettext_lazy("no rule fits"),
-    Answer.NO_VERDICT: gettext_lazy("no rule fits; a verdict that one asks for is missing"),
-    Answer.HIDDEN: gettext_lazy("you are judging it"),
-    Answer.MOVING: gettext_lazy("on its way already"),
-    Answer.REPLACED: gettext_lazy("a later attempt stands in its place"),
-    Answer.ELSEWHERE: gettext_lazy("its rerun is in this list itself"),
-    Answer.CANNOT: gettext_lazy("cannot run here"),
+    PlanOutcome.RERUN: gettext_lazy("would be rerun"),
+    PlanOutcome.USED_UP: gettext_lazy("rerun as often as the rule allows"),
+    PlanOutcome.NO_RULE: gettext_lazy("no rule fits"),
+    PlanOutcome.NO_VERDICT: gettext_lazy("no rule fits; a verdict that one asks for is missing"),
+    PlanOutcome.HIDDEN: gettext_lazy("you are judging it"),
+    PlanOutcome.MOVING: gettext_lazy("on its way already"),
+    PlanOutcome.REPLACED: gettext_lazy("a later attempt stands in its place"),
+    PlanOutcome.ELSEWHERE: gettext_lazy("its rerun is in this list itself"),
+    PlanOutcome.CANNOT: gettext_lazy("cannot run here"),
 }
 """What becomes of a run."""
 
@@ -181,7 +181,7 @@ class DryRunRow:
 
     @property
     def is_rerun(self) -> bool:
-        return self.planned.answer is Answer.RERUN
+        return self.planned.answer is PlanOutcome.RERUN
 
 
 def dry_run_context(form: DryRunForm, user: User) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def dry_run_context(form: DryRunForm, user: User) -> dict[str, Any]:
 def row_in_words(row: Planned) -> DryRunRow:
     """A row of the table."""
     words = str(WORDS[row.answer])
-    if row.answer is Answer.CANNOT:
+    if row.answer is PlanOutcome.CANNOT:
         words = _("%(words)s: %(why)s") % {"words": words, "why": row.why}
     return DryRunRow(row.run, row, words, rule_in_words(row.rule) if row.rule else "")
 

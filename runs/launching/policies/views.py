@@ -29,7 +29,7 @@ from runs.models import RetryPolicy, Run, RunStatus, User
 from runs.models.policies import body_of
 from runs.models.visibility import Visibility, visibility_of
 from webagent.environment.registry import SITE_BENCHMARKS, ends_at_first_message, suites
-from webagent.recovery.policy import Answer
+from webagent.recovery.policy import AnomalyResponse
 from webagent.recovery.retry_policy import PolicyBody
 
 MOST_RUNS = 50
@@ -116,7 +116,10 @@ def versions_of(name: str) -> list[Version]:
 
 def watches_for_completion(body: PolicyBody) -> bool:
     """Whether the policy answers to completion that is declared again and again."""
-    return body.recovery is not None and body.recovery.on_false_completion is not Answer.IGNORE
+    return (
+        body.recovery is not None
+        and body.recovery.on_false_completion is not AnomalyResponse.IGNORE
+    )
 
 
 def suites_that_end() -> list[str]:

@@ -16,8 +16,8 @@ from runs.launching.policies.judged import judgements
 from runs.models import Run
 from webagent.recovery.policy import ClauseKey
 from webagent.recovery.policy_clauses import (
-    Part,
     PolicyClause,
+    Section,
     Sentence,
     Value,
     clauses,
@@ -30,11 +30,11 @@ from webagent.recovery.retry_policy import (
     RerunRule,
 )
 
-PARTS: Mapping[Part, Promise] = {
-    Part.INFRASTRUCTURE: gettext_lazy("When the infrastructure breaks a run"),
-    Part.RECOVERY: gettext_lazy("When an agent is stuck"),
-    Part.LIMITS: gettext_lazy("What runs may take"),
-    Part.RERUNS: gettext_lazy("What is run again"),
+PARTS: Mapping[Section, Promise] = {
+    Section.INFRASTRUCTURE: gettext_lazy("When the infrastructure breaks a run"),
+    Section.RECOVERY: gettext_lazy("When an agent is stuck"),
+    Section.LIMITS: gettext_lazy("What runs may take"),
+    Section.RERUNS: gettext_lazy("What is run again"),
 }
 
 _NEVER_TWICE = gettext_lazy("A run that the infrastructure breaks is not tried again.")
@@ -204,7 +204,7 @@ class PartInWords:
 def in_words(body: PolicyBody, *, ends_at_first_message: bool = False) -> list[PartInWords]:
     """The whole policy, part by part."""
     said = clauses(body, ends_at_first_message=ends_at_first_message)
-    return [PartInWords(str(PARTS[part]), _sentences(said[part])) for part in Part]
+    return [PartInWords(str(PARTS[part]), _sentences(said[part])) for part in Section]
 
 
 def sentences(body: PolicyBody) -> list[str]:

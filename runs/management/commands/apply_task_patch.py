@@ -78,9 +78,9 @@ class Command(BaseCommand):
         except (PatchFileError, TaskPatchError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(_done(report, is_reverse=reverse, is_dry_run=dry_run))
-        self._tell(report)
+        self._print(report)
 
-    def _tell(self, report: PatchReport) -> None:
+    def _print(self, report: PatchReport) -> None:
         labels = dict(TaskRevision.Category.choices)
         for category, count in report.by_category.most_common():
             self.stdout.write(f"    {count:>5}  {labels.get(category, category)}")

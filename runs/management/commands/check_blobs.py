@@ -43,11 +43,11 @@ class Command(BaseCommand):
         find_orphans(report)
         if delete_orphans:
             _delete(report)
-        self._tell(report)
+        self._print(report)
         if report.damaged:
             sys.exit(1)
 
-    def _tell(self, report: BlobReport) -> None:
+    def _print(self, report: BlobReport) -> None:
         self.stdout.write(f"Checked {report.n_checked} blobs, {report.n_bytes} bytes.")
         for damage in report.damaged:
             self.stdout.write(self.style.ERROR(f"  {damage.sha256}: {damage.reason}"))

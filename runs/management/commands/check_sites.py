@@ -31,11 +31,11 @@ class Command(BaseCommand):
         elif not states:
             self.stdout.write("SITE_HOSTS names no site, so there is nothing to ask.")
         else:
-            self._tell(states)
+            self._print(states)
         if not all(state.is_ready for state in states):
             sys.exit(1)
 
-    def _tell(self, states: list[SiteState]) -> None:
+    def _print(self, states: list[SiteState]) -> None:
         for state in states:
             word = self.style.SUCCESS("ready") if state.is_ready else self.style.ERROR("not ready")
             self.stdout.write(f"{state.site:<15} {word}  {state.url}")

@@ -43,7 +43,7 @@ class Command(BaseCommand):
                 jobs = self._extraction(options, max_cost)
         except WorkRefusedError as error:
             raise CommandError(str(error)) from error
-        told = [_told(job) for job in jobs]
+        told = [_job_summary(job) for job in jobs]
         if options["json"]:
             self.stdout.write(json.dumps(told, ensure_ascii=False, indent=1))
         else:
@@ -114,7 +114,7 @@ def _dollars(text: str | None) -> Decimal | None:
     return limit
 
 
-def _told(job: LearningJob) -> dict[str, Any]:
+def _job_summary(job: LearningJob) -> dict[str, Any]:
     made = KnowledgeSet.objects.filter(job=job).order_by("pk")
     return {
         "job": str(job.pk),

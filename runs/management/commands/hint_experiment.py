@@ -62,7 +62,7 @@ class Command(BaseCommand):
             plan = _plan(options)
             if problem := plan_problem(plan.plan):
                 raise PlanError(problem)
-            self._tell(plan)
+            self._print(plan)
             if options["dry_run"]:
                 return
             content = [plan.plan.name, plan.plan.to_json(), [each.key for each in plan.conditions]]
@@ -73,7 +73,7 @@ class Command(BaseCommand):
         news = "is queued" if launched.is_new else "was launched before"
         self.stdout.write(f"{launched.experiment.name} {news}.")
 
-    def _tell(self, plan: HintPlan) -> None:
+    def _print(self, plan: HintPlan) -> None:
         self.stdout.write(
             f"{plan.n_runs} runs: {len(plan.plan.tasks)} tasks × ({len(plan.conditions)} conditions"
             f" + 1) × {plan.plan.trials} trials"

@@ -75,7 +75,7 @@ class Command(BaseCommand):
         if json:
             self.stdout.write(_as_json(report))
         else:
-            self._tell(report)
+            self._print(report)
         if report.rejected:
             sys.exit(1)
 
@@ -97,7 +97,7 @@ class Command(BaseCommand):
         if any(found["rejected"] for found in surveys.values()):
             sys.exit(1)
 
-    def _tell(self, report: ImportReport) -> None:
+    def _print(self, report: ImportReport) -> None:
         steps = sum(run.n_steps for run in report.imported)
         pictures = sum(run.n_screenshots for run in report.imported)
         self.stdout.write(

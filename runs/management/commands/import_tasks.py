@@ -37,10 +37,10 @@ class Command(BaseCommand):
             report = import_tasks(records=records, task_set=task_set, hosts=settings.SITE_HOSTS)
         except (TaskFileError, TaskSetError) as error:
             raise CommandError(str(error)) from None
-        self._tell(report, f"{name} {set_version}")
+        self._print(report, f"{name} {set_version}")
         self._hint(name)
 
-    def _tell(self, report: TaskSetReport, task_set: str) -> None:
+    def _print(self, report: TaskSetReport, task_set: str) -> None:
         self.stdout.write(
             f"{task_set}: {report.total} tasks. New: {report.new}. Filled in, known from runs"
             f" alone before: {report.filled}. Already there: {report.already_there}."

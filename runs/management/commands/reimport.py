@@ -71,7 +71,7 @@ class Command(BaseCommand):
                 row = Run.objects.select_related("task__task_set", "agent", "experiment").get(pk=pk)
                 found.append(reimport(row, answers=answers, only_look=dry_run))
                 progress.advance(bar)
-        self._tell(found, as_json=options["json"])
+        self._print(found, as_json=options["json"])
 
     def _read_file(
         self, job_id: UUID, answers: dict[str, str], *, only_look: bool, as_json: bool
@@ -99,7 +99,7 @@ class Command(BaseCommand):
         lines += [f"  {row['source']}: {row['reason']}" for row in runs if row["reason"]]
         self.stdout.write("\n".join(lines))
 
-    def _tell(self, found: list[Reimported], *, as_json: bool) -> None:
+    def _print(self, found: list[Reimported], *, as_json: bool) -> None:
         if as_json:
             rows = [each.to_json() for each in found]
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))

@@ -56,7 +56,7 @@ class Command(BaseCommand):
             user = _user(options["user"])
             plan = _plan(options, user)
             if options["dry_run"]:
-                self._tell(plan, estimate(plan, user), is_json=options["json"])
+                self._print(plan, estimate(plan, user), is_json=options["json"])
                 return
             launched = launch_experiment(plan=plan, token=plan.token, user=user)
         except PlanError as error:
@@ -78,7 +78,7 @@ class Command(BaseCommand):
                 returncode=1,
             )
 
-    def _tell(self, plan: Plan, found: Estimate, *, is_json: bool) -> None:
+    def _print(self, plan: Plan, found: Estimate, *, is_json: bool) -> None:
         problem = plan_problem(plan)
         if is_json:
             self.stdout.write(json.dumps(found.to_json() | {"problem": problem}, indent=2))

@@ -42,9 +42,9 @@ class Command(BaseCommand):
         if json:
             self.stdout.write(_as_json(shown))
         else:
-            self._tell(shown)
+            self._print(shown)
 
-    def _tell(self, run: dict[str, Any]) -> None:
+    def _print(self, run: dict[str, Any]) -> None:
         self.stdout.write(self.style.MIGRATE_HEADING(f"Run {run['run']}"))
         agent = " ".join(word for word in (run["agent"]["name"], run["agent"]["version"]) if word)
         self._line("agent", " · ".join([agent, *run["models"]]))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 GRACE_S = 30
 
 
-def patience_s() -> float:
+def longest_wait_s() -> float:
     """For so long work may wait for a worker that has room."""
     return settings.ENV.LEASE_S + GRACE_S
 
@@ -46,12 +46,12 @@ def neglected() -> set[str]:
     """Queues with work that waits though it could be carried out; and the sweep, where it does."""
     waiting = set(_overdue())
     # The sweep is never too busy for it.
-    return waiting - (queues_without_room(patience_s()) - {SWEEP}) if waiting else waiting
+    return waiting - (queues_without_room(longest_wait_s()) - {SWEEP}) if waiting else waiting
 
 
 def _overdue() -> Iterable[str]:
     """The queues of work that has been claimable for too long, some more than once."""
-    long_ago = from_now(-patience_s())
+    long_ago = from_now(-longest_wait_s())
     if Run.objects.filter(lease_expires_at__lt=long_ago).expired().exists():
         yield SWEEP  # which alone takes a run from a worker that is gone
     firsts = [first.run_id for first in firsts_in_turn(Run.objects.all(), timezone.now())]
@@ -62,7 +62,7 @@ def _overdue() -> Iterable[str]:
     if due.filter(claimable_since__lt=long_ago).exists():
         yield BROWSER
     for kind in kinds_of_work():
-        yield from kind.objects.claimable(longer_than_s=patience_s()).queues()
+        yield from kind.objects.claimable(longer_than_s=longest_wait_s()).queues()
 
 
 logger = logging.getLogger(__name__)

@@ -51,12 +51,12 @@ def damaged_blobs(*, hashes: bool) -> Iterator[Violation]:
     report = BlobReport()
     check = check_content if hashes else check_files
     for _checked in check(report):
-        yield from _told(report)
+        yield from _violations(report)
     check_references(report)
-    yield from _told(report)
+    yield from _violations(report)
 
 
-def _told(report: BlobReport) -> Iterator[Violation]:
+def _violations(report: BlobReport) -> Iterator[Violation]:
     for damage in report.damaged:
         yield Violation(Blob._meta.label, damage.sha256, damage.reason)
     report.damaged.clear()

@@ -25,9 +25,9 @@ from django.db import close_old_connections, connections
 from django.db.backends.signals import connection_created
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
-from runs.operations.health.checks import patience_s
+from runs.operations.health.checks import longest_wait_s
 from runs.operations.health.metrics import serve_counts
-from runs.operations.processes.supervisor import Alive, Part
+from runs.operations.processes.supervisor import Alive, SupervisedPart
 from runs.operations.processes.worker_processes import (
     SignsOfLife,
     UnderWay,
@@ -41,7 +41,7 @@ from webagent.environment.registry import load_suites
 
 def worker_parts(
     queues: Sequence[str], *, name: str = "", processes: int = 1, threads: int = 1
-) -> list[Part]:
+) -> list[SupervisedPart]:
     """Processes that serve these queues; one that sweeps if that is among them.
 
     Args:
@@ -61,10 +61,10 @@ def worker_parts(
     return parts
 
 
-def metrics_parts() -> list[Part]:
+def metrics_parts() -> list[SupervisedPart]:
     """One that answers for what all of them count, where a port is set for that."""
     port = settings.ENV.WORKER_METRICS_PORT
-    return [] if port is None else [Part("metrics", lambda _alive: serve_counts(port))]
+    return [] if port is None else [SupervisedPart("metrics", lambda _alive: serve_counts(port))]
 
 
 def prepare_to_fork(queues: Sequence[str]) -> None:
@@ -83,8 +83,8 @@ def prepare_to_fork(queues: Sequence[str]) -> None:
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
 
 
-def _watched(name: str, work: Callable[[str, Alive], None]) -> Part:
-    return Part(name, partial(work, name), silent_after_s=patience_s())
+def _watched(name: str, work: Callable[[str, Alive], None]) -> SupervisedPart:
+    return SupervisedPart(name, partial(work, name), silent_after_s=longest_wait_s())
 
 
 def _take_messages(queues: Sequence[str], threads: int, name: str, alive: Alive) -> None:
@@ -128,7 +128,7 @@ PROCESSES, THREADS = 2, 4
 GRACE_S = 5
 
 
-def web_part(host: str, port: int) -> Part:
+def web_part(host: str, port: int) -> SupervisedPart:
     """gunicorn on this address; its processes are forked from what the supervisor imported."""
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -144,7 +144,7 @@ def web_part(host: str, port: int) -> Part:
             }
         ).run()
 
-    return Part("web", serve)
+    return SupervisedPart("web", serve)
 
 
 class _Server(BaseApplication):  # type: ignore[misc]  # it ships no types

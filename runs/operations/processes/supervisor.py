@@ -38,7 +38,7 @@ _fork = multiprocessing.get_context("fork")
 
 
 @dataclass
-class Part:
+class SupervisedPart:
     """One process, started again when it ends by itself.
 
     Args:
@@ -134,7 +134,7 @@ class Supervisor:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[SupervisedPart],
         *,
         say: Callable[[str], None],
         look: Callable[[], None] = lambda: None,
@@ -174,7 +174,7 @@ class Supervisor:
                 part.kill()
         self._is_stopping = True
 
-    def _start(self, part: Part) -> None:
+    def _start(self, part: SupervisedPart) -> None:
         reading = part.start(before_work=self._close_pipes)
         os.set_blocking(reading, False)
         self._selector.register(reading, selectors.EVENT_READ, part)
@@ -185,7 +185,7 @@ class Supervisor:
             os.close(key.fd)
         self._selector.close()
 
-    def _tend(self, part: Part) -> bool:
+    def _tend(self, part: SupervisedPart) -> bool:
         """Restart the part if it ended or fell silent; False if there is no use in it."""
         if part.is_running:
             if part.is_silent:
@@ -201,7 +201,7 @@ class Supervisor:
             self._start(part)
         return True
 
-    def _note_end(self, part: Part, process: ForkProcess) -> None:
+    def _note_end(self, part: SupervisedPart, process: ForkProcess) -> None:
         """One that was killed, by the kernel for want of memory say, is able to run."""
         code, now = process.exitcode or 0, time.monotonic()
         self._say(f"{part.name} ended ({code}); it is started again")
@@ -216,7 +216,7 @@ class Supervisor:
     def _read(self, wait_s: float) -> None:
         """Pass on what the parts have written, line by line."""
         for key, _ in self._selector.select(wait_s):
-            part: Part = key.data
+            part: SupervisedPart = key.data
             try:
                 chunk = os.read(key.fd, 65536)
             except BlockingIOError:

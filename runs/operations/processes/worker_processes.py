@@ -35,8 +35,8 @@ from runs.operations.health.checks import (
     GRACE_S,
     OK,
     check_broker,
+    longest_wait_s,
     neglected,
-    patience_s,
     warn_of_eviction,
 )
 from runs.operations.processes.supervisor import STOP_LIMIT_S, Alive
@@ -168,7 +168,7 @@ class SignsOfLife(threading.Thread):
 
     def _why_idle(self) -> str:
         """What waits for it, if it has had nothing to do all the while."""
-        room_s, patience = self._under_way.room_for_s, patience_s()
+        room_s, patience = self._under_way.room_for_s, longest_wait_s()
         now = time.monotonic()
         if room_s is None or room_s < patience or now - self._looked_at < GRACE_S:
             return ""

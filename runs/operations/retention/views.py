@@ -105,7 +105,7 @@ BLOBS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class RunsSize:
     """Some runs: how many, and what their files take."""
 
     runs: int
@@ -119,8 +119,8 @@ class Going:
 class Preview:
     """An experiment's runs: which could go, which are archived, what keeps the others."""
 
-    here: Going
-    away: Going
+    here: RunsSize
+    away: RunsSize
     kept: list[tuple[str | Promise, int]]
     first_due: datetime | None
     """When the first of those that are archived may be deleted."""
@@ -144,11 +144,11 @@ def preview(experiment: Experiment, now: datetime) -> Preview:
     )
 
 
-def _going(runs: QuerySet[Run]) -> Going:
+def _going(runs: QuerySet[Run]) -> RunsSize:
     n_runs = runs.count()
     steps = runs.aggregate(n=Coalesce(Sum("n_steps"), 0))["n"]
     freed = freed_bytes(runs) if n_runs <= EXACTLY else None
-    return Going(n_runs, steps, bytes_of(runs), freed)
+    return RunsSize(n_runs, steps, bytes_of(runs), freed)
 
 
 def freed_bytes(runs: QuerySet[Run]) -> int:

@@ -38,7 +38,7 @@ WIDTH, HEIGHT = 400, 160
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StoragePart:
     """Bytes under a name, and their share of all."""
 
     words: str | Promise
@@ -76,12 +76,12 @@ class SpacePage:
         self.total = self.of_runs.get("total", 0)
 
     @property
-    def by_kind(self) -> list[Part]:
+    def by_kind(self) -> list[StoragePart]:
         """What runs refer to; a file that several share counts for each."""
         return [self._part(WORDS[kind], self.of_runs.get(kind, 0)) for kind in KINDS]
 
     @property
-    def saved(self) -> Part:
+    def saved(self) -> StoragePart:
         """What it would take more if no two runs shared a file."""
         return self._part(_("saved by sharing"), max(0, self.total - self.measured.stored))
 
@@ -135,8 +135,8 @@ class SpacePage:
         """Bars: what came on each of the last days."""
         return _growth(self.added[::-1]) if self.added else None
 
-    def _part(self, words: str | Promise, size: int) -> Part:
-        return Part(words, size, size / self.total if self.total else 0)
+    def _part(self, words: str | Promise, size: int) -> StoragePart:
+        return StoragePart(words, size, size / self.total if self.total else 0)
 
 
 def _row(words: str, experiment: Experiment | None, rows: list[dict[str, int]]) -> ExperimentRow:

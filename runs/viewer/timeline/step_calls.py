@@ -25,7 +25,7 @@ SHORT = 1500
 ROLES = ("request", "response", "messages")
 
 
-class Part(NamedTuple):
+class MessagePart(NamedTuple):
     """A piece of a message: a text, or a picture by its hash, empty if the run has it not."""
 
     text: str = ""
@@ -37,11 +37,11 @@ class Part(NamedTuple):
         return len(self.text) <= SHORT
 
 
-class Said(NamedTuple):
+class PromptMessage(NamedTuple):
     """One message of a prompt."""
 
     role: str
-    parts: list[Part]
+    parts: list[MessagePart]
 
     @property
     def chars(self) -> int:
@@ -68,7 +68,7 @@ class Call(NamedTuple):
     number: int
     facts: LlmCall
     repeated: int
-    messages: list[Said]
+    messages: list[PromptMessage]
     schema: str
     reply: str | None
     raw: str
@@ -76,11 +76,11 @@ class Call(NamedTuple):
 
 
 class StepCalls(NamedTuple):
-    """`said` is for runs whose tool kept the messages of a step without telling calls apart."""
+    """`messages` is for runs whose tool kept the messages of a step without telling calls apart."""
 
     step: Step
     calls: list[Call]
-    said: list[Said]
+    messages: list[PromptMessage]
 
 
 def step_calls(step: Step, run: Run) -> StepCalls:
@@ -88,17 +88,17 @@ def step_calls(step: Step, run: Run) -> StepCalls:
     files = run.attachments.filter(step_index=step.index, role__in=ROLES).select_related("blob")
     kept = {file.blob_id: file for file in files.order_by("id")}
     calls: list[Call] = []
-    before: list[Said] = []
+    before: list[PromptMessage] = []
     for number, facts in enumerate(_recorded_calls(step)):
         call, before = _call(number, facts, kept, before)
         calls.append(call)
-    said_files = [file for file in kept.values() if file.role == "messages"]
-    said = [message for file in said_files for message in _messages(_json(file.blob))]
-    known = _known_pictures(step, run, [*said, *(m for call in calls for m in call.messages)])
+    message_files = [file for file in kept.values() if file.role == "messages"]
+    messages = [message for file in message_files for message in _messages(_json(file.blob))]
+    known = _known_pictures(step, run, [*messages, *(m for call in calls for m in call.messages)])
     return StepCalls(
         step,
         [call._replace(messages=_only_known(call.messages, known)) for call in calls],
-        _only_known(said, known),
+        _only_known(messages, known),
     )
 
 
@@ -112,8 +112,8 @@ def _recorded_calls(step: Step) -> list[LlmCall]:
 
 
 def _call(
-    number: int, facts: LlmCall, kept: Mapping[str, Attachment], before: list[Said]
-) -> tuple[Call, list[Said]]:
+    number: int, facts: LlmCall, kept: Mapping[str, Attachment], before: list[PromptMessage]
+) -> tuple[Call, list[PromptMessage]]:
     """The call, and all messages of its prompt for the next one to be told apart from."""
     asked, answered = (
         kept.get(blob.sha256) if blob else None for blob in (facts.request, facts.response)
@@ -137,7 +137,7 @@ def _call(
     return call, messages
 
 
-def _same_at_first(before: list[Said], now: list[Said]) -> int:
+def _same_at_first(before: list[PromptMessage], now: list[PromptMessage]) -> int:
     same = 0
     for one, other in zip(before, now, strict=False):
         if one != other:
@@ -160,35 +160,35 @@ def _json(blob: Blob) -> Any:
         return text
 
 
-def _messages(value: Any) -> list[Said]:
+def _messages(value: Any) -> list[PromptMessage]:
     """The messages of a prompt: in our own form, as lists of providers', or as a mere text."""
     if isinstance(value, str):
-        return [Said("", [Part(value[:MAX_CHARS])])]
+        return [PromptMessage("", [MessagePart(value[:MAX_CHARS])])]
     if isinstance(value, dict):
         system = value.get("system")
-        first = [Said("system", _parts(system))] if system else []
+        first = [PromptMessage("system", _parts(system))] if system else []
         return first + _messages(value.get("messages") or [])
     if not isinstance(value, list):
         return []
     return [
-        Said(str(item.get("role", "")), _parts(item.get("parts", item.get("content"))))
+        PromptMessage(str(item.get("role", "")), _parts(item.get("parts", item.get("content"))))
         if isinstance(item, dict)
-        else Said("", _parts(item))
+        else PromptMessage("", _parts(item))
         for item in value
     ]
 
 
-def _parts(value: Any) -> list[Part]:
+def _parts(value: Any) -> list[MessagePart]:
     if isinstance(value, list):
         return [part for item in value for part in _parts(item)]
     if isinstance(value, dict):
         if sha256 := _picture(value):
-            return [Part(is_picture=True, picture=sha256)]
+            return [MessagePart(is_picture=True, picture=sha256)]
         text = value.get("text")
         if not isinstance(text, str):
             text = json.dumps(value, ensure_ascii=False)
-        return [Part(text[:MAX_CHARS])]
-    return [] if value is None else [Part(str(value)[:MAX_CHARS])]
+        return [MessagePart(text[:MAX_CHARS])]
+    return [] if value is None else [MessagePart(str(value)[:MAX_CHARS])]
 
 
 def _picture(part: Mapping[str, Any]) -> str:
@@ -202,19 +202,22 @@ def _picture(part: Mapping[str, Any]) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _known_pictures(step: Step, run: Run, messages: Iterable[Said]) -> set[str]:
+def _known_pictures(step: Step, run: Run, messages: Iterable[PromptMessage]) -> set[str]:
     """Those of the pictures in the messages that this run holds."""
-    named = {part.picture for said in messages for part in said.parts if part.is_picture}
+    named = {part.picture for message in messages for part in message.parts if part.is_picture}
     of_step = {step.screenshot_id, step.marked_screenshot_id, step.after_screenshot_id}
     attached = run.attachments.filter(blob_id__in=named).values_list("blob_id", flat=True)
     return named & {*of_step, *attached} - {None}
 
 
-def _only_known(messages: Iterable[Said], known: set[str]) -> list[Said]:
+def _only_known(messages: Iterable[PromptMessage], known: set[str]) -> list[PromptMessage]:
     return [
-        Said(
-            said.role,
-            [part if part.picture in known else part._replace(picture="") for part in said.parts],
+        PromptMessage(
+            message.role,
+            [
+                part if part.picture in known else part._replace(picture="")
+                for part in message.parts
+            ],
         )
-        for said in messages
+        for message in messages
     ]

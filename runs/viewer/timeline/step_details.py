@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from runs.launching.carrying_out.seen_screens import Piece, seen_screen
 from runs.models import Blob, Run, Step
 from runs.models.runs.run import hides_something
-from webagent.agents.screen.commands import told
+from webagent.agents.screen.commands import as_commands
 
 if TYPE_CHECKING:
     from runs.models import Attachment
@@ -146,4 +146,4 @@ def _commands(step: Step) -> Iterator[str]:
     for action in actions[:MOST_COMMANDS] if isinstance(actions, list) else []:
         raw = action.get("raw") if isinstance(action, dict) else None
         if isinstance(raw, str):
-            yield told(raw) or raw
+            yield as_commands(raw) or raw

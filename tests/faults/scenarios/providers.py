@@ -36,7 +36,7 @@ from tests.webagent.llm.stub import (
     say,
 )
 from tests.webagent.llm.stub_models import ENVIRONMENT, NAMES, stub_registry
-from webagent.llm.client import Client, Patience
+from webagent.llm.client import Client, RetryLimits
 
 MOST_TRIES = 2
 MOST_CALLS = 2 * MOST_TRIES
@@ -132,7 +132,7 @@ def meet(judge: str, fault: str, name: str) -> tuple[list[str], int]:
     answer = FAULTS[fault]
     with running_stub() as stub:
         stub.reply = lambda asked: answer
-        patience = Patience(max_tries=MOST_TRIES, first_delay_s=0.0)
+        patience = RetryLimits(max_tries=MOST_TRIES, first_delay_s=0.0)
         registry = stub_registry(stub, timeout_s=TIMEOUT_S)
         with Client(registry, environment=ENVIRONMENT, patience=patience) as client:
             verdict, asks = JUDGES[judge](client, name)

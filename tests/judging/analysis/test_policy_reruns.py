@@ -17,7 +17,7 @@ from judging.analysis.rerun_facts import RerunFacts
 from judging.models import ReferenceVerdict
 from runs.launching.policies import rerun_plans as policy_reruns
 from runs.launching.policies import rerun_views
-from runs.launching.policies.rerun_plans import Answer, launch_by_policy, plan_reruns
+from runs.launching.policies.rerun_plans import PlanOutcome, launch_by_policy, plan_reruns
 from runs.launching.policies.services import save_policy
 from runs.launching.reruns.services import RerunError, queue_run
 from runs.models import RetryPolicy, Run, RunStatus, User
@@ -58,7 +58,7 @@ def end(run: Run, outcome: str = "failure") -> None:
     )
 
 
-def answers(policy: RetryPolicy, user: User | None = None) -> dict[uuid.UUID, Answer]:
+def answers(policy: RetryPolicy, user: User | None = None) -> dict[uuid.UUID, PlanOutcome]:
     firsts = Run.objects.filter(rerun_rule="")
     return {row.run.pk: row.answer for row in plan_reruns(policy, firsts, user).rows}
 
@@ -101,21 +101,21 @@ def test_whose_word_a_failure_is_makes_the_difference() -> None:
     for when, runs in wanted.items():
         subject = "matcher" if when == "failed_evaluator" else ""
         said = answers(make_policy({"when": when, "subject": subject}))
-        assert {pk for pk, answer in said.items() if answer is Answer.RERUN} == runs
-    assert said[by_reward.pk] is Answer.NO_VERDICT
+        assert {pk for pk, answer in said.items() if answer is PlanOutcome.RERUN} == runs
+    assert said[by_reward.pk] is PlanOutcome.NO_VERDICT
 
 
 def test_no_verdict_of_an_evaluator_is_no_failure() -> None:
     run = ended("success")
     make_evaluation(run, "error")
     rule = {"when": "failed_evaluator", "subject": "matcher"}
-    assert answers(make_policy(rule))[run.pk] is Answer.NO_VERDICT
+    assert answers(make_policy(rule))[run.pk] is PlanOutcome.NO_VERDICT
 
 
 def test_what_cannot_be_executed_has_not_failed() -> None:
     run = ended()
     settle(run, "not_executable")
-    assert answers(make_policy({"when": "failed_reference"}))[run.pk] is Answer.NO_VERDICT
+    assert answers(make_policy({"when": "failed_reference"}))[run.pk] is PlanOutcome.NO_VERDICT
 
 
 def test_a_marked_cause_counts_once_its_label_may_be_read() -> None:
@@ -129,7 +129,7 @@ def test_a_marked_cause_counts_once_its_label_may_be_read() -> None:
     assert run.pk not in facts.of([run.pk], reader)
     make_label(study.items.get(), second, "failure", causes=[])
     policy = make_policy({"when": "marked", "subject": "misread"})
-    assert answers(policy, reader)[run.pk] is Answer.RERUN
+    assert answers(policy, reader)[run.pk] is PlanOutcome.RERUN
 
 
 def test_a_rule_reruns_up_to_its_number_and_follows_its_own_reruns() -> None:
@@ -138,7 +138,7 @@ def test_a_rule_reruns_up_to_its_number_and_follows_its_own_reruns() -> None:
     (first,) = launch(policy, run)
     assert (first.rerun_of, first.family, first.policy) == (run, run.pk, policy)
     assert first.rerun_rule == PolicyBody.model_validate(policy.body).reruns[0].key
-    assert answers(policy)[run.pk] is Answer.MOVING
+    assert answers(policy)[run.pk] is PlanOutcome.MOVING
     with pytest.raises(RerunError):
         launch(policy, run)
     end(first)
@@ -146,7 +146,7 @@ def test_a_rule_reruns_up_to_its_number_and_follows_its_own_reruns() -> None:
     assert second.rerun_of == first
     end(second)
     row = plan_reruns(policy, Run.objects.filter(pk=run.pk), None).rows[0]
-    assert (row.answer, row.made, row.last) == (Answer.USED_UP, 2, second)
+    assert (row.answer, row.made, row.last) == (PlanOutcome.USED_UP, 2, second)
 
 
 def test_a_success_ends_the_reruns() -> None:
@@ -154,7 +154,7 @@ def test_a_success_ends_the_reruns() -> None:
     policy = make_policy({"when": "failed_outcome", "at_most": 5})
     (first,) = launch(policy, run)
     end(first, "success")
-    assert answers(policy)[run.pk] is Answer.NO_RULE
+    assert answers(policy)[run.pk] is PlanOutcome.NO_RULE
 
 
 def test_a_later_version_goes_on_counting() -> None:
@@ -163,7 +163,7 @@ def test_a_later_version_goes_on_counting() -> None:
     end(first)
     more = make_policy({"when": "failed_outcome", "at_most": 2})
     row = plan_reruns(more, Run.objects.filter(pk=run.pk), None).rows[0]
-    assert (row.answer, row.made) == (Answer.RERUN, 1)
+    assert (row.answer, row.made) == (PlanOutcome.RERUN, 1)
 
 
 def test_a_rerun_that_never_started_is_none() -> None:
@@ -205,14 +205,14 @@ def test_attempts_of_a_rerun_count_once() -> None:
     Run.objects.filter(pk=first.pk).update(superseded=True, status=RunStatus.FAILED)
     ended("failure", rerun_of=run, family=run.pk, rerun_rule=first.rerun_rule, attempt=2)
     row = plan_reruns(policy, Run.objects.filter(pk=run.pk), None).rows[0]
-    assert (row.answer, row.made) == (Answer.RERUN, 1)
+    assert (row.answer, row.made) == (PlanOutcome.RERUN, 1)
 
 
 def test_what_cannot_run_here_says_why() -> None:
     imported = ended(agent=make_agent("GenericAgent"))
     policy = make_policy({"when": "failed_outcome"})
     row = plan_reruns(policy, Run.objects.filter(pk=imported.pk), None).rows[0]
-    assert row.answer is Answer.CANNOT
+    assert row.answer is PlanOutcome.CANNOT
     assert "GenericAgent" in row.why
 
 
@@ -221,7 +221,7 @@ def test_nothing_is_said_of_a_run_that_the_person_judges() -> None:
     good, bad = ended("success"), ended("failure")
     make_study(runs=[good, bad], annotators=[judge, other])
     policy = make_policy({"when": "failed_outcome"})
-    assert set(answers(policy, judge).values()) == {Answer.HIDDEN}
+    assert set(answers(policy, judge).values()) == {PlanOutcome.HIDDEN}
     with pytest.raises(RerunError):
         launch_by_policy(policy=policy, runs=Run.objects.all(), token=uuid.uuid4(), user=judge)
     page = browser_of(judge).post(

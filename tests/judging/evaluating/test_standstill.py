@@ -22,7 +22,7 @@ from runs.models import (
     RunStatus,
     WorkerBeat,
 )
-from runs.operations.health.checks import GRACE_S, neglected, patience_s
+from runs.operations.health.checks import GRACE_S, longest_wait_s, neglected
 from runs.operations.health.readiness import PROMISED
 from runs.queue.jobs import kinds_of_work
 from runs.queue.workers import all_duties, beat
@@ -78,7 +78,7 @@ def _age(work: LeasedWork, **changes: Any) -> None:
 
 
 def long_ago(more_s: float = 1) -> Any:
-    return timezone.now() - timedelta(seconds=patience_s() + more_s)
+    return timezone.now() - timedelta(seconds=longest_wait_s() + more_s)
 
 
 def in_an_hour() -> Any:
@@ -154,7 +154,7 @@ def test_a_backlog_is_no_fault(kind: Kind):
     # One has just become free, and will take it.
     workers_live(slots=2, busy=1, room_for_s=1)
     assert health() == (200, "ok")
-    workers_live(slots=2, busy=1, room_for_s=patience_s() + 1)
+    workers_live(slots=2, busy=1, room_for_s=longest_wait_s() + 1)
     assert health()[0] == 503
 
 
@@ -225,4 +225,4 @@ def test_a_run_that_no_sweep_takes_from_a_dead_worker_makes_the_site_ill(status:
 
 
 def test_the_promise_is_a_lease_and_thirty_seconds():
-    assert patience_s() == settings.ENV.LEASE_S + 30 == settings.ENV.LEASE_S + GRACE_S
+    assert longest_wait_s() == settings.ENV.LEASE_S + 30 == settings.ENV.LEASE_S + GRACE_S

@@ -112,7 +112,7 @@ def test_recorded_runs_become_knowledge_that_an_agent_is_told(model: LLMStub, re
         chosen = AgentSettings.model_validate(record.config)
         agent = GenericAgent(chosen, client, client.registry.entry("stub-judge"))
         agent.act(observation("RootWebArea 'Page'", goal="Log in."))
-    for entry in made.entries.told():
+    for entry in made.entries.for_agents():
         assert entry.ng in model.asked[-1].system
     row = store_agent(record)
     run = make_run(agent=row)
@@ -162,7 +162,7 @@ def test_leaks_are_sent_back_and_left_out_if_they_stay(model: LLMStub, recorded)
     assert job.report["n_redone"] > 0
     for entry in left_out:
         assert "an element's id" in entry.problem or "a value of the source" in entry.problem
-        assert entry.intent not in " ".join(e.intent for e in made.entries.told())
+        assert entry.intent not in " ".join(e.intent for e in made.entries.for_agents())
 
 
 def test_a_summary_can_follow_by_itself(model: LLMStub, recorded):
@@ -178,14 +178,14 @@ def test_editing_a_frozen_set_makes_its_next_version(model: LLMStub, recorded):
     learned(recorded, then_summarise=True)
     done(LearningJob.objects.get(kind=LearningJob.Kind.SUMMARISE))
     user, first = make_user(), summarised()
-    entry = first.entries.told()[0]
+    entry = first.entries.for_agents()[0]
     words = Entry(intent="Use a field", ok="Look first.", ng="Haste changes nothing.")
     assert edit_entry(entry=entry, words=words, user=user).knowledge_set == first
     store_agent(read_agent(f'generic:{{"model": "stub-judge", "knowledge": "{first}"}}'))
     changed = switch_entry(entry=entry, is_enabled=False, user=user)
     second = changed.knowledge_set
     assert (second.version, second.parent, second.frozen_at) == (2, first, None)
-    assert second.n_entries == first.entries.told().count() - 1
+    assert second.n_entries == first.entries.for_agents().count() - 1
     assert changed.is_edited
     assert set(changed.sources.values_list("run", flat=True)) == set(
         entry.sources.values_list("run", flat=True)
@@ -200,7 +200,7 @@ def test_editing_a_frozen_set_makes_its_next_version(model: LLMStub, recorded):
 def test_a_person_cannot_write_a_leak_into_a_summary(model: LLMStub, recorded):
     learned(recorded, then_summarise=True)
     done(LearningJob.objects.get(kind=LearningJob.Kind.SUMMARISE))
-    entry = summarised().entries.told()[0]
+    entry = summarised().entries.for_agents()[0]
     sources = list(entry.sources.values_list("run", flat=True))
     bid = next(bid for log in logs_of(sources) for step in log.steps for bid in step.bids)
     with pytest.raises(LeakingEntryError, match=bid):
@@ -209,7 +209,7 @@ def test_a_person_cannot_write_a_leak_into_a_summary(model: LLMStub, recorded):
             words=Entry(intent="Use a field", ng=f"The field {bid} does nothing."),
             user=make_user(),
         )
-    raw = raw_set().entries.told()[0]
+    raw = raw_set().entries.for_agents()[0]
     edited = edit_entry(entry=raw, words=Entry(intent="x", ng=f"{bid} fails"), user=make_user())
     assert edited.knowledge_set.version == 2
 

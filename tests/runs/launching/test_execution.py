@@ -22,7 +22,7 @@ from runs.launching.reruns.services import queue_run
 from runs.models import Blob, Run, RunStatus
 from runs.queue import steps
 from runs.queue.leases import Lease, LeaseLostError, LeaseRenewer, claim
-from runs.queue.steps import StepStore, patiently
+from runs.queue.steps import StepStore, retry_write
 from runs.storage.blobs import read_blob
 from tests.runs.storage.stores import files_in, use_store
 from webagent.agents.running import run_episode
@@ -396,7 +396,7 @@ def test_writes_wait_for_a_database_that_comes_back(monkeypatch: pytest.MonkeyPa
             raise OperationalError("the server closed the connection")
         return "written"
 
-    assert patiently(write) == "written"
+    assert retry_write(write) == "written"
     assert len(tries) == 3
 
 
@@ -407,7 +407,7 @@ def test_a_loop_of_another_thread_keeps_nothing_from_the_database():
         asyncio._set_running_loop(loop)
         with pytest.raises(SynchronousOnlyOperation):
             Run.objects.count()
-        assert patiently(Run.objects.count) == 0
+        assert retry_write(Run.objects.count) == 0
     finally:
         asyncio._set_running_loop(None)
         loop.close()

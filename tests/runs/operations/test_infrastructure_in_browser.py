@@ -32,7 +32,7 @@ from tests.webagent.moody_site import MoodySite
 from tests.webagent.processes import browsers, descendants
 from webagent.agents.generic import models as generic_models
 from webagent.environment.leftovers import OWNER_VARIABLE
-from webagent.llm.client import Patience
+from webagent.llm.client import RetryLimits
 from webagent.recovery.retry_policy import Infrastructure, PolicyBody
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import StepRecord
@@ -131,7 +131,7 @@ def models(tmp_path: Path, llm_stub: LLMStub, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", path)
     monkeypatch.setattr(settings.ENV, "MAX_ATTEMPTS", 1)
     # As long between tries as the provider asks for, and not a moment longer.
-    monkeypatch.setattr(Patience, "delay", lambda self, tries, retry_after, chance: retry_after)
+    monkeypatch.setattr(RetryLimits, "delay", lambda self, tries, retry_after, chance: retry_after)
     yield llm_stub
     generic_models._shared.client().close()
 

@@ -24,7 +24,7 @@ from runs.storage.blobs import MissingBlobError, read_blob
 from tests.runs.factories import make_run
 from tests.runs.operations.test_probes import HOLDER, TOKEN, Told, watched
 from tests.runs.storage.stores import files_in, store_blob, use_store
-from webagent.llm.failures import Tried, tell
+from webagent.llm.failures import RequestAttempt, tell
 from webagent.llm.interface import Usage
 
 
@@ -128,7 +128,7 @@ def test_requests_are_counted_by_view_and_unknown_methods_as_one():
 
 def test_tries_at_models_are_counted():
     names = {"model": "m-1"}
-    tried = Tried(
+    tried = RequestAttempt(
         **names,
         result="ok",
         is_retry=True,

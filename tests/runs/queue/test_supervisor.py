@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from runs.operations.processes import supervisor
-from runs.operations.processes.supervisor import GIVE_UP_AFTER, Alive, Part, Supervisor
+from runs.operations.processes.supervisor import GIVE_UP_AFTER, Alive, SupervisedPart, Supervisor
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -58,7 +58,9 @@ def deaf(_alive: Alive) -> None:
     time.sleep(300)
 
 
-def run(*parts: Part, stop_when: str = "never", stop_limit_s: float = 30) -> tuple[int, list[str]]:
+def run(
+    *parts: SupervisedPart, stop_when: str = "never", stop_limit_s: float = 30
+) -> tuple[int, list[str]]:
     """Exit code, and what was said; TERM comes as soon as a line has these words."""
     said: list[str] = []
 
@@ -71,7 +73,10 @@ def run(*parts: Part, stop_when: str = "never", stop_limit_s: float = 30) -> tup
 
 
 def test_lines_of_all_parts_come_with_their_names_and_it_stops_at_term():
-    first, second = Part("one", sleeping("hello", "world")), Part("two", sleeping("up", "world"))
+    first, second = (
+        SupervisedPart("one", sleeping("hello", "world")),
+        SupervisedPart("two", sleeping("up", "world")),
+    )
     code, said = run(first, second, stop_when="two | world")
     assert code == 0
     assert {"two | up", "two | world"} <= set(said)
@@ -80,14 +85,14 @@ def test_lines_of_all_parts_come_with_their_names_and_it_stops_at_term():
 
 
 def test_a_part_that_ends_is_started_again():
-    code, said = run(Part("part", ending(3, "up")), stop_when="ended (3)")
+    code, said = run(SupervisedPart("part", ending(3, "up")), stop_when="ended (3)")
     assert code == 0
     assert said.count("part | up") >= 1
 
 
 def test_a_part_that_cannot_run_is_given_up_and_the_others_are_stopped():
-    other = Part("other", sleeping())
-    code, said = run(Part("part", ending(2)), other)
+    other = SupervisedPart("other", sleeping())
+    code, said = run(SupervisedPart("part", ending(2)), other)
     assert code == 1
     assert sum("ended (2)" in line for line in said) == GIVE_UP_AFTER
     assert said[-1] == f"part ended {GIVE_UP_AFTER} times in a row; giving up"
@@ -105,12 +110,14 @@ def test_a_part_that_is_killed_is_started_again_however_often():
         if len(said) == 2 * GIVE_UP_AFTER:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    assert Supervisor([Part("part", killed)], say=say).run() == 0
+    assert Supervisor([SupervisedPart("part", killed)], say=say).run() == 0
     assert set(said) == {f"part ended ({-signal.SIGKILL}); it is started again"}
 
 
 def test_a_part_that_gives_no_sign_of_life_is_killed_and_started_again():
-    code, said = run(Part("part", sleeping("up"), silent_after_s=0.2), stop_when="ended (-9)")
+    code, said = run(
+        SupervisedPart("part", sleeping("up"), silent_after_s=0.2), stop_when="ended (-9)"
+    )
     assert code == 0
     assert "part gives no sign of life; it is killed" in said
 
@@ -123,12 +130,12 @@ def test_a_part_that_gives_signs_of_life_is_left_alone():
         print("through")  # noqa: T201 (what a part says)
         time.sleep(300)
 
-    code, said = run(Part("part", lively, silent_after_s=1.0), stop_when="through")
+    code, said = run(SupervisedPart("part", lively, silent_after_s=1.0), stop_when="through")
     assert (code, said) == (0, ["part | through"])
 
 
 def test_what_does_not_listen_to_term_is_killed():
-    part = Part("part", deaf)
+    part = SupervisedPart("part", deaf)
     code, _said = run(part, stop_when="deaf", stop_limit_s=0.5)
     assert code == 0
     assert part.process is not None
@@ -136,7 +143,7 @@ def test_what_does_not_listen_to_term_is_killed():
 
 
 def test_a_second_signal_does_not_wait():
-    part = Part("part", deaf)
+    part = SupervisedPart("part", deaf)
     again = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
 
     def say(line: str) -> None:
@@ -156,7 +163,7 @@ def test_children_of_a_part_go_with_it():
         print("child", child.pid)  # noqa: T201 (what a part says)
         time.sleep(300)
 
-    _code, said = run(Part("part", parent), stop_when="child")
+    _code, said = run(SupervisedPart("part", parent), stop_when="child")
     pid = int(next(line for line in said if "child" in line).split()[-1])
     deadline = time.monotonic() + 30
     while _is_alive(pid) and time.monotonic() < deadline:

@@ -14,7 +14,7 @@ from django.db import OperationalError
 
 from runs.launching.carrying_out.tasks import LAST_RESORT_S, execute_next_run
 from runs.models import WorkerBeat
-from runs.operations.health.checks import patience_s
+from runs.operations.health.checks import longest_wait_s
 from runs.operations.processes import worker_processes
 from runs.operations.processes.supervisor import STOP_LIMIT_S
 from runs.operations.processes.worker_processes import SignsOfLife, UnderWay
@@ -98,7 +98,7 @@ def test_a_process_that_hears_nothing_while_work_waits_ends(clock: Clock, neglec
     why = why_end(under_way)
     neglected.add("default")
     assert why() == ""
-    clock.now += patience_s() + 1
+    clock.now += longest_wait_s() + 1
     assert why() == "work waits for default"
 
 
@@ -106,11 +106,11 @@ def test_a_process_that_is_at_work_or_has_nothing_to_do_goes_on(clock: Clock, ne
     under_way = UnderWay(1)
     why = why_end(under_way)
     neglected.add("browser")  # others'
-    clock.now += patience_s() + 1
+    clock.now += longest_wait_s() + 1
     assert why() == ""
     neglected.add("default")
     under_way.begin("a", "task", None)
-    clock.now += patience_s() + 1
+    clock.now += longest_wait_s() + 1
     assert why() == ""
     under_way.end("a")
     clock.now += 1
@@ -130,7 +130,7 @@ def test_another_process_would_be_no_better_without_broker_or_database(
     else:
         monkeypatch.setattr(worker_processes, "neglected", refuse)
     why = why_end(UnderWay(1))
-    clock.now += patience_s() + 1
+    clock.now += longest_wait_s() + 1
     assert why() == ""
 
 

@@ -13,13 +13,13 @@ import pytest
 from tests.webagent.moody_site import MoodySite, MoodyTask
 from tests.webagent.processes import browsers, descendants
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
-from webagent.environment.browsergym_task import Patience
+from webagent.environment.browsergym_task import RetryWaits
 from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.faults import Fault
 
 pytestmark = pytest.mark.browser
 
-QUICK = Patience(first_wait_s=0.05, longest_wait_s=2.0)
+QUICK = RetryWaits(first_wait_s=0.05, longest_wait_s=2.0)
 
 
 @pytest.fixture

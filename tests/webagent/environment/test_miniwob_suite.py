@@ -11,7 +11,7 @@ from webagent.environment.miniwob_suite import (
     ONE_STEP,
     OUTSIDE,
     Exclusion,
-    Steps,
+    StepsNeeded,
     UnknownSuiteTask,
     exclusion_of,
     short_name,
@@ -46,8 +46,8 @@ def test_groups_leave_out_what_the_source_leaves_out() -> None:
 
 
 def test_a_task_knows_its_kind_and_why_it_is_left_out() -> None:
-    assert steps_of("miniwob.click-test") is steps_of("click-test") is Steps.ONE
-    assert steps_of("terminal") is Steps.MANY
+    assert steps_of("miniwob.click-test") is steps_of("click-test") is StepsNeeded.ONE
+    assert steps_of("terminal") is StepsNeeded.MANY
     assert steps_of("use-slider") is None
     assert exclusion_of("miniwob.use-slider") is Exclusion.BOXES
     assert exclusion_of("phone-book") is Exclusion.LATER

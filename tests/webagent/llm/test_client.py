@@ -12,7 +12,7 @@ import pytest
 from tests.webagent.llm.stub import Fault, LLMStub, cut_off, fail, go_wrong, refuse, say
 from tests.webagent.llm.stub_models import ENVIRONMENT, NAMES, stub_entry, stub_registry
 from webagent.llm.budget import Budget, most_cost
-from webagent.llm.client import Client, Patience
+from webagent.llm.client import Client, RetryLimits
 from webagent.llm.interface import FailureKind, Message, ModelFailure, Reply, Request
 from webagent.llm.registry import Registry
 
@@ -57,7 +57,7 @@ def client(llm_stub: LLMStub, time: Time) -> Iterator[Client]:
     with Client(
         stub_registry(llm_stub),
         environment=ENVIRONMENT,
-        patience=Patience(max_tries=4, max_seconds=100, first_delay_s=2, longest_delay_s=5),
+        patience=RetryLimits(max_tries=4, max_seconds=100, first_delay_s=2, longest_delay_s=5),
         clock=lambda: time.now,
         sleep=time.sleep,
         chance=lambda: 0.5,
@@ -122,7 +122,7 @@ def test_delay_doubles_up_to_its_bound(llm_stub: LLMStub, client: Client, time: 
 
 
 def test_jitter_covers_the_whole_delay() -> None:
-    patience = Patience(first_delay_s=2.0, longest_delay_s=60.0)
+    patience = RetryLimits(first_delay_s=2.0, longest_delay_s=60.0)
     assert patience.delay(3, None, 0.0) == 0
     assert patience.delay(3, None, 0.75) == 6
     assert patience.delay(3, 10.0, 0.25) == 12

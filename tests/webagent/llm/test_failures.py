@@ -8,12 +8,12 @@ import pytest
 
 from tests.webagent.llm.stub import Answer, Fault, LLMStub, cut_off, fail, go_wrong, say
 from tests.webagent.llm.stub_models import ENVIRONMENT, KEY, NAMES, STREAMED, WHOLE, stub_registry
-from webagent.llm.client import Client, Patience
+from webagent.llm.client import Client, RetryLimits
 from webagent.llm.failures import retry_after
 from webagent.llm.interface import FailureKind, Message, ModelFailure, Request
 
 PROMPT = "The trajectory says something private."
-ONCE = Patience(max_tries=1)
+ONCE = RetryLimits(max_tries=1)
 every_model = pytest.mark.parametrize("name", NAMES)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.webagent.llm.stub import Answer, LLMStub, running_stub
 from tests.webagent.llm.stub_models import ENVIRONMENT, NAMES, stub_registry
-from webagent.llm.client import Client, Patience
+from webagent.llm.client import Client, RetryLimits
 from webagent.llm.interface import Message, ModelFailure, Request
 
 WORDS = (
@@ -65,7 +65,7 @@ def server() -> Iterator[tuple[LLMStub, Client]]:
     with (
         running_stub() as stub,
         Client(
-            stub_registry(stub), environment=ENVIRONMENT, patience=Patience(max_tries=1)
+            stub_registry(stub), environment=ENVIRONMENT, patience=RetryLimits(max_tries=1)
         ) as client,
     ):
         yield stub, client

@@ -21,7 +21,7 @@ from tests.webagent.llm.stub import (
 )
 from tests.webagent.llm.stub_models import ENVIRONMENT, KEY, NAMES, WHOLE, stub_entry
 from webagent.llm import transport
-from webagent.llm.client import Client, Patience
+from webagent.llm.client import Client, RetryLimits
 from webagent.llm.interface import FailureKind, Message, ModelFailure, Request
 from webagent.llm.registry import Registry
 
@@ -39,7 +39,7 @@ def elsewhere() -> Iterator[LLMStub]:
 
 def ask(stub: LLMStub, name: str, **entry: object) -> str:
     registry = Registry({name: stub_entry(stub, name, **entry)})
-    with Client(registry, environment=ENVIRONMENT, patience=Patience(max_tries=1)) as client:
+    with Client(registry, environment=ENVIRONMENT, patience=RetryLimits(max_tries=1)) as client:
         return client.complete(Request(model=name, messages=(Message.user("hello"),))).text
 
 
@@ -121,7 +121,7 @@ def test_configured_proxy_is_used(llm_stub: LLMStub, name: str) -> None:
         Client(
             Registry({name: registry}),
             environment=ENVIRONMENT,
-            patience=Patience(max_tries=1),
+            patience=RetryLimits(max_tries=1),
         ) as client,
         pytest.raises(ModelFailure) as caught,
     ):
@@ -178,7 +178,7 @@ def test_connections_are_given_back_after_failures(llm_stub: LLMStub, name: str)
     ]
     llm_stub.queue(*failing, fail(500), refuse(), cut_off("x"))
     entry = stub_entry(llm_stub, name, max_concurrency=1, timeout_s=2.0)
-    patience = Patience(max_tries=1)
+    patience = RetryLimits(max_tries=1)
     request = Request(model=name, messages=(Message.user("hello"),))
     kinds = set()
     with Client(Registry({name: entry}), environment=ENVIRONMENT, patience=patience) as client:

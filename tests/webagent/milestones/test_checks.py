@@ -15,7 +15,7 @@ from webagent.milestones.checks import (
     UrlCheck,
     fits,
 )
-from webagent.milestones.seen import Seen
+from webagent.milestones.seen import StepView
 from webagent.trajectory.records import ActionRecord, Target
 
 TREE = """RootWebArea 'Shop'
@@ -29,11 +29,11 @@ TREE = """RootWebArea 'Shop'
 \t[9] textbox 'Nick name'"""
 
 
-def page(tree: str = TREE, url: str = "http://shop.test/cart") -> Seen:
-    return Seen(step=3, url=url, tree=tree)
+def page(tree: str = TREE, url: str = "http://shop.test/cart") -> StepView:
+    return StepView(step=3, url=url, tree=tree)
 
 
-def done(name: str, *args: str, text: str | None = None, error: str | None = None) -> Seen:
+def done(name: str, *args: str, text: str | None = None, error: str | None = None) -> StepView:
     action = ActionRecord(
         raw=name,
         dialect="browsergym",
@@ -43,7 +43,7 @@ def done(name: str, *args: str, text: str | None = None, error: str | None = Non
         status="error" if error else "ok",
         error=error,
     )
-    return Seen(step=3, actions=(action,))
+    return StepView(step=3, actions=(action,))
 
 
 class TestFits:
@@ -91,7 +91,7 @@ class TestAddresses:
         assert UrlCheck(pattern=pattern).finds(page(url=url)) is does
 
     def test_a_page_without_an_address_says_nothing(self):
-        assert not UrlCheck(pattern="*/cart").can_see(Seen(step=0, tree=TREE))
+        assert not UrlCheck(pattern="*/cart").can_see(StepView(step=0, tree=TREE))
 
 
 class TestTexts:
@@ -159,15 +159,15 @@ class TestActions:
             (ActionCheck(action="click"), done("click", "12", error="timeout"), False),
         ],
     )
-    def test_what_was_done(self, check: ActionCheck, seen: Seen, does: bool):
+    def test_what_was_done(self, check: ActionCheck, seen: StepView, does: bool):
         assert check.finds(seen) is does
 
 
 def test_what_the_environment_reports():
     check = ReportedCheck(name="cart")
-    assert not check.can_see(Seen(step=0))
-    assert check.finds(Seen(step=0, reported={"cart": True})) is True
-    assert check.finds(Seen(step=0, reported={"cart": False})) is False
+    assert not check.can_see(StepView(step=0))
+    assert check.finds(StepView(step=0, reported={"cart": True})) is True
+    assert check.finds(StepView(step=0, reported={"cart": False})) is False
 
 
 @pytest.mark.parametrize(
@@ -179,10 +179,10 @@ def test_what_the_environment_reports():
         (ElementCheck(name="Name", state="value", value="ann*"), page()),
         (ElementCheck(role="button"), page()),
         (ActionCheck(action="click"), done("click", "12", text="Pay")),
-        (ReportedCheck(name="a"), Seen(step=0, reported={"a": True})),
+        (ReportedCheck(name="a"), StepView(step=0, reported={"a": True})),
     ],
 )
-def test_what_is_found_has_evidence_in_words(check: Check, seen: Seen):
+def test_what_is_found_has_evidence_in_words(check: Check, seen: StepView):
     assert check.can_see(seen)
     assert check.finds(seen)
     assert check.evidence(seen)

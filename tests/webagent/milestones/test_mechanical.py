@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from webagent.milestones.checks import ElementCheck, ReportedCheck, Rule, TextCheck, UrlCheck
 from webagent.milestones.definition import Definition, digest_of
 from webagent.milestones.findings import find_milestones, in_order, track
-from webagent.milestones.seen import Seen, looks
+from webagent.milestones.seen import StepView, looks
 from webagent.trajectory.records import BlobRecord, Observation, StepRecord
 
 
@@ -15,11 +15,11 @@ def url(path: str, name: str = "", *, is_ordered: bool = False) -> Definition:
     return Definition(name=name or path, is_ordered=is_ordered, rule=rule)
 
 
-def at(step: int, path: str = "/", tree: str | None = None, *, fresh: bool = False) -> Seen:
-    return Seen(step=step, url=f"http://site{path}", tree=tree, is_fresh_start=fresh)
+def at(step: int, path: str = "/", tree: str | None = None, *, fresh: bool = False) -> StepView:
+    return StepView(step=step, url=f"http://site{path}", tree=tree, is_fresh_start=fresh)
 
 
-def spans(milestone: Definition, *row: Seen) -> tuple[tuple[int, int | None], ...]:
+def spans(milestone: Definition, *row: StepView) -> tuple[tuple[int, int | None], ...]:
     (found,) = find_milestones([milestone], row).findings
     return found.spans
 
@@ -49,14 +49,14 @@ def test_what_takes_it_away_can_be_said():
 def test_what_is_reached_and_lost_within_a_step_was_never_held():
     rule = Rule(reached_when=TextCheck(text="on"), lost_when=ReportedCheck(name="off"))
     lamp = Definition(name="lamp", rule=rule)
-    off = Seen(step=1, reported={"off": True})
+    off = StepView(step=1, reported={"off": True})
     assert spans(lamp, at(0), at(1, tree="[1] heading 'on'"), off) == ()
     assert spans(lamp, at(0, tree="[1] heading 'on'"), off) == ((0, 1),)
 
 
 def test_what_holds_before_the_first_action_and_is_lost_by_it_was_never_reached():
     rule = Rule(reached_when=TextCheck(text="on"), lost_when=ReportedCheck(name="off"))
-    row = (at(0, tree="[1] heading 'on'"), Seen(step=0, reported={"off": True}))
+    row = (at(0, tree="[1] heading 'on'"), StepView(step=0, reported={"off": True}))
     assert spans(Definition(name="lamp", rule=rule), *row) == ()
 
 
@@ -106,7 +106,7 @@ class TestLooks:
             {"run_id": "r", "index": index, "branch": branch, "before": before, **more}
         )
 
-    def look(self, *steps: StepRecord) -> list[Seen]:
+    def look(self, *steps: StepRecord) -> list[StepView]:
         return list(looks(steps, lambda blob: self.TREES.get(blob.sha256)))
 
     def test_a_step_is_its_page_and_then_its_action(self):
@@ -163,10 +163,10 @@ def test_whatever_a_run_shows_the_findings_are_sound(
     seen, step = [], 0
     for what, tree, reported, fresh in row:
         if what == "action":
-            seen.append(Seen(step=step, reported=reported))
+            seen.append(StepView(step=step, reported=reported))
         else:
             is_fresh = fresh and what == "page"
-            seen.append(Seen(step=step, url="http://s", tree=tree, is_fresh_start=is_fresh))
+            seen.append(StepView(step=step, url="http://s", tree=tree, is_fresh_start=is_fresh))
         step += what == "after"
     lost = Rule(reached_when=AGREED, lost_when=ReportedCheck(name="a"))
     milestones = [

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from webagent.recovery.policy import Answer as OnAnomaly
+from webagent.recovery.policy import AnomalyResponse as OnAnomaly
 from webagent.recovery.policy import RecoveryPolicy
-from webagent.recovery.policy_clauses import Part, Sentence, clauses
-from webagent.recovery.rerunning import Answer, RunFacts, applies, decide
+from webagent.recovery.policy_clauses import Section, Sentence, clauses
+from webagent.recovery.rerunning import RuleOutcome, RunFacts, applies, decide
 from webagent.recovery.retry_policy import (
     NEEDS_SUBJECT,
     AgentChoice,
@@ -107,16 +107,16 @@ def test_a_body_comes_back_from_json_as_the_same_with_the_same_hash(body: Policy
 @given(bodies())
 def test_every_limit_and_every_rule_has_its_sentence(body: PolicyBody) -> None:
     said = clauses(body)
-    assert set(said) == set(Part)
+    assert set(said) == set(Section)
     assert all(said.values())
-    limits = {clause.key: clause.values.get("value") for clause in said[Part.LIMITS]}
+    limits = {clause.key: clause.values.get("value") for clause in said[Section.LIMITS]}
     for prefix, part in (("run", body.run), ("batch", body.batch)):
         for name, value in part:
             if value is None:
                 assert Sentence(f"{prefix}_{name}") not in limits
             else:
                 assert limits[Sentence(f"{prefix}_{name}")] == value
-    ruled = [clause for clause in said[Part.RERUNS] if "at_most" in clause.values]
+    ruled = [clause for clause in said[Section.RERUNS] if "at_most" in clause.values]
     assert [clause.values["at_most"] for clause in ruled] == [r.at_most for r in body.reruns]
 
 
@@ -202,13 +202,13 @@ def test_the_first_rule_that_is_not_used_up_decides() -> None:
     assert decide((once, twice), FAILED).rule == once
     assert decide((once, twice), FAILED, {once.key: 1}).rule == twice
     used_up = decide((once, twice), FAILED, {once.key: 1, twice.key: 2})
-    assert (used_up.answer, used_up.rule) == (Answer.USED_UP, once)
+    assert (used_up.answer, used_up.rule) == (RuleOutcome.USED_UP, once)
 
 
 def test_a_missing_verdict_is_said_and_is_no_failure() -> None:
     rule = RerunRule(when=RerunWhen.FAILED_REFERENCE)
-    assert decide((rule,), FAILED).answer is Answer.NO_VERDICT
-    assert decide((), FAILED).answer is Answer.NO_RULE
+    assert decide((rule,), FAILED).answer is RuleOutcome.NO_VERDICT
+    assert decide((), FAILED).answer is RuleOutcome.NO_RULE
 
 
 def test_a_budget_is_used_up_when_it_is_reached() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from webagent.agents.generic.asking import Tried, Tries
+from webagent.agents.generic.asking import Attempted, Tries
 from webagent.agents.generic.history import Turn, learn, remember, turns_of
 from webagent.agents.generic.knowledge import knowledge_version
 from webagent.agents.generic.page import CUT
@@ -82,7 +82,7 @@ class GenericAgent:
             gave_up=reply.call.name == "report_infeasible",
         )
 
-    def _gave_no_action(self, tried: Tried[Reply]) -> Decision:
+    def _gave_no_action(self, tried: Attempted[Reply]) -> Decision:
         waits = self._settings.after_parse_failure == "wait"
         action = WAIT if waits else None
         remember(self._turns, action, tried.thought)

@@ -153,7 +153,7 @@ MAX_SHORTENINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Tried(Generic[ReplyT]):
+class Attempted(Generic[ReplyT]):
     """How it went. `spent` is a decision of nothing, with what the replies took.
 
     Without a `reply`, `thought` is what could be read of one among those that `failed`.
@@ -182,7 +182,9 @@ class Tries(Generic[ReplyT]):
         self._entry = entry
         self._budget = budget
 
-    def ask(self, make: MakePrompt, read: Callable[[str], ReplyT], retries: int) -> Tried[ReplyT]:
+    def ask(
+        self, make: MakePrompt, read: Callable[[str], ReplyT], retries: int
+    ) -> Attempted[ReplyT]:
         """The first reply that can be used; others are sent back, with the reason, so often.
 
         Args:
@@ -206,8 +208,8 @@ class Tries(Generic[ReplyT]):
                 failed.append(Failed(said.text, str(unusable)))
                 thought = unusable.thought or thought
             else:
-                return Tried(reply, tuple(failed), None, _spent(questions, prompt))
-        return Tried(None, tuple(failed), thought, _spent(questions, prompt))
+                return Attempted(reply, tuple(failed), None, _spent(questions, prompt))
+        return Attempted(None, tuple(failed), thought, _spent(questions, prompt))
 
     def _ask_once(
         self, questions: Questions, make: MakePrompt, failed: Sequence[Failed]

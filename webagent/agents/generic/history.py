@@ -46,14 +46,14 @@ def remember(turns: list[Turn], action: str | None, thought: str | None) -> None
     turns.append(Turn(step, action, thought))
 
 
-def told_history(turns: Sequence[Turn], tokens: int, words: HistoryWords) -> str:
+def history_text(turns: Sequence[Turn], tokens: int, words: HistoryWords) -> str:
     """The turns within so many tokens; empty if there are none, or nothing fits.
 
     First the thoughts of the oldest turns go, then their actions, behind a note of how many.
     """
     if not turns:
         return ""
-    full = [_told(turn, words) for turn in turns]
+    full = [_turn_text(turn, words) for turn in turns]
     actions = [_action(turn, words) for turn in turns]
     # Each with the line break that joins it to what follows.
     full_costs = [count_tokens(text) + 1 for text in full]
@@ -71,7 +71,7 @@ def told_history(turns: Sequence[Turn], tokens: int, words: HistoryWords) -> str
     return note if count_tokens(note) <= tokens else ""
 
 
-def _told(turn: Turn, words: HistoryWords) -> str:
+def _turn_text(turn: Turn, words: HistoryWords) -> str:
     action = _action(turn, words)
     if not turn.thought:
         return action

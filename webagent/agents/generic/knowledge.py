@@ -105,7 +105,7 @@ class KnowledgeSettings(BaseModel):
         return self
 
 
-class KnowledgeTeller:
+class KnowledgeWriter:
     """Makes the block of one agent: the same text at every step with the same goal."""
 
     def __init__(self, settings: KnowledgeSettings) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from webagent.agents.generic.history import Turn, told_history
+from webagent.agents.generic.history import Turn, history_text
 from webagent.agents.generic.interest import Interest
-from webagent.agents.generic.knowledge import KnowledgeTeller, framed
+from webagent.agents.generic.knowledge import KnowledgeWriter, framed
 from webagent.agents.generic.page import cut_tree, is_in_view
 from webagent.agents.generic.settings import AgentSettings
 from webagent.agents.generic.wording import Example
@@ -20,7 +20,7 @@ from webagent.trajectory.live import Observation
 
 PAGE_SHARE = 0.6
 """Of what is left beside goal, actions and examples, the page gets at least so much."""
-STANDING_SHARE = 6
+STABLE_SHARE = 6
 """Tips, knowledge and examples may each have a sixth of the prompt, so that half is left."""
 
 _ACTED_ON = re.compile(r"""^\s*\w+\(\s*(?:'\w*'|"\w*")?""")
@@ -64,28 +64,26 @@ class Caps:
         return Caps(**shares)
 
 
-class PartsTeller:
+class PartsWriter:
     """Tells the parts of one agent's prompts, each within its cap."""
 
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
         self._words = settings.wording.words
-        self._knowledge = KnowledgeTeller(settings.knowledge) if settings.knowledge else None
+        self._knowledge = KnowledgeWriter(settings.knowledge) if settings.knowledge else None
         tips = visible(settings.tips).strip()
         # The same at every step, and long to measure.
         self._tips = cache(lambda tokens: fitting(tips, tokens))
 
-    def caps(
-        self, observation: Observation, turns: Sequence[Turn], left: int, standing: int
-    ) -> Caps:
+    def caps(self, observation: Observation, turns: Sequence[Turn], left: int, stable: int) -> Caps:
         """The budget shared out: what is short and certain first, the page last but assured.
 
         Args:
             left: beside goal, actions and replies sent back.
-            standing: the same for any step of the run, by which the parts of the system prompt
+            stable: the same for any step of the run, by which the parts of the system prompt
                 are cut: it stays the same then, as providers' caches want it.
         """
-        settings, share = self._settings, standing // STANDING_SHARE
+        settings, share = self._settings, stable // STABLE_SHARE
         error = min(settings.error_tokens, left // 4)
         tips = min(settings.tips_tokens, share)
         knowledge = min(settings.knowledge_tokens, share) if self._knowledge else 0
@@ -99,7 +97,7 @@ class PartsTeller:
             page = 0
         assured = min(page, int(left * PAGE_SHARE))
         history = min(settings.history_tokens, max(0, left - assured))
-        told = count_tokens(told_history(turns, history, self._words))
+        told = count_tokens(history_text(turns, history, self._words))
         return replace(taken, history=history, page=max(0, min(page, left - told)))
 
     def parts(self, observation: Observation, turns: Sequence[Turn], caps: Caps) -> Parts:
@@ -123,7 +121,7 @@ class PartsTeller:
             tips=self._tips(caps.tips),
             knowledge=knowledge,
             examples=self._examples(caps.examples),
-            history=told_history(turns, caps.history, words),
+            history=history_text(turns, caps.history, words),
             tabs=fitting(tabs, caps.tabs),
             error=fitting(visible(observation.last_error or ""), caps.error),
             page=page,
@@ -172,12 +170,12 @@ def _interest(observation: Observation, turns: Sequence[Turn]) -> Interest:
     focused |= {node.bid for node in observation.nodes if node.bid and node.has("focused")}
     seen = {bid for bid, box in observation.boxes.items() if is_in_view(box, observation)}
     return Interest(
-        texts=(observation.goal, _said(last)),
+        texts=(observation.goal, _action_text(last)),
         bids=frozenset(named | focused),
         in_view=frozenset(seen),
     )
 
 
-def _said(action: str) -> str:
+def _action_text(action: str) -> str:
     """What the action typed or chose: neither its name nor its element is a word of a page."""
     return " ".join(_TEXT.findall(_ACTED_ON.sub("", action)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from webagent.agents.generic.history import Turn
 from webagent.agents.generic.page import marked_screenshot
-from webagent.agents.generic.parts import Parts, PartsTeller, flat
+from webagent.agents.generic.parts import Parts, PartsWriter, flat
 from webagent.agents.generic.request import (
     REPLY_SHARE,
     SCHEMA,
@@ -35,7 +35,7 @@ class PromptMaker:
         self._settings = settings
         self._entry = entry
         self._words = settings.wording.words
-        self._teller = PartsTeller(settings)
+        self._writer = PartsWriter(settings)
         self._schema = SCHEMA if settings.reply == "json" else None
         self.budget = token_budget(
             entry,
@@ -63,10 +63,10 @@ class PromptMaker:
         most = self.budget if budget is None else min(budget, self.budget)
         marked = marked_screenshot(observation) if self._settings.marks else None
         images = self._images(observation, marked)
-        standing = max(0, most - count_request(self._standing(observation, images), self._entry))
+        stable = max(0, most - count_request(self._stable(observation, images), self._entry))
 
         def build(parts: Parts, failed: Sequence[Failed]) -> Request:
-            return self._request(observation, images, parts, failed, standing // REPLY_SHARE)
+            return self._request(observation, images, parts, failed, stable // REPLY_SHARE)
 
         failed, fixed = latest_that_fit(
             failed,
@@ -74,15 +74,15 @@ class PromptMaker:
             lambda some: count_request(build(Parts(), some), self._entry),
             what=f"the goal, the actions and {len(images)} pictures",
         )
-        caps = self._teller.caps(observation, turns, most - fixed, standing)
+        caps = self._writer.caps(observation, turns, most - fixed, stable)
         while True:
-            request = build(self._teller.parts(observation, turns, caps), failed)
+            request = build(self._writer.parts(observation, turns, caps), failed)
             tokens = count_request(request, self._entry)
             if tokens <= most:
                 return Prompt(request, tokens, marked)
             caps = caps.less(tokens - most)
 
-    def _standing(self, observation: Observation, images: tuple[ImagePart, ...]) -> Request:
+    def _stable(self, observation: Observation, images: tuple[ImagePart, ...]) -> Request:
         """What every request of the run holds at least, in the same words."""
         goal = filled(self._words.goal, text=observation.goal)
         message = Message("user", (TextPart(f"{goal}\n{self._words.ending}"), *images))

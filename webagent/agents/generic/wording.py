@@ -16,13 +16,13 @@ FOLDER = Path(__file__).parent / "prompts"
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
-class Part(BaseModel):
+class PromptPart(BaseModel):
     """What a file of words is made of."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class HistoryWords(Part):
+class HistoryWords(PromptPart):
     """How earlier steps are told."""
 
     thought_line: str
@@ -32,7 +32,7 @@ class HistoryWords(Part):
     history_left_out: str
 
 
-class Example(Part):
+class Example(PromptPart):
     """One good reply. It has a page as text, or a picture in words."""
 
     goal: str
@@ -68,7 +68,7 @@ class Words(HistoryWords):
     example: tuple[Example, ...] = Field(min_length=1)
 
 
-WordsT = TypeVar("WordsT", bound=Part)
+WordsT = TypeVar("WordsT", bound=PromptPart)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from webagent.agents.generic.asking import Questions, Tries
 from webagent.agents.generic.history import Turn, learn, remember, turns_of
 from webagent.agents.generic.models import asked_model
 from webagent.agents.generic.request import Failed, Prompt
-from webagent.agents.screen.commands import browser_action, told
-from webagent.agents.screen.looking import Read, Seen, look, reader_of
-from webagent.agents.screen.prompt import Look, ScreenPrompts
+from webagent.agents.screen.commands import as_commands, browser_action
+from webagent.agents.screen.looking import Read, ScreenReading, look, reader_of
+from webagent.agents.screen.prompt import PromptScreen, ScreenPrompts
 from webagent.agents.screen.reply import ScreenReply, read_reply
 from webagent.agents.screen.scripted import ScreenScripted
-from webagent.agents.screen.settings import ScreenSettings, SightSettings
+from webagent.agents.screen.settings import ScreenSettings, VisionSettings
 from webagent.llm.interface import LanguageModel, Reply, Request
 from webagent.llm.registry import ModelEntry
 from webagent.trajectory.live import Decision, Observation, Taken
@@ -42,7 +42,7 @@ class Captions:
         """
         return self._questions.ask(request)
 
-    def told(self, decision: Decision) -> Decision:
+    def added_to(self, decision: Decision) -> Decision:
         """The decision with what was asked for captions since the one before."""
         asked, self._questions = self._questions, Questions(self._model, self._entry)
         calls = (*asked.calls, *decision.llm_calls)
@@ -84,7 +84,7 @@ class ScreenAgent:
         """From now on exactly these steps lie behind. What was asked for stays asked for."""
         turns = turns_of(history)
         self._turns = [
-            replace(turn, action=None if turn.action is None else told(turn.action))
+            replace(turn, action=None if turn.action is None else as_commands(turn.action))
             for turn in turns
         ]
 
@@ -115,7 +115,7 @@ class ScreenAgent:
             why = f"The model was not asked: the run has had its {limit} completions"
             raise OutOfCompletions(why, decision=Decision(action=None, problem=why))
         seen = look(observation, self._read)
-        known = Look(
+        known = PromptScreen(
             goal=observation.goal,
             lines=seen.lines,
             size=(observation.width, observation.height),
@@ -141,13 +141,13 @@ class ScreenAgent:
 
     def _decided(self, decision: Decision, reply: ScreenReply) -> Decision:
         action = browser_action(reply.commands, self._settings.scroll_pixels) or None
-        remember(self._turns, None if action is None else told(action), reply.said)
+        remember(self._turns, None if action is None else as_commands(action), reply.said)
         return replace(decision, action=action, thought=reply.said, finished=action is None)
 
-    def _seeing(self, decision: Decision, seen: Seen) -> Decision:
+    def _seeing(self, decision: Decision, seen: ScreenReading) -> Decision:
         """The decision with what was seen, and what seeing it took."""
         whole = replace(decision, screen=seen.kept, marked_screenshot=seen.drawn)
-        return whole if self._captions is None else self._captions.told(whole)
+        return whole if self._captions is None else self._captions.added_to(whole)
 
 
 def make_screen(**config: JsonValue) -> ScreenAgent:
@@ -172,4 +172,4 @@ def make_scripted(**config: JsonValue) -> ScreenScripted:
     Raises:
         ValueError: the configuration does not fit.
     """
-    return ScreenScripted(SightSettings.model_validate(config))
+    return ScreenScripted(VisionSettings.model_validate(config))

@@ -91,7 +91,7 @@ def browser_action(commands: Sequence[Pointer | PressKey | TypeText], scroll_pix
     return "\n".join(_call(command, scroll_pixels) for command in commands)
 
 
-def told(action: str) -> str:
+def as_commands(action: str) -> str:
     """An action in the words of the commands; a call that is of no command as it was written."""
     return "; ".join(_words(call) for call in parse_browsergym_actions(action))
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from webagent.agents.agent import AgentFailure
-from webagent.agents.screen.settings import SightSettings
+from webagent.agents.screen.settings import VisionSettings
 from webagent.trajectory.live import Observation, ReadScreen
 from webagent.trajectory.records import ErrorOrigin
 from webagent.vision.screen import ScreenText, draw_boxes
@@ -35,7 +35,7 @@ _reading = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ScreenReading:
     """A screenshot as text, and as a picture with the boxes drawn on it."""
 
     screen: ScreenText
@@ -60,7 +60,7 @@ class Seen:
         )
 
 
-def look(observation: Observation, read: Read) -> Seen:
+def look(observation: Observation, read: Read) -> ScreenReading:
     """What the screenshot says. Where there is none, nothing is seen.
 
     Raises:
@@ -68,10 +68,10 @@ def look(observation: Observation, read: Read) -> Seen:
     """
     screen = read(observation)
     drawn = draw_boxes(observation.screenshot, screen) if observation.screenshot else None
-    return Seen(screen, screen.lines(), drawn)
+    return ScreenReading(screen, screen.lines(), drawn)
 
 
-def reader_of(settings: SightSettings, captioner: Captioner | None = None) -> Read:
+def reader_of(settings: VisionSettings, captioner: Captioner | None = None) -> Read:
     """Reads screenshots as it is set. Its engines are loaded at the first look."""
 
     def read(observation: Observation) -> ScreenText:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from webagent.agents.generic.history import Turn, told_history
+from webagent.agents.generic.history import Turn, history_text
 from webagent.agents.generic.interest import Interest
 from webagent.agents.generic.page import cut_tree
 from webagent.agents.generic.request import (
@@ -32,7 +32,7 @@ TIPS_SHARE, EXAMPLE_SHARE, ERROR_SHARE = 6, 3, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class PromptScreen:
     """What an agent knows of a moment: nothing of the page behind the picture."""
 
     goal: str
@@ -69,7 +69,7 @@ class ScreenPrompts:
 
     def prompt(
         self,
-        look: Look,
+        look: PromptScreen,
         turns: Sequence[Turn] = (),
         failed: Sequence[Failed] = (),
         *,
@@ -85,17 +85,17 @@ class ScreenPrompts:
             PromptTooLong: goal and commands alone are over it.
         """
         most = self.budget if budget is None else min(budget, self.budget)
-        standing = self._standing(look, most)
-        reply_tokens = max(0, most - self._tokens(look, standing, (), 0)) // REPLY_SHARE
+        stable = self._stable(look, most)
+        reply_tokens = max(0, most - self._tokens(look, stable, (), 0)) // REPLY_SHARE
         failed, fixed = latest_that_fit(
             failed,
             most,
-            lambda some: self._tokens(look, standing, some, reply_tokens),
+            lambda some: self._tokens(look, stable, some, reply_tokens),
             what="the goal and the commands",
         )
         left = most - fixed
         while True:
-            parts = self._told(look, turns, standing, left)
+            parts = self._varying(look, turns, stable, left)
             request = self._request(look, parts, failed, reply_tokens)
             tokens = count_request(request, self._entry)
             if tokens <= most:
@@ -103,7 +103,7 @@ class ScreenPrompts:
             # What frames the parts counts too.
             left = max(0, left - (tokens - most))
 
-    def _standing(self, look: Look, most: int) -> _Parts:
+    def _stable(self, look: PromptScreen, most: int) -> _Parts:
         """What every request of the run holds in the same words, as providers' caches want it."""
         settings = self._settings
         left = max(0, most - self._tokens(look, _Parts(), (), 0))
@@ -115,8 +115,10 @@ class ScreenPrompts:
             example=example if fits else "",
         )
 
-    def _told(self, look: Look, turns: Sequence[Turn], standing: _Parts, left: int) -> _Parts:
-        """All parts within so many tokens beside those that stand."""
+    def _varying(
+        self, look: PromptScreen, turns: Sequence[Turn], stable: _Parts, left: int
+    ) -> _Parts:
+        """All parts within so many tokens beside the stable ones."""
         settings, words = self._settings, self._words
         error = min(settings.error_tokens, left // ERROR_SHARE)
         said = fitting(visible(look.last_error), error)
@@ -124,19 +126,19 @@ class ScreenPrompts:
         lines = visible(look.lines)
         screen = min(settings.screen_tokens, left, count_tokens(lines))
         assured = min(screen, int(left * SCREEN_SHARE))
-        history = told_history(turns, min(settings.history_tokens, left - assured), words)
+        history = history_text(turns, min(settings.history_tokens, left - assured), words)
         screen = min(screen, left - count_tokens(history))
         interest = Interest(texts=(look.goal,))
         cut = cut_tree(lines, screen, interest, words.screen_left_out) if screen > 0 else ""
-        return replace(standing, history=history, error=said, screen=cut)
+        return replace(stable, history=history, error=said, screen=cut)
 
     def _tokens(
-        self, look: Look, parts: _Parts, failed: Sequence[Failed], reply_tokens: int
+        self, look: PromptScreen, parts: _Parts, failed: Sequence[Failed], reply_tokens: int
     ) -> int:
         return count_request(self._request(look, parts, failed, reply_tokens), self._entry)
 
     def _request(
-        self, look: Look, parts: _Parts, failed: Sequence[Failed], reply_tokens: int
+        self, look: PromptScreen, parts: _Parts, failed: Sequence[Failed], reply_tokens: int
     ) -> Request:
         settings = self._settings
         again = sent_back(
@@ -156,7 +158,7 @@ class ScreenPrompts:
             is_prefix_cached=True,
         )
 
-    def _system(self, look: Look, parts: _Parts) -> str:
+    def _system(self, look: PromptScreen, parts: _Parts) -> str:
         words = self._words
         tips = filled(words.tips, text=parts.tips) if parts.tips else words.no_tips
         width, height = look.size
@@ -179,7 +181,7 @@ class ScreenPrompts:
         )
         return filled(words.example, goal=example.goal, turns=turns.strip("\n"))
 
-    def _message(self, look: Look, parts: _Parts) -> str:
+    def _message(self, look: PromptScreen, parts: _Parts) -> str:
         words = self._words
         goal = filled(words.goal, text=look.goal).strip()
         mark = word_outside((goal, parts.history, parts.error, parts.screen), "screen")

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from webagent.agents.screen.commands import browser_action
-from webagent.agents.screen.looking import Read, Seen, look, reader_of
+from webagent.agents.screen.looking import Read, ScreenReading, look, reader_of
 from webagent.agents.screen.reasoning.rules import Unclear, commands_for, something_to_open
-from webagent.agents.screen.settings import SightSettings
+from webagent.agents.screen.settings import VisionSettings
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord
 
@@ -26,7 +26,7 @@ class ScreenScripted:
         read: how an observation is read; the settings' way by default.
     """
 
-    def __init__(self, settings: SightSettings, read: Read | None = None) -> None:
+    def __init__(self, settings: VisionSettings, read: Read | None = None) -> None:
         self._settings = settings
         self._read = read or reader_of(settings)
         self._wishes_done = 0
@@ -62,7 +62,7 @@ class ScreenScripted:
         return _decided(seen, action, plan.thought)
 
 
-def _decided(seen: Seen, action: str | None, thought: str) -> Decision:
+def _decided(seen: ScreenReading, action: str | None, thought: str) -> Decision:
     return Decision(
         action=action,
         thought=thought,

@@ -48,7 +48,7 @@ def screen_wording(version: str) -> Wording[ScreenWords]:
 MAX_COMPLETIONS = 10
 
 
-class SightSettings(BaseModel):
+class VisionSettings(BaseModel):
     """How a screenshot is read, by which OCR engine.
 
     `cut_top` is the height of the instruction area in pixels of the screenshot: it is cut away,
@@ -63,7 +63,7 @@ class SightSettings(BaseModel):
     scroll_pixels: int = Field(default=150, ge=1, le=10_000)
 
 
-class ScreenSettings(SightSettings):
+class ScreenSettings(VisionSettings):
     """How the agent reads, asks and acts. `model` is a name of the file of models.
 
     `captioner`, a model that sees, names pictures without text. `examples` names a file of worked

@@ -13,7 +13,7 @@ from judging.analysis.reports.report import Value
 from runs.models import Experiment
 from tests.judging.analysis.experiments import made as others
 from tests.judging.analysis.miniwob import made
-from webagent.environment.miniwob_suite import Steps
+from webagent.environment.miniwob_suite import StepsNeeded
 
 pytestmark = pytest.mark.django_db
 BOTH = (Rule.POSITIVE, Rule.BINARY)
@@ -28,10 +28,10 @@ def test_both_rules_and_both_kinds_of_tasks() -> None:
     assert [tab.share(rule).count for rule in BOTH] == [2, 1]
     assert [tab.mean_steps(rule) for rule in BOTH] == [3.0, 2.0]
     # The error of the site says nothing; that the agent came to no decision is a failure.
-    many = found.of(Steps.MANY)
+    many = found.of(StepsNeeded.MANY)
     assert (many.runs, found.broken) == (3, 1)
     assert many.rate(Rule.POSITIVE).value == pytest.approx(1 / 3)
-    one = found.of(Steps.ONE)
+    one = found.of(StepsNeeded.ONE)
     assert one.rate(Rule.POSITIVE).value == pytest.approx((3 / 4 + 2 / 4) / 2)
     assert one.rate(Rule.BINARY).value == pytest.approx((3 / 4 + 1 / 4) / 2)
     assert (found.undecided, found.unrewarded) == (1, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent.agents.generic.history import Turn, told_history
+from webagent.agents.generic.history import Turn, history_text
 from webagent.agents.generic.wording import load_wording
 from webagent.llm.tokens import count_tokens
 
@@ -23,7 +23,7 @@ def turns(n: int) -> list[Turn]:
 
 
 def told(of: list[Turn], tokens: int) -> str:
-    return told_history(of, tokens, WORDS)
+    return history_text(of, tokens, WORDS)
 
 
 @given(TURNS, st.integers(0, 500))

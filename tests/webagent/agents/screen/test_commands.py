@@ -11,8 +11,8 @@ from webagent.agents.screen.commands import (
     Pointer,
     PressKey,
     TypeText,
+    as_commands,
     browser_action,
-    told,
 )
 from webagent.trajectory.actions import parse_browsergym_actions
 
@@ -52,7 +52,7 @@ COMMANDS = (
 )
 def test_each_command_has_its_action_and_is_told_in_its_own_words(command, action, words):
     assert browser_action([command], 90) == action
-    assert told(action) == words
+    assert as_commands(action) == words
 
 
 @given(st.lists(COMMANDS, min_size=1, max_size=8))
@@ -70,12 +70,12 @@ def test_the_browser_is_given_the_same_commands_in_the_same_order(commands):
 
 @given(st.lists(COMMANDS, min_size=1, max_size=8))
 def test_what_is_told_names_every_command(commands):
-    words = told(browser_action(commands, 90))
+    words = as_commands(browser_action(commands, 90))
     assert all(command.name in words for command in commands)
 
 
 def test_an_action_of_another_agent_is_told_as_it_is():
-    assert told("click('a12')\nmouse_click(3, 4)") == "click('a12'); click at (3, 4)"
+    assert as_commands("click('a12')\nmouse_click(3, 4)") == "click('a12'); click at (3, 4)"
 
 
 @pytest.mark.parametrize("wrong", [{"x": "1"}, {"x": 1.5}, {"x": True}, {"x": None}, {"z": 1}])

@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 from tests.webagent.agents.screen.made import LOGIN, item, looked, screen, showing
 from webagent.agents.screen.commands import browser_action
 from webagent.agents.screen.reasoning.finding import label_likeness, likeness, place_in
-from webagent.agents.screen.reasoning.rules import Unclear, commands_for
-from webagent.agents.screen.reasoning.wishes import (
+from webagent.agents.screen.reasoning.instructions import (
     Choose,
     Click,
     Copy,
     Enter,
     Paste,
-    wishes_of,
+    instructions_of,
 )
+from webagent.agents.screen.reasoning.rules import Unclear, commands_for
 from webagent.agents.screen.scripted import ScreenScripted
-from webagent.agents.screen.settings import SightSettings
+from webagent.agents.screen.settings import VisionSettings
 from webagent.vision.screen import ScreenText
 
 BUTTONS = ("button", "close button")
@@ -73,12 +73,12 @@ def done(goal: str, seen: ScreenText) -> list[str]:
     ],
 )
 def test_what_a_goal_wishes(goal, wishes):
-    assert wishes_of(goal) == wishes
+    assert instructions_of(goal) == wishes
 
 
 @given(st.text(max_size=300))
 def test_any_goal_is_read(goal):
-    wishes_of(goal)
+    instructions_of(goal)
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
@@ -223,7 +223,7 @@ def test_what_is_not_there_is_not_guessed(goal):
 
 
 def acting(*screens: ScreenText) -> ScreenScripted:
-    return ScreenScripted(SightSettings(), showing(*screens))
+    return ScreenScripted(VisionSettings(), showing(*screens))
 
 
 def test_what_comes_up_later_is_done_later():

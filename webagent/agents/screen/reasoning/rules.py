@@ -16,15 +16,15 @@ from webagent.agents.screen.reasoning.finding import (
     of_kinds,
     value_beside,
 )
-from webagent.agents.screen.reasoning.wishes import (
+from webagent.agents.screen.reasoning.instructions import (
     PLAIN_BUTTON,
     Choose,
     Click,
     Copy,
     Enter,
+    Instruction,
     Paste,
-    Wish,
-    wishes_of,
+    instructions_of,
 )
 from webagent.vision.screen import ScreenItem, ScreenText
 
@@ -58,7 +58,7 @@ def commands_for(goal: str, screen: ScreenText, done: int = 0) -> Plan:
     Raises:
         Unclear: the goal has no words that a rule knows, or what comes next is not on the screen.
     """
-    wishes = wishes_of(goal)
+    wishes = instructions_of(goal)
     if not wishes:
         raise Unclear("no words of the goal are among those that I know")
     carrying = _Carrying(screen)
@@ -90,7 +90,7 @@ class _Carrying:
         self._filled: set[ScreenItem] = set()
         self.commands: Commands = []
 
-    def out(self, wish: Wish) -> str:
+    def out(self, wish: Instruction) -> str:
         """Add what the wish takes, and say why."""
         match wish:
             case Click():

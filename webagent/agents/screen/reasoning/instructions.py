@@ -91,10 +91,10 @@ class Paste:
     """Put what was copied into the text box."""
 
 
-Wish = Click | Choose | Enter | Copy | Paste
+Instruction = Click | Choose | Enter | Copy | Paste
 
 
-def wishes_of(goal: str) -> tuple[Wish, ...]:
+def instructions_of(goal: str) -> tuple[Instruction, ...]:
     """What the goal asks for, in its order; nothing of clauses that no rule knows."""
     quotes: list[str] = []
 
@@ -103,15 +103,15 @@ def wishes_of(goal: str) -> tuple[Wish, ...]:
         return f"⟦{len(quotes) - 1}⟧"
 
     hidden = " ".join(_QUOTE.sub(hide, goal).split())
-    wishes: list[Wish] = []
+    wishes: list[Instruction] = []
     for clause in _NEXT.split(hidden):
         verb, _blank, rest = clause.strip().rstrip(".").partition(" ")
         said = [quotes[int(place)] for place in _HIDDEN.findall(clause)]
-        wishes += _wishes(verb.lower(), rest.strip(), said)
+        wishes += _instructions(verb.lower(), rest.strip(), said)
     return tuple(wishes)
 
 
-def _wishes(verb: str, rest: str, said: list[str]) -> Iterator[Wish]:
+def _instructions(verb: str, rest: str, said: list[str]) -> Iterator[Instruction]:
     match verb:
         case "click" | "press" | "hit" | "push" | "focus" | "expand":
             yield _click(rest, said)

@@ -16,7 +16,7 @@ Work = TypeVar("Work")
 Result = TypeVar("Result")
 
 
-class Alone(Generic[Work, Result]):
+class InTurn(Generic[Work, Result]):
     """Does everything itself, in this thread and on its connection, when asked for results."""
 
     def __init__(self, do: Callable[[Work], Result], *, at_a_time: int) -> None:
@@ -64,7 +64,7 @@ class Alone(Generic[Work, Result]):
         return [self._do(work) for work in waiting]
 
 
-class Threads(Generic[Work, Result]):
+class AtOnce(Generic[Work, Result]):
     """Does `size` pieces of work at a time, each thread with a connection of its own.
 
     Twice as much waits for the next free thread, so that none stands idle. On the way out what
