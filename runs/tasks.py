@@ -8,4 +8,4 @@ import runs.knowledge.web.jobs
 import runs.launching.carrying_out.tasks
 import runs.launching.experiments.waiting
 import runs.operations.space.measuring
-import runs.queue.sweeping  # noqa: F401
+import runs.queue.sweeping  # noqa: F401 (each registers its tasks)

@@ -72,10 +72,10 @@ class AuditLogFilter(forms.Form):
     )
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # passed on as they came
         kinds = sorted(KINDS.values(), key=lambda kind: kind.name)
         choices = [("", _("anything")), *((kind.name, kind.words) for kind in kinds)]
-        self.fields["did"].choices = choices  # type: ignore[attr-defined]
+        self.fields["did"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
 
     def chosen(self, viewer: User) -> AuditEntryQuerySet:
         """The entries asked for, of those that the viewer may know of; the newest first."""

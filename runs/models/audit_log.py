@@ -158,7 +158,7 @@ class AuditEntry(models.Model):
     def save(self, *args: object, **kwargs: object) -> None:
         if not self._state.adding:
             raise AuditEntryKeptError("an audit entry never changes")
-        super().save(*args, **kwargs)  # type: ignore[arg-type]
+        super().save(*args, **kwargs)  # type: ignore[arg-type]  # passed on as they came
 
     def delete(self, *args: object, **kwargs: object) -> tuple[int, dict[str, int]]:
         raise AuditEntryKeptError("an audit entry is never deleted")

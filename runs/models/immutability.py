@@ -120,8 +120,8 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
     ]
     # Named since it came here: the same run may have been deleted and imported again.
     deleted, named = DeletedRun._meta.db_table, "d.deleted_at >= r.created_at"
-    named = f"EXISTS (SELECT 1 FROM {deleted} d WHERE d.run_id = r.id AND {named})"  # noqa: S608
-    goes_unnamed = f"EXISTS (SELECT 1 FROM {runs} r WHERE r.id = OLD.{{}} AND r.status IN ({ended}) AND NOT {named})"  # noqa: S608, E501
+    named = f"EXISTS (SELECT 1 FROM {deleted} d WHERE d.run_id = r.id AND {named})"  # noqa: S608 (our own)
+    goes_unnamed = f"EXISTS (SELECT 1 FROM {runs} r WHERE r.id = OLD.{{}} AND r.status IN ({ended}) AND NOT {named})"  # noqa: S608, E501 (our own words)
     kept: list[tuple[type[models.Model], str]] = [
         (Run, goes_unnamed.format("id")),
         (Step, goes_unnamed.format("run_id")),

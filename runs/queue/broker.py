@@ -62,8 +62,8 @@ class RedisChannel(redis.Channel):
     def close(self) -> None:
         """Take in the reply that is waited for, if it still comes; then close."""
         if self._in_poll:  # type: ignore[attr-defined]  # the stubs have none of this
-            with suppress(Empty, *self.connection_errors):  # type: ignore[attr-defined]
-                self._brpop_read()  # type: ignore[attr-defined]
+            with suppress(Empty, *self.connection_errors):  # type: ignore[attr-defined]  # untyped
+                self._brpop_read()  # type: ignore[attr-defined]  # untyped base class
         super().close()
 
 

@@ -37,9 +37,9 @@ if settings.ENV.WORKER_METRICS_PORT and FOLDER not in os.environ:
     use_folder()
 
 # The client looks at the folder when it is imported.
-from prometheus_client import Counter, Histogram, disable_created_metrics  # noqa: E402
+from prometheus_client import Counter, Histogram, disable_created_metrics  # noqa: E402 (reads it)
 
-disable_created_metrics()  # type: ignore[no-untyped-call]
+disable_created_metrics()  # type: ignore[no-untyped-call]  # has no types
 
 requests = Counter(
     "crosscheck_requests", "Requests answered, by view.", ["view", "method", "status"]

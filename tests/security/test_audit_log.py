@@ -370,7 +370,7 @@ def test_the_command_writes_all_of_it(tmp_path) -> None:
         "export 2",
     ]
     call_command("export_audit_log", str(tmp_path / "a.csv"), "--since", "2100-01-01", stdout=out)
-    assert "\n0 acts" in out.getvalue()
+    assert "\n0 entries" in out.getvalue()
 
 
 @pytest.mark.django_db(transaction=True)

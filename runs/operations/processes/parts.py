@@ -23,7 +23,7 @@ from django.core.checks import run_checks
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, connections
 from django.db.backends.signals import connection_created
-from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
+from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  # has no types
 
 from runs.operations.health.checks import longest_wait_s
 from runs.operations.health.metrics import serve_counts

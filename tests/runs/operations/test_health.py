@@ -35,6 +35,7 @@ def test_all_is_well_with_a_worker_for_every_queue():
 
 
 def test_the_queues_are_those_that_tasks_go_to():
+    app.loader.import_default_modules()
     routes = app.amqp.router
     sent_to = {
         routes.route({}, name)["queue"].name for name in app.tasks if not name.startswith("celery.")
