@@ -219,9 +219,9 @@ RULES: Mapping[Rule, Promise] = {
     Rule.POSITIVE: _("reward above 0"),
     Rule.BINARY: _("reward 1"),
 }
-STEPS: Mapping[Steps, Promise] = {
-    Steps.ONE: _("one step"),
-    Steps.MANY: _("many steps"),
+STEPS: Mapping[StepsNeeded, Promise] = {
+    StepsNeeded.ONE: _("one step"),
+    StepsNeeded.MANY: _("many steps"),
 }
 UNDECIDED = _("in the agent's own error")
 UNREWARDED = _("without a reward")
@@ -237,6 +237,6 @@ EXCLUSIONS: Mapping[Exclusion, Promise] = {
 }
 
 
-def steps_words(steps: Steps | None) -> Promise:
+def steps_words(steps: StepsNeeded | None) -> Promise:
     """Whether a task takes one look or several, or is left out."""
     return STEPS[steps] if steps else _("left out")
