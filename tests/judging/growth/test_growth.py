@@ -59,7 +59,7 @@ VIEWERS = (
 LISTS = (
     *("judging:home", "judging:study_list", "judging:study_create", "judging:dispute_list"),
     *("judging:batch_list", "judging:label_import_list", "judging:audit_home", "api:list_"),
-    *("runs:run_list", "runs:run_count", "runs:run_detail", "runs:task_list", "runs:act_list"),
+    *("runs:run_list", "runs:run_count", "runs:run_detail", "runs:task_list", "runs:audit_log"),
     *("runs:experiment_list", "runs:rerun_list", "runs:hint_list", "runs:knowledge_list"),
     *("runs:import_list", "runs:infrastructure", "runs:space", "runs:policy_list", "runs:job_"),
 )
