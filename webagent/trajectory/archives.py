@@ -10,8 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from webagent.trajectory import zstd_members
-from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bounds import BoundError, Bounds, check_ratio
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.trees import (
     AT_ONCE_BYTES,
@@ -21,13 +20,13 @@ from webagent.trajectory.trees import (
     text_in_utf8,
     why_name_is_refused,
 )
-from webagent.trajectory.zstd_members import start_of_member
+from webagent.trajectory.zip_members import ZSTANDARD, open_zstandard, start_of_member
 
 GZIP_MAGIC = b"\x1f\x8b"
 CENTRAL_HEADER = b"PK\x01\x02"
 CENTRAL_HEADER_BYTES = 300
 """Honest entries stay under this on average: 46 bytes and the name, stored once."""
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zstd_members.METHOD)
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTANDARD)
 GZIP_MEMBERS = 100
 """Honest files have one; each further one costs a copy of all that is left of the file."""
 
@@ -69,8 +68,8 @@ class ZipTree:
             raise TreeError("not there")
         member = self._members[name]
         try:
-            if member.compress_type == zstd_members.METHOD:
-                stream = zstd_members.open_member(self._file, member)
+            if member.compress_type == ZSTANDARD:
+                stream = open_zstandard(self._file, member)
             elif member.compress_type == zipfile.ZIP_STORED and member.file_size <= AT_ONCE_BYTES:
                 stream = io.BytesIO(self._stored(member))
             else:
@@ -167,12 +166,6 @@ def _why_member_is_refused(member: zipfile.ZipInfo, bounds: Bounds) -> str | Non
         return f"more than {bounds.member_bytes} bytes"
     # zipfile cuts names at NUL and turns the platform's separator into "/".
     return why_name_is_refused(member.orig_filename, bounds)
-
-
-def check_ratio(size: int, packed: int, bounds: Bounds) -> None:
-    """Refuse what decompresses suspiciously well. Raises BoundError."""
-    if size > bounds.ratio_from_bytes and size > bounds.ratio * max(packed, 1):
-        raise BoundError(f"decompresses to more than {bounds.ratio} times its size")
 
 
 class _CheckedFile:

@@ -60,3 +60,9 @@ class Bounds:
 
 class BoundError(ValueError):
     """Something from outside is larger, deeper or more than allowed."""
+
+
+def check_ratio(size: int, packed: int, bounds: Bounds) -> None:
+    """Refuse what decompresses suspiciously well. Raises BoundError."""
+    if size > bounds.ratio_from_bytes and size > bounds.ratio * max(packed, 1):
+        raise BoundError(f"decompresses to more than {bounds.ratio} times its size")

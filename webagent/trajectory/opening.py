@@ -12,7 +12,6 @@ from typing import IO, BinaryIO, cast
 from webagent.trajectory.archives import ZipTree
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
-from webagent.trajectory.cut_archives import CutZipTree, starts_like_zip
 from webagent.trajectory.encodings import EncodingError, decoded, legible
 from webagent.trajectory.trees import (
     READ_CHUNK,
@@ -22,6 +21,7 @@ from webagent.trajectory.trees import (
     TreeError,
     text_in_utf8,
 )
+from webagent.trajectory.zip_members import CutZipTree, starts_like_zip
 
 _STARTS = ("{", "[")
 _MOST_SCALAR = 1 << 16

@@ -18,7 +18,6 @@ from webagent.trajectory.browser_use.reader import BROWSER_USE
 from webagent.trajectory.bundles import CUT_SHORT, BlobError, Problem, Rejection, RunBundle
 from webagent.trajectory.checking import why_refused
 from webagent.trajectory.computer_use.reader import COMPUTER_USE
-from webagent.trajectory.cut_archives import CutZipTree
 from webagent.trajectory.inspect_ai.reader import InspectReader
 from webagent.trajectory.native.reader import NativeReader
 from webagent.trajectory.online_mind2web.reader import OnlineMind2WebReader
@@ -29,8 +28,9 @@ from webagent.trajectory.recognition import Answers, HidingTree, Question, Recog
 from webagent.trajectory.trees import Tree, TreeError
 from webagent.trajectory.webarena.reader import WebArenaReader
 from webagent.trajectory.webarena_verified.reader import WEBARENA_VERIFIED
-from webagent.trajectory.webvoyager.reader import WEBVOYAGER
+from webagent.trajectory.webvoyager import WEBVOYAGER
 from webagent.trajectory.wonderbread.reader import WONDERBREAD
+from webagent.trajectory.zip_members import CutZipTree
 
 __all__ = [
     "QUESTIONS",

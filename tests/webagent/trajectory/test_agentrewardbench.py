@@ -16,7 +16,7 @@ from webagent.trajectory.agentrewardbench.annotations import (
     primary_verdict,
     read_annotations,
 )
-from webagent.trajectory.agentrewardbench.judgments import Said, evaluation, read_answer
+from webagent.trajectory.agentrewardbench.judgments import JudgeAnswer, evaluation, read_answer
 from webagent.trajectory.agentrewardbench.layout import same_task
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.originals import KeptTree
@@ -178,20 +178,22 @@ def test_broken_trajectories_are_refused_or_no_runs(tmp_path: Path, content: str
         (
             "<reasoning>So.</reasoning>\n<success>'Successful'</success><side>NO</side>"
             "<optimal>3. Somewhat Optimal</optimal><loop>Yes.</loop>",
-            Said(success=True, reasoning="So.", side_effect="no", optimality=3, looping="yes"),
+            JudgeAnswer(
+                success=True, reasoning="So.", side_effect="no", optimality=3, looping="yes"
+            ),
         ),
-        ("<success>n/a</success><loop>n/a</loop>", Said()),
-        ("<success>Unsuccessful", Said(success=False)),
-        ("Thoughts: it did.\nStatus: success", Said(success=True, reasoning="it did.")),
-        ('Thoughts: no.\nStatus: "failure"', Said(success=False, reasoning="no.")),
-        ("Well.\nReward: 4", Said(success=True, reasoning="Well.", optimality=3)),
-        ("Reward: 3", Said(success=False, optimality=2)),
-        ("Reward: 2", Said(success=False, optimality=1)),
-        ("Reward: 5", Said(success=True, optimality=4)),
-        ("I cannot tell.", Said()),
+        ("<success>n/a</success><loop>n/a</loop>", JudgeAnswer()),
+        ("<success>Unsuccessful", JudgeAnswer(success=False)),
+        ("Thoughts: it did.\nStatus: success", JudgeAnswer(success=True, reasoning="it did.")),
+        ('Thoughts: no.\nStatus: "failure"', JudgeAnswer(success=False, reasoning="no.")),
+        ("Well.\nReward: 4", JudgeAnswer(success=True, reasoning="Well.", optimality=3)),
+        ("Reward: 3", JudgeAnswer(success=False, optimality=2)),
+        ("Reward: 2", JudgeAnswer(success=False, optimality=1)),
+        ("Reward: 5", JudgeAnswer(success=True, optimality=4)),
+        ("I cannot tell.", JudgeAnswer()),
     ],
 )
-def test_each_judge_is_read_in_its_own_grammar(answer: str, said: Said) -> None:
+def test_each_judge_is_read_in_its_own_grammar(answer: str, said: JudgeAnswer) -> None:
     assert read_answer(answer) == said
 
 

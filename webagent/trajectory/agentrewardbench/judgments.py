@@ -35,7 +35,7 @@ _PASSED, _FAILED = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class JudgeAnswer:
     """What a judge's answer says. `success` None: it cannot be read, or says `n/a`."""
 
     success: bool | None = None
@@ -45,11 +45,11 @@ class Said:
     looping: str | None = None
 
 
-def read_answer(words: str) -> Said:
+def read_answer(words: str) -> JudgeAnswer:
     """The answer in tags, as `Status: success`, or as `Reward: 1..5`."""
     tags = {name: value.strip() for name, value in _TAG.findall(words)}
     if "success" in tags:
-        return Said(
+        return JudgeAnswer(
             success=_success(tags["success"]),
             reasoning=tags.get("reasoning") or None,
             side_effect=_plain(tags.get("side")),
@@ -59,15 +59,15 @@ def read_answer(words: str) -> Said:
     if status := _STATUS.search(words):
         thoughts = _THOUGHTS.search(words, 0, status.start())
         reasoning = words[thoughts.end() : status.start()].strip() if thoughts else None
-        return Said(success=_success(status[1]), reasoning=reasoning or None)
+        return JudgeAnswer(success=_success(status[1]), reasoning=reasoning or None)
     if reward := _REWARD.search(words):
         points = int(reward[1])
-        return Said(
+        return JudgeAnswer(
             success=points >= _GOOD_REWARD,
             reasoning=words[: reward.start()].strip() or None,
             optimality=_OPTIMALITY_OF_REWARD[points],
         )
-    return Said()
+    return JudgeAnswer()
 
 
 def evaluation(

@@ -114,7 +114,7 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
     reader = Steps(files, run_id, model, partial(_picture, files))
     steps = reader.read(turns)
     _note_what_is_elsewhere(files, value)
-    task = _task(files, "\n".join(reader.told.goal) or goal, reader.told.pictures, extra)
+    task = _task(files, "\n".join(reader.prompt.goal) or goal, reader.prompt.pictures, extra)
     run = _run(files, value, task, run_id, steps, reader.final_answer)
     changes = {
         "source": _source(files, document, value),

@@ -48,7 +48,7 @@ class Content:
 
 
 @dataclass(slots=True)
-class Told:
+class Prompt:
     """What the user and the system said before the agent's first turn."""
 
     goal: list[str] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Steps:
         self._run_id = run_id
         self._model = model
         self._picture = picture
-        self.told = Told()
+        self.prompt = Prompt()
         self.final_answer: str | None = None
 
     def read(self, turns: list[Any]) -> tuple[StepRecord, ...]:
@@ -118,11 +118,11 @@ class Steps:
         """What the user said or showed: the goal, as long as the agent has not begun."""
         content = read_content(turn.get("message"))
         if first and turn.get("source") == "user" and content.words:
-            self.told.goal.append(content.words)
+            self.prompt.goal.append(content.words)
         more = content.pictures[:-1]
         if first:
             found = (self._picture(path, where) for path in more)
-            self.told.pictures += [picture for picture in found if picture]
+            self.prompt.pictures += [picture for picture in found if picture]
         for path in () if first else more:
             why = "not the last picture of its turn"
             self._files.inventory.miss("screenshot", f"{where}: {path}", why)

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobStash, InputError, Problem, Rejection, RunBundle
-from webagent.trajectory.cut_archives import CutZipTree
 from webagent.trajectory.inventory import NO_NUMBER, Inventory
 from webagent.trajectory.native.blobs import take_blobs, without_missing
 from webagent.trajectory.native.lines import Lines, parsed, read_json
@@ -41,6 +40,7 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 from webagent.trajectory.trees import Tree, TreeError, read_file
+from webagent.trajectory.zip_members import CutZipTree
 
 R = TypeVar("R", bound=Record)
 _KEYS = {TASKS: "id", RUNS: "id"}

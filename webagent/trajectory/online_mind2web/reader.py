@@ -138,7 +138,7 @@ class _LabelFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Said:
+class _HumanLabels:
     """What people said of the run."""
 
     labels: tuple[LabelRecord, ...] = ()
@@ -179,7 +179,7 @@ class _Run:
         steps = Steps(files, run_id, pictures)
         is_v2 = result.version == V2
         records = steps.in_entries(document) if is_v2 else steps.in_lists(document)
-        said = self._said(task_id, run_id)
+        said = self._human_labels(task_id, run_id)
         evaluations, judged = self._judged(task_id, run_id)
         originals = (files.original(name, document), *said.originals, *judged)
         task = self._task(document, task_id)
@@ -192,31 +192,31 @@ class _Run:
             adjudications=said.adjudications,
         )
 
-    def _said(self, task_id: str, run_id: str) -> _Said:
+    def _human_labels(self, task_id: str, run_id: str) -> _HumanLabels:
         """The human label of this task, if there is one and it says something."""
         if self._result.labels is None:
-            return _Said()
+            return _HumanLabels()
         files = self._files
         listed = verdicts.entries(self._label_files.read(self._result.labels), task_id)
         given = verdicts.values(listed)
         if not given:
-            return _Said()
+            return _HumanLabels()
         kept = files.json_blob(listed, "source", LABELS_KEPT)
         agent = next(iter(given)) if len(given) == 1 else None
         numbers = set().union(*given.values())
         if len(numbers) != 1:
             why = f"the labels {sorted(numbers)} are given for this task"
             files.note("label", self._result.labels, why)
-            return _Said(agent=agent, originals=(kept,))
+            return _HumanLabels(agent=agent, originals=(kept,))
         number = numbers.pop()
         word = verdicts.meaning(number, self._answer)
         if word is None:
             why = f"label {number}: nobody said what it means ({verdicts.QUESTION.key})"
             # No gap of the run: the run is whole, and the same with and without the answer.
             files.problems.append(Problem(files.source, self._result.labels, "label", why))
-            return _Said(agent=agent, originals=(kept,))
+            return _HumanLabels(agent=agent, originals=(kept,))
         label = verdicts.label(number, word, run_id, listed[0])
-        return _Said(
+        return _HumanLabels(
             labels=(label,),
             adjudications=(verdicts.verdict(label, word),),
             agent=agent,

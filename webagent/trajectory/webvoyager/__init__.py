@@ -1,1 +1,0 @@
-"""WebVoyager's task folders."""
