@@ -133,7 +133,7 @@ def _table(name: str, ending: str) -> DataTable:
 def _answer(
     request: AppRequest, table: DataTable, contents: Contents, ending: str
 ) -> HttpResponseBase:
-    if table.tells_judgements:
+    if table.has_judgements:
         items = StudyItem.objects.filter(run__in=contents.runs.order_by().values("pk"))
         record_unblindings(user=request.user, items=items, reason=f"table of {table.name}")
     # Has no name in the file system, so nothing is left of it when the answer has been sent.

@@ -57,7 +57,7 @@ class Places:
         self._uncounted: dict[int, StudyItem] = {}
         self._met: set[tuple[int, UUID]] = set()
 
-    def meet(self, name: str, runs: Collection[UUID]) -> None:
+    def load(self, name: str, runs: Collection[UUID]) -> None:
         """Look up the places of these runs in the study, in one query, and keep it for oneself."""
         study = Study.objects.select_for_update().filter(name=name).first()
         if study is None:

@@ -16,7 +16,7 @@ from runs.api.idempotency import Answer, once
 from runs.api.problems import Problem, invalid, not_found
 from runs.api.runs import router as router
 from runs.imports.pushing import (
-    Heard,
+    PushState,
     RunEndedError,
     StepRefusedError,
     append_step,
@@ -104,7 +104,7 @@ class ImportOut(BaseModel):
     n_problems: int = Field(description="How many problems there are in all.")
 
 
-def pushed_run_out(run: Run, heard: Heard | None = None) -> PushedRunOut:
+def pushed_run_out(run: Run, heard: PushState | None = None) -> PushedRunOut:
     """The run for its own side, as it was read or as the last word left it."""
     return PushedRunOut(
         id=run.pk,

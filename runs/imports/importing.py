@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from uuid import UUID
 
 from django.conf import settings
@@ -16,7 +16,7 @@ from runs.imports.reports import ImportReport
 from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import ImportJob
-from runs.models.leased_work import WorkState
+from runs.models.leased_work import LeasedWork, WorkState
 from runs.queue.leases import WorkLease, WorkLostError, sweep_work
 from runs.queue.workers import is_stopping
 from runs.storage.blobs import import_bounds
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 NO_STORE = "The file storage does not answer. The import is tried again by itself."
 
 
-class _StoppingError(Exception):
+class StoppingError(Exception):
     """The worker was told to stop; what is done is stored."""
 
 
@@ -46,19 +46,30 @@ def import_upload(job_id: UUID) -> bool:
     job = ImportJob.objects.claim(job_id, lease_s=settings.ENV.LEASE_S)
     if job is None:
         return False
+    with carrying_out(job) as hold:
+        state, changes = _carry_out(job, hold)
+        hold.end(state, **changes)
+        job.state = state
+        drop_if_done_with(job)
+    return True
+
+
+@contextmanager
+def carrying_out(job: LeasedWork) -> Iterator[WorkLease]:
+    """Hold the work on a sent file while the block lasts.
+
+    A worker that is told to stop leaves it to the next one; while the store of files does not
+    answer, the work waits.
+    """
     hold = WorkLease(job)
     with hold.kept():
         try:
-            state, changes = _carry_out(job, hold)
-            hold.end(state, **changes)
-            job.state = state
-            drop_if_done_with(job)
-        except _StoppingError:
+            yield hold
+        except StoppingError:
             hold.hand_back()
         except StoreUnavailableError as error:
-            logger.warning("The import of %s waits: %s.", job.file_name, error)
+            logger.warning("The import of %s waits: %s.", job, error)
             hold.lay_down(problem=NO_STORE)
-    return True
 
 
 def sweep_imports() -> None:
@@ -89,7 +100,7 @@ def _carry_out(job: ImportJob, hold: WorkLease) -> tuple[WorkState, dict[str, ob
             _import(job, hold, source, report)
             for problem in verdicts.after_file(path, job.file_name, job.created_by):
                 report.add(problem)
-    except (WorkLostError, StoreUnavailableError, _StoppingError):
+    except (WorkLostError, StoreUnavailableError, StoppingError):
         raise
     except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
         logger.exception("The import of %s broke.", job.file_name)
@@ -104,7 +115,7 @@ def _look(job: ImportJob, source: RunSource, hold: WorkLease) -> dict[str, objec
 
     def note(found: Survey) -> None:
         hold.renew(n_done=found.n_done)
-        _demand_time()
+        demand_time()
 
     again = ReadingAgain(job.reads_again) if job.reads_again else None
     found = survey(source, is_known=again.look if again else is_stored, on_run=note)
@@ -121,7 +132,7 @@ def _import(job: ImportJob, hold: WorkLease, source: RunSource, report: ImportRe
             # Hostile files may bring problems without end; only runs are progress.
             if isinstance(item, ImportedRun | Reimported | Rejection):
                 hold.renew(n_done=report.n_done)
-                _demand_time()
+                demand_time()
     finally:
         first = job.reads_again or job
         if first.keeps_file:
@@ -142,10 +153,10 @@ def _stored(job: ImportJob, source: RunSource) -> Iterator[ImportedRun | Reimpor
     )
 
 
-def _demand_time() -> None:
-    """Raises _StoppingError where this worker was told to stop."""
+def demand_time() -> None:
+    """Raises StoppingError where this worker was told to stop."""
     if is_stopping():
-        raise _StoppingError
+        raise StoppingError
 
 
 def _count(item: object) -> None:

@@ -58,7 +58,7 @@ class StepRefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class PushState:
     """Where a run stands after a word of its side was taken."""
 
     is_new: bool
@@ -107,7 +107,7 @@ def open_run(*, opening: Opening, user: User) -> Run:
 
 def append_step(
     *, run: Run, index: int, sent: PushedStep, files: Mapping[str, bytes] | None = None
-) -> Heard:
+) -> PushState:
     """Keep a step of a pushed run; one that was kept already is kept once.
 
     Its files are written before the transaction, so that a process which dies between leaves a
@@ -140,26 +140,26 @@ def append_step(
         if is_next:
             # Once more, as the experiment is held from here; before the run, as imports do.
             _demand_room(run, recorded)
-        row = _heard_of(run)
+        row = _renewed(run)
         if index < row.n_steps:
             _demand_same(run, recorded.step, row.n_steps)
-            return _heard(row, is_new=False)
+            return _state(row, is_new=False)
         if index > row.n_steps or index > run.n_steps:
             raise StepRefusedError(
                 f"Step {row.n_steps} is awaited; steps come one after another.", row.n_steps
             )
         _store(row, recorded, batch)
-        return _heard(row, is_new=True)
+        return _state(row, is_new=True)
 
 
 @transaction.atomic
-def beat(*, run: Run) -> Heard:
+def beat(*, run: Run) -> PushState:
     """A sign of life of a pushed run.
 
     Raises:
         RunEndedError: it came too late.
     """
-    return _heard(_heard_of(run), is_new=False)
+    return _state(_renewed(run), is_new=False)
 
 
 @transaction.atomic
@@ -226,7 +226,7 @@ def _write(recorded: Recorded, batch: BlobBatch) -> None:
             raise InputError(role, reason)
 
 
-def _heard_of(run: Run) -> Run:
+def _renewed(run: Run) -> Run:
     """Renew the lease and hold the row until the transaction ends; the row as it is now."""
     if not Run.objects.beat(run.pk, TOKEN, lease_s=settings.ENV.PUSH_LEASE_S):
         raise RunEndedError
@@ -234,8 +234,8 @@ def _heard_of(run: Run) -> Run:
     return Run.objects.only(*columns).get(pk=run.pk)
 
 
-def _heard(row: Run, *, is_new: bool) -> Heard:
-    return Heard(
+def _state(row: Run, *, is_new: bool) -> PushState:
+    return PushState(
         is_new=is_new,
         next_step=row.n_steps,
         is_to_cancel=row.cancel_requested_at is not None,

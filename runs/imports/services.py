@@ -23,6 +23,16 @@ from runs.models.audit_log import (
     UPLOAD_READ_AGAIN,
 )
 
+AFTER_LOOK: dict[str, Any] = {
+    "only_looks": False,
+    "n_done": 0,
+    "n_done_at_claim": 0,
+    "n_barren": 0,
+    "dispatched_at": None,
+    "ended_at": None,
+}
+"""Columns of a file that was looked at, once it is queued to be stored."""
+
 
 class GoneError(Exception):
     """The file is not kept any more, or somebody has decided over it."""
@@ -74,13 +84,8 @@ def import_after_look(*, job: ImportJob, answers: Mapping[str, str]) -> None:
     """
     if not is_kept(job.path) or not _looked_at(job).update(
         state=ImportJob.State.QUEUED,
-        only_looks=False,
         answers=dict(answers),
-        n_done=0,
-        n_done_at_claim=0,
-        n_barren=0,
-        dispatched_at=None,
-        ended_at=None,
+        **AFTER_LOOK,
     ):
         raise GoneError
     record_entry(IMPORT_STARTED, about=job, words=job.file_name)

@@ -29,7 +29,7 @@ from runs.models import (
 from runs.models.policies import known_policy
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.file_storage import is_of_full_disk
-from runs.storage.links import free_run_id
+from runs.storage.links import free_key
 from runs.storage.records import (
     EVALUATION_ROLE,
     attachment_rows,
@@ -215,7 +215,7 @@ def _store(
     part = make_way(bundle, experiment_name or bundle.run.experiment, session.user)
     if part:
         session.forget()
-    run_id, said = part or (free_run_id(bundle.run), Verdicts())
+    run_id, said = part or (free_key(Run, bundle.run.id), Verdicts())
     run = _store_run(run_id, bundle, content_hash, experiment_name, session)
     steps = [step_row(run.pk, step) for step in bundle.steps]
     Step.objects.bulk_create(steps)

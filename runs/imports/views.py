@@ -1,5 +1,8 @@
 """Importing by upload: the form, the imports so far, the first look and the report of each."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 from django.contrib import messages
@@ -25,6 +28,7 @@ from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import ImportJob
 from runs.storage.file_storage import StoreUnavailableError
 
+W = TypeVar("W")
 SHOWN = 50
 
 may_import = permission_required("runs.import_run", raise_exception=True)
@@ -37,15 +41,9 @@ def import_list(request: AppRequest) -> HttpResponse:
     """The form, and the person's imports, live; a sent file is imported in the background."""
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
-        try:
-            looks = "look" in request.POST
-            job = start_import(user=request.user, only_looks=looks, **form.cleaned_data)
-        except StoreUnavailableError:
-            messages.error(request, _("The file storage does not answer. Try again in a while."))
-        except OSError:
-            messages.error(request, _("The file cannot be kept: the disk is full or not writable."))
-        else:
-            return redirect("runs:import_detail", job.pk)
+        start = partial(start_import, only_looks="look" in request.POST, **form.cleaned_data)
+        if job := started(request, start):
+            return redirect(job)
     name = "_import_table" if wants_partial(request) else "import_list"
     jobs = _own_jobs(request)[:SHOWN]
     context = {
@@ -54,6 +52,17 @@ def import_list(request: AppRequest) -> HttpResponse:
         "moves": any(job.is_active for job in jobs),
     }
     return render(request, f"runs/imports/{name}.html", context, status=422 if form.errors else 200)
+
+
+def started(request: AppRequest, start: Callable[..., W]) -> W | None:
+    """The row of a file that is kept from now on; None, with a message, if it cannot be kept."""
+    try:
+        return start(user=request.user)
+    except StoreUnavailableError:
+        messages.error(request, _("The file storage does not answer. Try again in a while."))
+    except OSError:
+        messages.error(request, _("The file cannot be kept: the disk is full or not writable."))
+    return None
 
 
 @require_safe

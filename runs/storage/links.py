@@ -6,6 +6,7 @@ import uuid
 from collections import defaultdict
 from uuid import UUID
 
+from django.db import models
 from django.db.models import Q
 
 from runs.models import Run
@@ -46,12 +47,10 @@ class RunLinks:
         self._waiting.pop(record.id, None)
 
 
-def free_run_id(record: RunRecord) -> UUID:
-    """The run's own id if it is one of ours and free here, else a new one."""
-    own = as_uuid(record.id)
-    if own and not Run.objects.filter(pk=own).exists():
-        return own
-    return uuid.uuid4()
+def free_key(model: type[models.Model], text: str) -> UUID:
+    """The key that the text is, if no row has it; else a new one."""
+    own = as_uuid(text)
+    return own if own and not model._default_manager.filter(pk=own).exists() else uuid.uuid4()
 
 
 def as_uuid(text: str) -> UUID | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -32,29 +32,13 @@ class DataColumn(NamedTuple):
     meaning: str
 
 
-def _text(name: str, meaning: str) -> DataColumn:
-    return DataColumn(name, Type.TEXT, meaning)
+def _of(type: Type) -> Callable[[str, str], DataColumn]:
+    return lambda name, meaning: DataColumn(name, type, meaning)
 
 
-def _whole(name: str, meaning: str) -> DataColumn:
-    return DataColumn(name, Type.WHOLE, meaning)
-
-
-def _number(name: str, meaning: str) -> DataColumn:
-    return DataColumn(name, Type.NUMBER, meaning)
-
-
-def _yes_no(name: str, meaning: str) -> DataColumn:
-    return DataColumn(name, Type.YES_NO, meaning)
-
-
-def _time(name: str, meaning: str) -> DataColumn:
-    return DataColumn(name, Type.TIME, meaning)
-
-
-def _json(name: str, meaning: str) -> DataColumn:
-    return DataColumn(name, Type.JSON, meaning)
-
+_text, _whole, _number = map(_of, (Type.TEXT, Type.WHOLE, Type.NUMBER))
+_yes_no, _time, _json = map(_of, (Type.YES_NO, Type.TIME, Type.JSON))
+_words, _money = map(_of, (Type.WORDS, Type.MONEY))
 
 RUN: Sequence[DataColumn] = (
     _text("run_id", "the run"),
@@ -77,7 +61,7 @@ LABELS: Sequence[DataColumn] = (
     _yes_no("is_repeat", "whether it is a hidden second look, which counts in no agreement"),
     _text("verdict", "`success`, `failure`, `unsure`, `not_executable`"),
     _whole("confidence", "0 to 100"),
-    DataColumn("causes", Type.WORDS, "causes of failure, by key"),
+    _words("causes", "causes of failure, by key"),
     _whole("failure_step", "step at which it went wrong, from 0"),
     _text("rationale", "why, in the annotator's words"),
     _number("seconds", "time with the run open"),
@@ -102,7 +86,7 @@ REFERENCE_VERDICTS: Sequence[DataColumn] = (
     _text("by", "who decided; empty where the labels agreed"),
     _text("rationale", "why, in the adjudicator's words"),
     _time("at", "when it was decided"),
-    DataColumn("label_ids", Type.WORDS, "labels it rests on"),
+    _words("label_ids", "labels it rests on"),
     _text("id", "the verdict"),
     _json("extra", "how it came about (`origin`), and what else belongs to it"),
 )
@@ -122,7 +106,7 @@ EVALUATIONS: Sequence[DataColumn] = (
     _text("reason", "why there is no verdict"),
     _text("rationale", "why, in the evaluator's words"),
     _json("checks", "each check with expected and actual value, and whether it passed"),
-    DataColumn("cost", Type.MONEY, "US dollars"),
+    _money("cost", "US dollars"),
     _number("seconds", "time it took"),
     _time("at", "when it was evaluated"),
     _text("id", "the evaluation"),
@@ -142,7 +126,7 @@ RUNS: Sequence[DataColumn] = (
     _whole("steps", "number of steps"),
     _whole("input_tokens", "tokens that its models read"),
     _whole("output_tokens", "tokens that its models wrote"),
-    DataColumn("cost", Type.MONEY, "US dollars"),
+    _money("cost", "US dollars"),
     _number("seconds", "time it took"),
     _time("started_at", "when it began"),
     _time("ended_at", "when it ended"),
@@ -198,25 +182,19 @@ SHORT = {"causes": "failure_types", "created_at": "at"}
 
 OF_LABEL = {*LabelRecord.model_fields, "verdict"}
 OF_ADJUDICATION = set(AdjudicationRecord.model_fields)
-OF_EVALUATOR = {"version", "evaluator_kind", "judge_model", "config_hash", "config"}
-OF_VERDICT = {*EvaluationRecord.model_fields, *OF_EVALUATOR, "seconds"}
-FOLLOWING = {"is_repeat", "is_current", "is_authoritative", "origin", "reason"}
-"""Columns that exports have for those who count by them; they follow from what else is there."""
+_EXPORTED = (*LABELS, *REFERENCE_VERDICTS, *EVALUATIONS)
 KNOWN = {
-    KIND,
-    RUN_ID,
-    CONTENT_HASH,
+    *(column.name for column in _EXPORTED),
     *RUN_PATHS,
     *SHORT,
     *OF_LABEL,
     *OF_ADJUDICATION,
-    *OF_VERDICT,
-    *FOLLOWING,
+    *EvaluationRecord.model_fields,
 }
 
 LISTS = {"causes", "failure_types"}
 """Columns whose cells are words between semicolons, or a JSON array."""
-AS_JSON = {"comments", "raw", "extra", "checks", "label_ids", "config"}
+AS_JSON = {column.name for column in _EXPORTED if column.type is Type.JSON} | {"label_ids"}
 BETWEEN = ";"
 
 

@@ -1,4 +1,4 @@
-"""The tables that can be taken away as data, of a study or of any runs.
+"""The tables that can be downloaded, of a study or of any runs.
 
 What each column means stands in `columns`; a test holds docs/exporting.md to it.
 """
@@ -162,13 +162,13 @@ def _of_run(run: Run) -> Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What may be told, to whoever asks."""
+    """What of a study or of runs somebody may see."""
 
     runs: QuerySet[Run]
     items: QuerySet[StudyItem]
-    """Whose reference verdicts are told."""
+    """Whose reference verdicts are open."""
     labelled: QuerySet[StudyItem]
-    """Whose labels are told."""
+    """Whose labels are open."""
     study: Study | None = None
 
 
@@ -182,8 +182,8 @@ class DataTable:
     rows: Callable[[Contents], Iterator[Row]]
     of_study: bool = False
     """Whether only a study has it."""
-    tells_judgements: bool = True
-    """Whether it tells of single runs what people or evaluators said."""
+    has_judgements: bool = True
+    """Whether it holds judgements of single runs."""
 
 
 def everything_of(study: Study) -> Contents:
@@ -195,7 +195,7 @@ def everything_of(study: Study) -> Contents:
 
 
 def study_contents_for(user: User, study: Study) -> Contents:
-    """What somebody may take away who may read the audit of the study.
+    """What a reader of the study's audit may download.
 
     Labels open as they do on pages: not before all of a run are there.
     """
@@ -254,7 +254,7 @@ DATA_TABLES: Mapping[str, DataTable] = {
             title=_("Runs"),
             columns=RUNS,
             rows=lambda contents: run_rows(contents.runs),
-            tells_judgements=False,
+            has_judgements=False,
         ),
         DataTable(
             name="matrices",
@@ -262,7 +262,7 @@ DATA_TABLES: Mapping[str, DataTable] = {
             columns=MATRICES,
             rows=_figures_of(matrices_table),
             of_study=True,
-            tells_judgements=False,
+            has_judgements=False,
         ),
         DataTable(
             name="figures",
@@ -270,7 +270,7 @@ DATA_TABLES: Mapping[str, DataTable] = {
             columns=FIGURES,
             rows=_figures_of(figures_table),
             of_study=True,
-            tells_judgements=False,
+            has_judgements=False,
         ),
     )
 }

@@ -6,12 +6,12 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from judging.evaluators.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run
-from runs.storage.links import as_uuid
+from runs.storage.links import free_key
 from runs.storage.records import cost_column, stored_json
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
@@ -21,8 +21,8 @@ HASH_CHARS = 64
 
 
 @dataclass(slots=True)
-class Heard:
-    """What evaluators have said of one run."""
+class RunEvaluations:
+    """The evaluations of one run."""
 
     texts: set[bytes] = field(default_factory=set)
     settled: set[int] = field(default_factory=set)
@@ -32,29 +32,29 @@ class Heard:
     """Whether the newest one is."""
 
 
-class EvaluationsMet:
-    """What evaluators have said of runs, each run and each evaluator looked up once."""
+class KnownEvaluations:
+    """Evaluations of runs, each run and each evaluator looked up once."""
 
     def __init__(self) -> None:
-        self._of_run: dict[UUID, Heard] = {}
+        self._of_run: dict[UUID, RunEvaluations] = {}
         self._versions: dict[str, EvaluatorVersion] = {}
 
-    def of(self, run: Run) -> Heard:
-        """What has been said of the run."""
+    def of(self, run: Run) -> RunEvaluations:
+        """Those of the run."""
         if run.pk not in self._of_run:
-            self.meet([run.pk])
+            self.load([run.pk])
         return self._of_run[run.pk]
 
-    def meet(self, runs: Collection[UUID]) -> None:
-        """Look up what has been said of these, in one query."""
+    def load(self, runs: Collection[UUID]) -> None:
+        """Look these up, in one query."""
         new = {run for run in runs if run not in self._of_run}
-        self._of_run |= {run: Heard() for run in new}
+        self._of_run |= {run: RunEvaluations() for run in new}
         rows = Evaluation.objects.filter(run__among=new) if new else ()
         for row in rows and rows.select_related("evaluator"):
-            heard = self._of_run[row.run_id]
-            heard.texts.add(_said(evaluation_record(row)))
+            of_run = self._of_run[row.run_id]
+            of_run.texts.add(_content(evaluation_record(row)))
             if row.is_current:
-                heard.settled.add(row.evaluator_id)
+                of_run.settled.add(row.evaluator_id)
 
     def version(self, evaluator: EvaluatorRecord) -> EvaluatorVersion:
         """The evaluator's row; made if it is new."""
@@ -65,40 +65,40 @@ class EvaluationsMet:
 
 
 def store_evaluations(
-    *, run: Run, records: Sequence[EvaluationRecord], met: EvaluationsMet | None = None
+    *, run: Run, records: Sequence[EvaluationRecord], known: KnownEvaluations | None = None
 ) -> Iterator[Problem]:
     """Store those that are not here yet; yields those that cannot be.
 
     Of several by one evaluator the last is current, unless one was here before.
 
     Args:
-        met: what was looked up before, for a caller with many rows and one transaction.
+        known: what was looked up before, for a caller with many rows and one transaction.
     """
-    met = met or EvaluationsMet()
-    heard = met.of(run)
-    settled = frozenset(heard.settled)
+    known = known or KnownEvaluations()
+    of_run = known.of(run)
+    settled = frozenset(of_run.settled)
     for record in records:
-        text = _said(record)
-        if text in heard.texts:
+        text = _content(record)
+        if text in of_run.texts:
             continue
-        heard.texts.add(text)
+        of_run.texts.add(text)
         if record.evaluator.kind not in EvaluatorVersion.Kind.values:
             kinds = ", ".join(EvaluatorVersion.Kind.values)
             yield Problem(
                 str(run.pk), f"evaluation {record.id}", "evaluator.kind", f"none of {kinds}"
             )
             continue
-        version = met.version(record.evaluator)
+        version = known.version(record.evaluator)
         is_current = version.pk not in settled
-        if is_current and version.pk in heard.settled:
+        if is_current and version.pk in of_run.settled:
             current = Evaluation.objects.filter(run=run, evaluator=version, is_current=True)
             current.update(is_current=False)
         Evaluation.objects.create(
             run=run, evaluator=version, is_current=is_current, **_columns(record)
         )
-        heard.settled.add(version.pk)
-        heard.n_new += 1
-        heard.is_current = is_current
+        of_run.settled.add(version.pk)
+        of_run.n_new += 1
+        of_run.is_current = is_current
 
 
 def evaluation_record(row: Evaluation) -> EvaluationRecord:
@@ -136,7 +136,7 @@ def _ids(row: Evaluation) -> dict[str, str]:
     return {"id": str(row.pk), "run_id": str(row.run_id)}
 
 
-def _said(record: EvaluationRecord) -> bytes:
+def _content(record: EvaluationRecord) -> bytes:
     return hashed_json(record, exclude={"id", "run_id"})
 
 
@@ -146,7 +146,7 @@ def _columns(record: EvaluationRecord) -> dict[str, Any]:
     stored = stored_json(record)
     checks = {"checks": stored["checks"]} if stored.get("checks") else {}
     return {
-        "id": _free_id(record.id),
+        "id": free_key(Evaluation, record.id),
         "verdict": record.verdict,
         "score": record.score if record.score is not None and math.isfinite(record.score) else None,
         "reason": reason[:200] if isinstance(reason, str) else "",
@@ -185,8 +185,3 @@ def _config_hash(evaluator: EvaluatorRecord) -> str:
         version=evaluator.version,
         config=_config(evaluator),
     ).config_hash
-
-
-def _free_id(record_id: str) -> UUID:
-    own = as_uuid(record_id)
-    return own if own and not Evaluation.objects.filter(pk=own).exists() else uuid4()

@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from judging.models import Label, ReferenceVerdict, Study, StudyItem
 from judging.portability.judgements.columns import KNOWN
-from judging.portability.judgements.evaluations import EvaluationsMet, store_evaluations
+from judging.portability.judgements.evaluations import KnownEvaluations, store_evaluations
 from judging.portability.judgements.label_reports import MOST_LISTED, LabelReport
-from judging.portability.judgements.labels import LabelsMet, store_labels
+from judging.portability.judgements.labels import KnownLabels, store_labels
 from judging.portability.judgements.row_records import RunsNamed, record_of
 from judging.portability.judgements.rows import Row, read_rows
 from judging.portability.judgements.verdicts import store_adjudications
@@ -59,9 +59,9 @@ def import_labels(
     check_study_name(study, user)
     report = LabelReport(most_listed=most_listed)
     with transaction.atomic():
-        brought = _Import(study, report, user)
-        for rows in _some(read_rows(file)):
-            for bad in brought.take(rows):
+        importing = _Import(study, report, user)
+        for rows in _batches(read_rows(file)):
+            for bad in importing.take(rows):
                 report.refuse(bad)
             report.rows += len(rows)
             if on_rows:
@@ -74,18 +74,18 @@ def import_labels(
         if dry_run or report.bad:
             transaction.set_rollback(True)
     if user:
-        _note_what_they_saw(study, report, user)
+        _record_unblindings(study, report, user)
     return report
 
 
-def _some(rows: Iterable[T]) -> Iterator[list[T]]:
+def _batches(rows: Iterable[T]) -> Iterator[list[T]]:
     left = iter(rows)
     while taken := list(islice(left, AT_ONCE)):
         yield taken
 
 
-def _note_what_they_saw(study: str, report: LabelReport, user: User) -> None:
-    """Whoever holds the file knows what it says, and is told what agrees with what is here."""
+def _record_unblindings(study: str, report: LabelReport, user: User) -> None:
+    """Who sent the file knows what it says, and is told what of it is here."""
     items = StudyItem.objects.filter(study__name=study)
     runs = sorted(report.runs)
     for start in range(0, len(runs), AT_ONCE):
@@ -104,8 +104,8 @@ class _Import:
         self._runs = RunsNamed(hidden)
         self._accounts: dict[str, bool] = {}
         """By name: whether it was here before."""
-        self._places, self._labels, self._evaluations = Places(), LabelsMet(), EvaluationsMet()
-        self._met: set[UUID] = set()
+        self._places, self._labels, self._evaluations = Places(), KnownLabels(), KnownEvaluations()
+        self._looked_up: set[UUID] = set()
         self._closed: set[UUID] = set()
         """Runs that labels closed before."""
         self._touched: set[UUID] = set()
@@ -113,12 +113,14 @@ class _Import:
 
     def take(self, rows: Sequence[Row | Problem]) -> Iterator[Problem]:
         """Store the rows; yields those that cannot be."""
-        met = self._runs.meet(row.values for row in rows if isinstance(row, Row))
-        self._evaluations.meet(met)
-        self._labels.meet(self._study, met)
-        self._places.meet(self._study, met)
-        self._closed |= _closed_before(self._study, {run for run in met if run not in self._met})
-        self._met |= set(met)
+        found = self._runs.load(row.values for row in rows if isinstance(row, Row))
+        self._evaluations.load(found)
+        self._labels.load(self._study, found)
+        self._places.load(self._study, found)
+        self._closed |= _closed_before(
+            self._study, {run for run in found if run not in self._looked_up}
+        )
+        self._looked_up |= set(found)
         for row in rows:
             bad = row if isinstance(row, Problem) else self._store(row)
             if bad:
@@ -170,14 +172,14 @@ class _Import:
         return is_new
 
     def _label(self, run: Run, record: LabelRecord) -> bool:
-        if run.pk not in self._met:
-            self._met.add(run.pk)
+        if run.pk not in self._looked_up:
+            self._looked_up.add(run.pk)
             self._closed |= _closed_before(self._study, {run.pk})
         said = self._labels.of(self._study, run)
         before = len(said.by)
         if record.failure_step is not None and record.failure_step >= max(run.n_steps, 1):
             raise InputError("failure_step", f"the run has {run.n_steps} steps, from 0")
-        stored = store_labels(run=run, records=[record], places=self._places, met=self._labels)
+        stored = store_labels(run=run, records=[record], places=self._places, known=self._labels)
         _raise_first(stored)
         is_new = len(said.by) > before
         if is_new and run.pk in self._closed and run.pk not in self._touched:
@@ -187,12 +189,12 @@ class _Import:
         return is_new
 
     def _verdict(self, run: Run, record: EvaluationRecord) -> bool:
-        heard = self._evaluations.of(run)
-        before = heard.n_new
-        _raise_first(store_evaluations(run=run, records=[record], met=self._evaluations))
-        if heard.n_new > before and not heard.is_current:
+        of_run = self._evaluations.of(run)
+        before = of_run.n_new
+        _raise_first(store_evaluations(run=run, records=[record], known=self._evaluations))
+        if of_run.n_new > before and not of_run.is_current:
             raise InputError("evaluator", OTHER_VERDICT)
-        return heard.n_new > before
+        return of_run.n_new > before
 
     def _adjudication(self, run: Run, record: AdjudicationRecord) -> bool:
         verdicts = ReferenceVerdict.objects.filter(run=run, item__study__name=self._study)
@@ -222,7 +224,7 @@ def _raise_first(problems: Iterator[Problem]) -> None:
         raise InputError(problem.field, problem.reason)
 
 
-def _close_some(items: Sequence[StudyItem]) -> None:
+def _close_batches(items: Sequence[StudyItem]) -> None:
     said: dict[int, set[str]] = {item.pk: set() for item in items}
     labels = Label.objects.independent().filter(item__in=items)
     for item_id, success in labels.values_list("item", "success"):
@@ -240,9 +242,9 @@ def _close(study: str, report: LabelReport) -> None:
     """
     items = StudyItem.objects.filter(study__name=study)
     opened = items.filter(status=StudyItem.Status.OPEN, n_labels__gte=F("study__labels_per_run"))
-    pages = _some(opened.order_by("pk").values_list("pk", flat=True))
+    pages = _batches(opened.order_by("pk").values_list("pk", flat=True))
     for keys in pages:
-        _close_some(list(StudyItem.objects.filter(pk__in=keys)))
+        _close_batches(list(StudyItem.objects.filter(pk__in=keys)))
     report.settled = items.filter(status=StudyItem.Status.SETTLED).count()
     report.disputed = items.filter(status=StudyItem.Status.DISPUTED).count()
     report.waiting = items.filter(status=StudyItem.Status.OPEN).count()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -20,7 +20,7 @@ from judging.models import (
 from judging.studies.imported import NOT_ENTERED, Places, study_name
 from judging.studies.labels.judgement import read_ticks, written_tick
 from runs.models import Run
-from runs.storage.links import as_uuid
+from runs.storage.links import free_key
 from runs.storage.records import MAX_INT, aware, stored_json
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
@@ -32,32 +32,32 @@ IS_REPEAT, MILESTONES = "is_repeat", "milestones"
 MAX_CONFIDENCE = 100
 
 
-class LabelsMet:
-    """What has been said of runs in imported studies, each run looked up once."""
+class KnownLabels:
+    """Labels of runs in imported studies, each run looked up once."""
 
     def __init__(self) -> None:
-        self._of_run: dict[tuple[str, UUID], Said] = {}
+        self._of_run: dict[tuple[str, UUID], RunLabels] = {}
 
-    def of(self, name: str | None, run: Run) -> Said:
-        """What has been said of the run in the study of that name."""
+    def of(self, name: str | None, run: Run) -> RunLabels:
+        """Those of the run in the study of that name."""
         key = (study_name(name), run.pk)
         if key not in self._of_run:
-            self.meet(key[0], [run.pk])
+            self.load(key[0], [run.pk])
         return self._of_run[key]
 
-    def meet(self, name: str, runs: Collection[UUID]) -> None:
-        """Look up what has been said of these in the study, at once."""
+    def load(self, name: str, runs: Collection[UUID]) -> None:
+        """Look these up in the study, at once."""
         new = {run for run in runs if (name, run) not in self._of_run}
-        self._of_run |= {(name, run): Said() for run in new}
+        self._of_run |= {(name, run): RunLabels() for run in new}
         rows = Label.objects.filter(item__run__among=new, item__study__name=name)
         rows = rows.select_related("item__study", "annotator", "guideline")
         for row in rows.prefetch_related("revisions", "ticks__milestone", "item__comments"):
-            said = self._of_run[name, row.item.run_id]
-            said.note(label_record(row), row.annotator_id, row.is_repeat)
+            of_run = self._of_run[name, row.item.run_id]
+            of_run.note(label_record(row), row.annotator_id, row.is_repeat)
 
 
 @dataclass(slots=True)
-class Said:
+class RunLabels:
     """The labels of one run in one study, by what they say and by who gave them."""
 
     texts: set[bytes] = field(default_factory=set)
@@ -65,7 +65,7 @@ class Said:
 
     def note(self, record: LabelRecord, annotator: int, is_repeat: bool) -> None:
         """Remember one more."""
-        self.texts.add(_said(record))
+        self.texts.add(_content(record))
         self.by.add((annotator, is_repeat))
 
 
@@ -74,19 +74,19 @@ def store_labels(
     run: Run,
     records: Sequence[LabelRecord],
     places: Places | None = None,
-    met: LabelsMet | None = None,
+    known: KnownLabels | None = None,
 ) -> Iterator[Problem]:
     """Store labels that are not here yet; yields those that cannot be.
 
     Args:
-        places, met: what was looked up before, for a caller with many runs and one transaction,
+        places, known: what was looked up before, for a caller with many runs and one transaction,
             who has the labels counted in the end.
     """
     counts_at_once = places is None
-    places, met = places or Places(), met or LabelsMet()
+    places, known = places or Places(), known or KnownLabels()
     for record in records:
-        said = met.of(record.study, run)
-        if _said(record) in said.texts:
+        of_run = known.of(record.study, run)
+        if _content(record) in of_run.texts:
             continue
         item = places.item(record.study, run)
         if item is None:
@@ -94,14 +94,14 @@ def store_labels(
             continue
         annotator = places.person(record.annotator)
         is_repeat = bool((record.extra or {}).get(IS_REPEAT))
-        if (annotator.pk, is_repeat) in said.by:
+        if (annotator.pk, is_repeat) in of_run.by:
             reason = f"{annotator} has another label on this run"
             yield Problem(str(run.pk), f"label {record.id}", "annotator", reason)
             continue
         label = Label.objects.create(
             item=item, annotator=annotator, is_repeat=is_repeat, **_columns(item, record)
         )
-        said.note(record, annotator.pk, is_repeat)
+        of_run.note(record, annotator.pk, is_repeat)
         MilestoneTick.objects.bulk_create(_ticks(label, run, record))
         places.give_part(item.study, annotator)
         StepComment.objects.bulk_create(
@@ -157,14 +157,14 @@ def label_record(row: Label) -> LabelRecord:
     )
 
 
-def _said(record: LabelRecord) -> bytes:
+def _content(record: LabelRecord) -> bytes:
     return hashed_json(record, exclude={"id", "run_id"})
 
 
 def _columns(item: StudyItem, record: LabelRecord) -> dict[str, Any]:
     seconds = record.seconds
     return {
-        "id": _free_id(record.id),
+        "id": free_key(Label, record.id),
         "success": record.success,
         "confidence": record.confidence
         if record.confidence is not None and 0 <= record.confidence <= MAX_CONFIDENCE
@@ -195,8 +195,3 @@ def _guideline(item: StudyItem, version: int | None) -> Guideline | None:
     if version is None or not 0 <= version <= MAX_INT:
         return None
     return Guideline.objects.filter(study=item.study_id, version=version).first()
-
-
-def _free_id(record_id: str) -> UUID:
-    own = as_uuid(record_id)
-    return own if own and not Label.objects.filter(pk=own).exists() else uuid4()

@@ -181,7 +181,7 @@ class RunsNamed:
         self._by_id: dict[UUID, Run] = {}
         self._by_hash: dict[str, Run] = {}
 
-    def meet(self, rows: Iterable[dict[str, Any]]) -> list[UUID]:
+    def load(self, rows: Iterable[dict[str, Any]]) -> list[UUID]:
         """Look up the runs that these rows name by id or hash; of earlier rows none is kept."""
         rows = list(rows)
         ids = {key for values in rows if (key := _key(values.get(RUN_ID)))}
@@ -193,7 +193,7 @@ class RunsNamed:
         return [run.pk for run in (*self._by_id.values(), *self._by_hash.values())]
 
     def of(self, values: dict[str, Any]) -> Run:
-        """The one run that the row speaks of; one of those that were met.
+        """The one run that the row speaks of; one of those that were looked up.
 
         Raises:
             InputError: there is none, or more than one.

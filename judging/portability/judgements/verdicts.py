@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from uuid import UUID, uuid4
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -13,7 +12,7 @@ from judging.portability.judgements.labels import RECORD
 from judging.studies.imported import IMPORTED, NOT_ENTERED, Places, study_name
 from judging.studies.settlement import close_if_complete
 from runs.models import Run
-from runs.storage.links import as_uuid
+from runs.storage.links import free_key
 from runs.storage.records import aware, stored_json
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
@@ -83,7 +82,7 @@ def _store(item: StudyItem, record: AdjudicationRecord, places: Places) -> None:
     run = Run.objects.select_for_update(of=("self",)).get(pk=item.run_id)
     standing = ReferenceVerdict.objects.filter(run=run, is_authoritative=True).exists()
     ReferenceVerdict.objects.create(
-        id=_free_id(record.id),
+        id=free_key(ReferenceVerdict, record.id),
         item=item,
         run=run,
         verdict=record.verdict,
@@ -109,8 +108,3 @@ def _unsettled(run: Run) -> QuerySet[StudyItem]:
 def _said(record: AdjudicationRecord) -> bytes:
     # Labels have other ids here than in most files.
     return hashed_json(record, exclude={"id", "run_id", "label_ids"})
-
-
-def _free_id(record_id: str) -> UUID:
-    own = as_uuid(record_id)
-    return own if own and not ReferenceVerdict.objects.filter(pk=own).exists() else uuid4()

@@ -4,48 +4,38 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from celery import shared_task
 from django.conf import settings
 from django.db import IntegrityError, OperationalError, transaction
-from django.utils.module_loading import import_string
 
 from judging.models import LabelImport
+from judging.portability.judgements.label_files import import_labels
 from judging.portability.judgements.rows import read_rows
 from judging.studies.imported import StudyNameError
+from runs.imports.importing import StoppingError, carrying_out, demand_time
 from runs.imports.kept_uploads import drop_upload, kept_upload
 from runs.models import User
 from runs.models.leased_work import WorkState
 from runs.queue.leases import WorkLease, WorkLostError, sweep_work
 from runs.queue.messages import dispatch
 from runs.queue.sweeping import swept
-from runs.queue.workers import is_stopping
 from runs.storage.file_storage import StoreUnavailableError
-
-if TYPE_CHECKING:
-    from judging.portability.judgements.label_reports import LabelReport
 
 logger = logging.getLogger(__name__)
 
-IMPORTER = "judging.portability.judgements.label_files.import_labels"
-"""Lies above this layer, since it settles what labels agree on."""
 NEEDED = ("runs.import_run", "judging.change_study")
-"""What whoever sends labels must be allowed to do."""
+"""Permissions that importing labels takes."""
 MOST_SHOWN = 200
-"""Bad rows of a file that its page lists."""
-NO_STORE = "The file storage does not answer. The import is tried again by itself."
+"""Rows that cannot be taken, listed on the page of a file."""
 BUSY = "The database was busy with something else. The import is tried again by itself."
 GONE = "The file is not kept any more; send it again."
 MAY_NOT = "Who sent the file may not import labels now."
 
 
-class _StoppingError(Exception):
-    """The worker was told to stop; nothing is stored yet."""
-
-
-AGAIN = (WorkLostError, StoreUnavailableError, OperationalError, IntegrityError, _StoppingError)
+AGAIN = (WorkLostError, StoreUnavailableError, OperationalError, IntegrityError, StoppingError)
 """What says nothing of the file: it is tried again."""
 
 
@@ -57,26 +47,21 @@ def carry_out(import_id: UUID) -> bool:
     sent = LabelImport.objects.claim(import_id, lease_s=settings.ENV.LEASE_S)
     if sent is None:
         return False
-    hold = WorkLease(sent)
-    with hold.kept():
+    with carrying_out(sent) as hold:
         try:
             _count_rows(sent, hold)
             # What is stored and that it is stored are there together, or neither.
             with transaction.atomic():
                 state, changes = _carry_out(sent)
                 hold.end(state, **changes)
-            sent.state, sent.report = state, changes.get("report", {})
-            if not sent.awaits_word:
-                drop_upload(sent.path)
-        except _StoppingError:
-            hold.hand_back()
-        except StoreUnavailableError as error:
-            logger.warning("The import of %s waits: %s.", sent.file_name, error)
-            hold.lay_down(problem=NO_STORE)
         except (OperationalError, IntegrityError) as error:
             # SQLite was locked for too long, or another import brought the same rows meanwhile.
             logger.warning("The import of %s waits: %s.", sent.file_name, error)
             hold.lay_down(problem=BUSY)
+        else:
+            sent.state, sent.report = state, changes.get("report", {})
+            if not sent.awaits_word:
+                drop_upload(sent.path)
     return True
 
 
@@ -96,13 +81,13 @@ def _carry_out(sent: LabelImport) -> tuple[WorkState, dict[str, Any]]:
         return WorkState.FAILED, {"problem": MAY_NOT}
     try:
         with kept_upload(sent.path) as path, path.open("rb") as file:
-            report: LabelReport = import_string(IMPORTER)(
+            report = import_labels(
                 file,
                 study=sent.study_name,
                 dry_run=sent.only_looks,
                 user=sent.created_by,
                 most_listed=MOST_SHOWN,
-                on_rows=_demand_time,
+                on_rows=lambda _n: demand_time(),
             )
     except AGAIN:
         raise
@@ -123,17 +108,11 @@ def _count_rows(sent: LabelImport, hold: WorkLease) -> None:
         hold.renew(n_total=sum(1 for _ in read_rows(file)), n_done=0)
 
 
-def _demand_time(_n_rows: int) -> None:
-    """Raises _StoppingError where this worker was told to stop."""
-    if is_stopping():
-        raise _StoppingError
-
-
 IMPORT_LABELS = "judging.tasks.import_labels"
 
 
 @shared_task(name=IMPORT_LABELS)
-def import_labels(import_id: str) -> None:
+def import_labels_task(import_id: str) -> None:
     """Look at a sent file with labels, or store it: a second delivery finds nothing to claim."""
     if carry_out(UUID(import_id)):
         dispatch(LabelImport, IMPORT_LABELS, most_again=1)

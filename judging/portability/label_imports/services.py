@@ -14,12 +14,9 @@ from judging.models import LabelImport
 from judging.portability.label_imports.importing import dispatch_label_imports
 from runs.accounts.audit_log import record_entry
 from runs.imports.kept_uploads import drop_upload, is_kept, keeping_upload
+from runs.imports.services import AFTER_LOOK, GoneError
 from runs.models import User
 from runs.models.audit_log import IMPORT_DISCARDED, IMPORT_STARTED
-
-
-class GoneError(Exception):
-    """The file is not kept any more."""
 
 
 def start_look(*, file: UploadedFile[Any], study: str, user: User) -> LabelImport:
@@ -58,13 +55,8 @@ def store_after_look(*, sent: LabelImport) -> None:
         raise GoneError
     _looked_at(sent).update(
         state=LabelImport.State.QUEUED,
-        only_looks=False,
         report={},
-        n_done=0,
-        n_done_at_claim=0,
-        n_barren=0,
-        dispatched_at=None,
-        ended_at=None,
+        **AFTER_LOOK,
     )
     transaction.on_commit(dispatch_label_imports)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
 from django.contrib import messages
@@ -18,12 +19,13 @@ from judging.portability.label_imports.forms import STUDIES, LabelImportForm
 from judging.portability.label_imports.importing import NEEDED
 from judging.portability.label_imports.pages import COLUMNS, label_import_context, sent_label_file
 from judging.portability.label_imports.services import (
-    GoneError,
     discard_after_look,
     start_look,
     store_after_look,
 )
 from judging.studies.imported import imported_studies
+from runs.imports.services import GoneError
+from runs.imports.views import started
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.storage.file_storage import StoreUnavailableError
 
@@ -51,14 +53,9 @@ def label_import_list(request: AppRequest) -> HttpResponse:
         initial={"study": chosen.name if chosen else ""},
     )
     if request.method == "POST" and form.is_valid():
-        try:
-            sent = start_look(user=request.user, **form.cleaned_data)
-        except StoreUnavailableError:
-            messages.error(request, _("The file storage does not answer. Try again in a while."))
-        except OSError:
-            messages.error(request, _("The file cannot be kept: the disk is full or not writable."))
-        else:
-            return redirect("judging:label_import_detail", sent.pk)
+        start = partial(start_look, **form.cleaned_data)
+        if sent := started(request, start):
+            return redirect(sent)
     rows = _own(request)[:SHOWN]
     context = {
         "form": form,

@@ -39,7 +39,7 @@ Level = Literal["concrete", "abstract", "insights"]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Kind = Literal["raw", "summarised"]
-Told = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT)]
+LearnedText = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT)]
 
 
 class ChoicePart(Line):
@@ -111,9 +111,9 @@ class SourcePart(Line):
 
 class EntryPart(Line):
     position: Whole
-    intent: Told
+    intent: LearnedText
     ok: Annotated[str, StringConstraints(max_length=LONGEST_TEXT)] = ""
-    ng: Told
+    ng: LearnedText
     is_enabled: bool
     problem: str = ""
     is_edited: bool

@@ -35,7 +35,7 @@ def write_study(file: BinaryIO, study: Study, *, on_run: Callable[[], None] | No
     with zipfile.ZipFile(file, "w") as archive:
         sink = ZipSink(archive)
         head = _write_lines(PrefixSink(sink, FOLDER), contents)
-        write_native(PrefixSink(sink, RUNS_OF_BUNDLE), _told(contents, on_run))
+        write_native(PrefixSink(sink, RUNS_OF_BUNDLE), _without_judgements(contents, on_run))
     return head
 
 
@@ -97,8 +97,10 @@ def _spool(spool: IO[bytes], lines: Iterable[Line]) -> dict[str, object]:
     return {"count": count, "bytes": spool.tell(), "sha256": digest.hexdigest()}
 
 
-def _told(contents: StudyContents, on_run: Callable[[], None] | None) -> Iterator[RunBundle]:
-    """The runs without what is said of them, which stands in files of its own."""
+def _without_judgements(
+    contents: StudyContents, on_run: Callable[[], None] | None
+) -> Iterator[RunBundle]:
+    """The runs; judgements of them stand in files of their own."""
     for bundle in bundles_of(contents.runs.order_by("pk")):
         task = bundle.task.model_copy(update={"milestones": None})
         yield replace(bundle, task=task, evaluations=(), labels=(), adjudications=())

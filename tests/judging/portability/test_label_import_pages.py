@@ -316,11 +316,11 @@ def test_a_worker_that_is_told_to_stop_leaves_nothing_behind(client, engineer, m
     monkeypatch.setattr("judging.portability.judgements.label_files.AT_ONCE", 1)
     sent = looked(client, good(*two_runs()))
     decide(client, sent)
-    monkeypatch.setattr(label_importing, "is_stopping", lambda: True)
+    monkeypatch.setattr("runs.imports.importing.is_stopping", lambda: True)
     assert carry_out(sent.pk)
     sent.refresh_from_db()
     assert (sent.state, Label.objects.count()) == (State.QUEUED, 0)
-    monkeypatch.setattr(label_importing, "is_stopping", lambda: False)
+    monkeypatch.setattr("runs.imports.importing.is_stopping", lambda: False)
     assert carry_out(sent.pk)
     assert Label.objects.count() == 4
 
@@ -330,7 +330,8 @@ def test_a_worker_that_lost_the_work_stores_nothing(client, engineer, monkeypatc
     decide(client, sent)
     with monkeypatch.context() as patched:
         patched.setattr(
-            label_importing, "is_stopping", lambda: LabelImport.objects.update(lease_token=99) < 0
+            "runs.imports.importing.is_stopping",
+            lambda: LabelImport.objects.update(lease_token=99) < 0,
         )
         assert carry_out(sent.pk)
     assert not Label.objects.exists()
